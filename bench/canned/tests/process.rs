@@ -72,8 +72,8 @@ fn every_request_gets_its_reply() {
     check_replies(&mut two, 1);
     one.write_all(&REQUEST[20..]).unwrap();
     check_replies(&mut one, 1);
-    let said = canned.end();
-    assert_eq!((&said["connections"], &said["requests"]), (&2.into(), &6.into()));
+    let report = canned.end();
+    assert_eq!((&report["connections"], &report["requests"]), (&2.into(), &6.into()));
 }
 
 /// More than the kernel holds for a client that does not read: the rest is sent later, not lost, and others are served.
@@ -127,15 +127,18 @@ fn a_group_adds_up() {
         client.write_all(REQUEST).unwrap();
         check_replies(client, 1);
     }
-    let said = canned.end();
-    assert_eq!((&said["processes"], &said["connections"], &said["requests"]), (&3.into(), &60.into(), &60.into()));
+    let report = canned.end();
+    assert_eq!(
+        (&report["processes"], &report["connections"], &report["requests"]),
+        (&3.into(), &60.into(), &60.into())
+    );
 }
 
 #[track_caller]
-fn check_refused(words: &str, said: &str) {
+fn check_refused(words: &str, report: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_canned")).args(words.split_whitespace()).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && error.contains(said), "{words}: {error}");
+    assert!(!output.status.success() && error.contains(report), "{words}: {error}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn main() {
     for _ in 0..SECONDS * BATCHES_A_SECOND {
         load.step_movers(movers / BATCHES_A_SECOND);
     }
-    println!("a move, heard in batches of {}: {:.0} ns", movers / BATCHES_A_SECOND, load.ns_per_move());
+    println!("a move, in batches of {}: {:.0} ns", movers / BATCHES_A_SECOND, load.ns_per_move());
     copies(&mut load.world);
     drop(load);
     crowd(movers.min(200_000));
@@ -102,16 +102,20 @@ fn crowd(movers: usize) {
     let mut load = MoveLoad::new(movers, Some(Cell { x: 500, y: 500 }));
     let viewer = register(&mut load.world, &registration(Some(Cell { x: 500, y: 500 }), Some(13)));
     let mut delta = ViewDelta::default();
-    let (mut cutting, mut told) = (Duration::ZERO, 0);
+    let (mut cutting, mut movers_sent) = (Duration::ZERO, 0);
     for _ in 0..BATCHES_A_SECOND {
         load.step_movers(movers / BATCHES_A_SECOND);
         let begun = processor_time();
         load.world.view(viewer, load.now_us, &mut delta);
         cutting += processor_time() - begun;
-        told += delta.entered.len() + delta.moved.len() + delta.left.len();
+        movers_sent += delta.entered.len() + delta.moved.len() + delta.left.len();
     }
     println!("{movers} movers let loose on one cell: a move {:.0} ns", load.ns_per_move());
-    println!("a view of that crowd: {:.0} µs, {} told", cutting.as_micros() as f64 / 50.0, told / BATCHES_A_SECOND);
+    println!(
+        "a view of that crowd: {:.0} µs, {} movers",
+        cutting.as_micros() as f64 / 50.0,
+        movers_sent / BATCHES_A_SECOND
+    );
 }
 
 /// Viewers alone, each moving once a second: five rounds of views, between which a fifth of them has moved.
@@ -121,7 +125,7 @@ fn views(viewers: usize) {
     load.movers = (0..viewers).map(|_| (register(&mut load.world, &watcher), 1)).collect();
     let seats: Vec<MoverRef> = load.movers.iter().map(|(seat, _)| *seat).collect();
     let mut delta = ViewDelta::default();
-    let (mut first, mut cutting, mut frames, mut told) = (Duration::ZERO, Duration::ZERO, 0, 0);
+    let (mut first, mut cutting, mut frames, mut movers_sent) = (Duration::ZERO, Duration::ZERO, 0, 0);
     for round in 0..26 {
         if round > 0 {
             load.step_movers(viewers / 5);
@@ -130,7 +134,7 @@ fn views(viewers: usize) {
         for seat in &seats {
             if load.world.view(*seat, load.now_us, &mut delta) && round > 0 {
                 frames += 1;
-                told += delta.entered.len() + delta.moved.len() + delta.left.len();
+                movers_sent += delta.entered.len() + delta.moved.len() + delta.left.len();
             }
         }
         *(if round == 0 { &mut first } else { &mut cutting }) += processor_time() - begun;
@@ -140,9 +144,9 @@ fn views(viewers: usize) {
     println!("a view after it: {:.0} ns", ns(cutting, 25 * viewers));
     println!("of a core at five views a second: {:.1} %", cutting.as_secs_f64() / 5.0 * 100.0);
     println!(
-        "views that told something: {frames} of {}, {:.1} movers each",
+        "views with changes: {frames} of {}, {:.1} movers each",
         25 * viewers,
-        told as f64 / frames.max(1) as f64
+        movers_sent as f64 / frames.max(1) as f64
     );
 }
 

@@ -56,10 +56,10 @@ impl Inbox {
     pub(crate) fn poll_next(
         &mut self,
         stream: &mut TcpStream,
-        house: &BotService,
+        service: &BotService,
         context: &mut Context<'_>,
     ) -> Poll<Option<Reply>> {
-        if let Some(reply) = self.parse_pending(stream, house) {
+        if let Some(reply) = self.parse_pending(stream, service) {
             return Poll::Ready(Some(reply));
         }
         SCRATCH.with_borrow_mut(|scratch| {
@@ -69,7 +69,7 @@ impl Inbox {
                 if read.is_err() || buffer.filled().is_empty() {
                     return Poll::Ready(None);
                 }
-                if let Some(reply) = self.receive(buffer.filled(), stream, house) {
+                if let Some(reply) = self.receive(buffer.filled(), stream, service) {
                     return Poll::Ready(Some(reply));
                 }
             }
@@ -77,13 +77,13 @@ impl Inbox {
     }
 
     /// Adds `fresh` bytes and cuts one request, if that makes one whole.
-    fn receive(&mut self, fresh: &[u8], stream: &TcpStream, house: &BotService) -> Option<Reply> {
+    fn receive(&mut self, fresh: &[u8], stream: &TcpStream, service: &BotService) -> Option<Reply> {
         if let Some(pending) = &mut self.pending {
             pending.bytes.extend_from_slice(fresh);
-            return self.parse_pending(stream, house);
+            return self.parse_pending(stream, service);
         }
         let mut memo = RequestParser::default();
-        let cut = parse_and_respond(fresh, &mut memo, house);
+        let cut = parse_and_respond(fresh, &mut memo, service);
         send_continue(&cut, stream);
         if cut.reply.is_some() {
             memo = RequestParser::default();
@@ -94,9 +94,9 @@ impl Inbox {
         cut.reply
     }
 
-    fn parse_pending(&mut self, stream: &TcpStream, house: &BotService) -> Option<Reply> {
+    fn parse_pending(&mut self, stream: &TcpStream, service: &BotService) -> Option<Reply> {
         let pending = self.pending.as_mut()?;
-        let cut = parse_and_respond(&pending.bytes, &mut pending.parser, house);
+        let cut = parse_and_respond(&pending.bytes, &mut pending.parser, service);
         send_continue(&cut, stream);
         let reply = cut.reply?;
         if cut.consumed < pending.bytes.len() {
@@ -110,15 +110,15 @@ impl Inbox {
 }
 
 /// Answers the request at the front of `bytes`, if it is complete. After noise, all bytes are used up.
-fn parse_and_respond(bytes: &[u8], memo: &mut RequestParser, house: &BotService) -> ParsedRequest {
+fn parse_and_respond(bytes: &[u8], memo: &mut RequestParser, service: &BotService) -> ParsedRequest {
     match memo.read(bytes) {
         Ok(Progress::Complete(message)) => {
-            ParsedRequest { consumed: message.used, reply: Some(house.respond(&message)), wants_continue: false }
+            ParsedRequest { consumed: message.used, reply: Some(service.respond(&message)), wants_continue: false }
         }
         Ok(Progress::Partial { wants_continue }) => ParsedRequest { consumed: 0, reply: None, wants_continue },
         Err(problem) => ParsedRequest {
             consumed: bytes.len(),
-            reply: Some(house.respond_to_bad_request(problem)),
+            reply: Some(service.respond_to_bad_request(problem)),
             wants_continue: false,
         },
     }

@@ -69,22 +69,26 @@ fn call(segment: &str) -> Option<Call> {
 
 /// `defaults`, changed by the modifiers of a path.
 fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
-    let mut said = PathModifiers::default();
+    let mut modifiers = PathModifiers::default();
     for segment in segments.split('/') {
         let (name, value) = segment.split_once('-').ok_or_else(|| unknown_path(segment))?;
-        said.set(name, value).map_err(|why| match why {
+        modifiers.set(name, value).map_err(|why| match why {
             ModifierError::NoSuchModifier => unknown_path(segment),
             ModifierError::Value(detail) => bad_modifier(segment, &detail),
         })?;
     }
     let usual = &defaults.faults;
     let faults = Faults::new(
-        said.late.unwrap_or(usual.late()),
-        said.garbage.unwrap_or(usual.garbage()),
-        said.refuse.unwrap_or(usual.refuse()),
+        modifiers.late.unwrap_or(usual.late()),
+        modifiers.garbage.unwrap_or(usual.garbage()),
+        modifiers.refuse.unwrap_or(usual.refuse()),
     )
     .map_err(|detail| bad_modifier(segments, &detail))?;
-    Ok(Config { think: said.think.unwrap_or(defaults.think), seed: said.seed.unwrap_or(defaults.seed), faults })
+    Ok(Config {
+        think: modifiers.think.unwrap_or(defaults.think),
+        seed: modifiers.seed.unwrap_or(defaults.seed),
+        faults,
+    })
 }
 
 /// The modifiers of one path.

@@ -93,8 +93,8 @@ impl Server {
         count(&self.service.counters.connections);
         // Without it answers could wait for acknowledgements; should it fail, they are only slower.
         let _ = stream.set_nodelay(true);
-        let (house, pulse) = (Arc::clone(&self.service), self.signal.subscribe());
-        self.connections.spawn(Connection { stream, inbox: Inbox::default(), service: house, signal: pulse }.serve());
+        let (service, signal) = (Arc::clone(&self.service), self.signal.subscribe());
+        self.connections.spawn(Connection { stream, inbox: Inbox::default(), service, signal }.serve());
     }
 
     fn handle_accept_error(&mut self, error: io::Error) -> io::Result<()> {

@@ -27,12 +27,12 @@ fn play(characters: [Character; 2], game: u64) -> u32 {
 
 fn orders(board: &Board, characters: [Character; 2], game: u64) -> Vec<MoveOrder> {
     let snakes: Vec<_> = board.living().map(|(seat, snake)| shape(seat.index(), snake)).collect();
-    let ask = |(at, (seat, _)): (usize, (rules::snake::Seat, _))| {
+    let move_of = |(at, (seat, _)): (usize, (rules::snake::Seat, _))| {
         let request = request(board, &snakes, at, game);
         let direction = characters[seat.index()].decide(&request, 0).direction;
         MoveOrder { seat, direction: Some(step(direction)) }
     };
-    board.living().enumerate().map(ask).collect()
+    board.living().enumerate().map(move_of).collect()
 }
 
 fn step(direction: Direction) -> Move {

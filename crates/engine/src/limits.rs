@@ -420,11 +420,9 @@ const _: () = assert!(
     "a row of the largest view, its margin included, fits one word"
 );
 const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
-const _: () = assert!(
-    ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_CONTROL_MESSAGES_MAX,
-    "actors that come in leave room for everybody else"
-);
-const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
+const _: () =
+    assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_CONTROL_MESSAGES_MAX, "actors that come in leave room for all others");
+const _: () = assert!(MOVERS_MAX < 1 << 24, "all movers may stand on one cell");
 /// Longest first frame of a connection to worlds, in bytes: its length begins no method of HTTP, which are served on the same port.
 pub const WORLD_HELLO_BYTES_MAX: usize = 64;
 /// Longest other frame from a client, in bytes: a registration with a token and a world's name fits, as JSON too.
@@ -463,7 +461,7 @@ const _: () = assert!(
 );
 const _: () = assert!(
     DRAIN_JITTER_MAX.as_millis() * 2 < DRAIN_MAX.as_millis(),
-    "whoever is sent away last has as long again to take the answer"
+    "the last client to be disconnected has as long again to take the answer"
 );
 const _: () = assert!(
     TABLE_PEOPLE_MAX > 3 * rules::stories::GameSettings::PLAYERS_MAX as usize,
@@ -501,7 +499,7 @@ const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(REPLAY_CHUNK_BYTES + REPLAY_LOG_BYTES_MAX < REPLAY_RESPONSE_BYTES);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
-const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
+const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds an opponent");
 const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);
 const _: () = assert!(WORLDS_RESERVED_FOR_OPERATORS < WORLDS_RESERVED && WORLDS_RESERVED < WORLDS_MAX);
 const _: () = assert!(TICKET_PLAYERS_MAX as u32 <= HUNT_PLAYERS_MAX);

@@ -26,17 +26,17 @@ type Locks<'a, S> = Vec<(MutexGuard<'a, Shard<S>>, ClockReading)>;
 impl<S: State> Keyed<S> {
     /// Checks many keys, each for itself and in their order, as if one after the other at one moment; adds their decisions to
     /// `decisions`. Some shards are locked at a time.
-    pub fn check_many(&self, asks: &[(&[u8], u64)], now: Moment, decisions: &mut Vec<Decision>) {
+    pub fn check_many(&self, checks: &[(&[u8], u64)], now: Moment, decisions: &mut Vec<Decision>) {
         let (mut some, mut order) = (Vec::with_capacity(BATCH_KEYS), Vec::with_capacity(BATCH_KEYS));
         let mut locks = Locks::with_capacity(BATCH_KEYS);
-        decisions.reserve(asks.len());
-        for together in asks.chunks(BATCH_KEYS) {
+        decisions.reserve(checks.len());
+        for together in checks.chunks(BATCH_KEYS) {
             some.extend(together.iter().map(|(key, cost)| self.key_check(key, *cost)));
             self.lock_all(&mut some, &mut order, &mut locks, now);
-            some.iter().for_each(|ask| locks[ask.lock_index].0.prefetch(ask.probe));
-            decisions.extend(some.drain(..).map(|ask| {
-                let (shard, reading) = &mut locks[ask.lock_index];
-                shard.check(self.shared(), ask.probe, ask.cost, reading.now).shifted_back(reading.ahead_ns)
+            some.iter().for_each(|check| locks[check.lock_index].0.prefetch(check.probe));
+            decisions.extend(some.drain(..).map(|check| {
+                let (shard, reading) = &mut locks[check.lock_index];
+                shard.check(self.shared(), check.probe, check.cost, reading.now).shifted_back(reading.ahead_ns)
             }));
             locks.clear();
         }
@@ -50,18 +50,18 @@ impl<S: State> Keyed<S> {
     /// Takes all locks, in the one order in which all callers take them.
     fn lock_all<'s>(
         &'s self,
-        asks: &mut [KeyCheck<'_>],
+        checks: &mut [KeyCheck<'_>],
         order: &mut Vec<(u32, u32)>,
         locks: &mut Locks<'s, S>,
         now: Moment,
     ) {
         order.clear();
-        order.extend(asks.iter().zip(0..).map(|(ask, at)| (ask.shard as u32, at)));
+        order.extend(checks.iter().zip(0..).map(|(check, at)| (check.shard as u32, at)));
         order.sort_unstable();
         for same in order.chunk_by(|one, next| one.0 == next.0) {
             let mut shard = self.lock(same[0].0 as usize);
             let reading = shard.read_clock(now);
-            same.iter().for_each(|(_, at)| asks[*at as usize].lock_index = locks.len());
+            same.iter().for_each(|(_, at)| checks[*at as usize].lock_index = locks.len());
             locks.push((shard, reading));
         }
     }

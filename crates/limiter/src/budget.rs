@@ -50,23 +50,23 @@ impl Budget {
         self.timestamps.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn try_acquire(&self, keys: usize, stamps: usize) -> bool {
+    pub(crate) fn try_acquire(&self, keys: usize, timestamps: usize) -> bool {
         if !take(&self.keys, keys, self.capacity.keys_max) {
             return false;
         }
-        let fits = take(&self.timestamps, stamps, self.capacity.timestamps_max);
+        let fits = take(&self.timestamps, timestamps, self.capacity.timestamps_max);
         if !fits {
             self.keys.fetch_sub(keys, Ordering::Relaxed);
         }
         fits
     }
 
-    pub(crate) fn release(&self, keys: usize, stamps: usize) {
+    pub(crate) fn release(&self, keys: usize, timestamps: usize) {
         if keys > 0 {
             self.keys.fetch_sub(keys, Ordering::Relaxed);
         }
-        if stamps > 0 {
-            self.timestamps.fetch_sub(stamps, Ordering::Relaxed);
+        if timestamps > 0 {
+            self.timestamps.fetch_sub(timestamps, Ordering::Relaxed);
         }
     }
 

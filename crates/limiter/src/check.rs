@@ -46,18 +46,24 @@ pub(crate) fn check(
     set: &[ActivePolicy],
     spread: &KeyHasher,
     hits: &[Hit<'_>],
-    brought: &[Option<Quota>],
+    supplied: &[Option<Quota>],
     now: Moment,
 ) -> CheckResult {
-    let mut asks = match_policies(set, spread, hits, brought);
-    let (mut locks, mut claims) = lock_and_decide(set, &mut asks, now);
+    let mut policy_hits = match_policies(set, spread, hits, supplied);
+    let (mut locks, mut claims) = lock_and_decide(set, &mut policy_hits, now);
     if outcome(set, &claims) == Outcome::Allowed {
         reserve_or_deny(&mut locks, &mut claims);
     }
     let outcome = outcome(set, &claims);
     charge_or_release(&mut locks, &mut claims, outcome);
     drop(locks);
-    CheckResult { outcome, decisions: asks.iter().map(|ask| policy_decision(set, ask, &claims[ask.request])).collect() }
+    CheckResult {
+        outcome,
+        decisions: policy_hits
+            .iter()
+            .map(|policy_hit| policy_decision(set, policy_hit, &claims[policy_hit.request]))
+            .collect(),
+    }
 }
 
 /// Every pair of a hit and a policy that is for it.
@@ -65,49 +71,49 @@ fn match_policies<'a>(
     set: &[ActivePolicy],
     spread: &KeyHasher,
     hits: &[Hit<'a>],
-    brought: &[Option<Quota>],
+    supplied: &[Option<Quota>],
 ) -> Vec<PolicyHit<'a>> {
-    let mut asks = Vec::new();
+    let mut policy_hits = Vec::new();
     for (hit, Hit { class, key, cost }) in hits.iter().enumerate() {
-        let probe = KeyProbe { supplied_quota: brought.get(hit).copied().flatten(), ..KeyProbe::new(spread, key) };
+        let probe = KeyProbe { supplied_quota: supplied.get(hit).copied().flatten(), ..KeyProbe::new(spread, key) };
         for (policy, ActivePolicy { policy: rule, keys }) in set.iter().enumerate() {
             if rule.class.matches(class.as_bytes()) && rule.key.matches(key) {
                 let shard = keys.shard_of(probe.hash);
-                asks.push(PolicyHit { hit, policy, shard, probe, cost: *cost, request: 0 });
+                policy_hits.push(PolicyHit { hit, policy, shard, probe, cost: *cost, request: 0 });
             }
         }
     }
-    asks
+    policy_hits
 }
 
 /// Locks what the hits need, in the one order, and decides each key once for its total cost.
 fn lock_and_decide<'s, 'a>(
     set: &'s [ActivePolicy],
-    asks: &mut [PolicyHit<'a>],
+    policy_hits: &mut [PolicyHit<'a>],
     now: Moment,
 ) -> (Locks<'s>, Vec<KeyRequest<'a>>) {
-    let mut order: Vec<usize> = (0..asks.len()).collect();
-    order.sort_unstable_by_key(|ask| {
-        let PolicyHit { policy, shard, probe, hit, .. } = asks[*ask];
+    let mut order: Vec<usize> = (0..policy_hits.len()).collect();
+    order.sort_unstable_by_key(|index| {
+        let PolicyHit { policy, shard, probe, hit, .. } = policy_hits[*index];
         (policy, shard, probe.hash, probe.key, hit)
     });
-    let (mut locks, mut claims): (Locks<'_>, Vec<KeyRequest<'_>>) = (Vec::new(), Vec::with_capacity(asks.len()));
+    let (mut locks, mut claims): (Locks<'_>, Vec<KeyRequest<'_>>) = (Vec::new(), Vec::with_capacity(policy_hits.len()));
     let mut locked = None;
-    for ask in order {
-        let ask = &mut asks[ask];
-        if locked.replace((ask.policy, ask.shard)) != Some((ask.policy, ask.shard)) {
-            let mut held = set[ask.policy].keys.lock(ask.shard);
+    for index in order {
+        let policy_hit = &mut policy_hits[index];
+        if locked.replace((policy_hit.policy, policy_hit.shard)) != Some((policy_hit.policy, policy_hit.shard)) {
+            let mut held = set[policy_hit.policy].keys.lock(policy_hit.shard);
             let reading = held.read_clock(now);
             locks.push((held, reading));
         }
         let held = locks.len() - 1;
         match claims.last_mut() {
-            Some(claim) if claim.lock_index == held && claim.probe.key == ask.probe.key => {
-                claim.cost = claim.cost.saturating_add(ask.cost);
+            Some(claim) if claim.lock_index == held && claim.probe.key == policy_hit.probe.key => {
+                claim.cost = claim.cost.saturating_add(policy_hit.cost);
             }
-            _ => claims.push(KeyRequest::new(ask, held, locks[held].0.quota_of(ask.probe))),
+            _ => claims.push(KeyRequest::new(policy_hit, held, locks[held].0.quota_of(policy_hit.probe))),
         }
-        ask.request = claims.len() - 1;
+        policy_hit.request = claims.len() - 1;
     }
     for claim in &mut claims {
         let (held, reading) = &mut locks[claim.lock_index];
@@ -117,8 +123,8 @@ fn lock_and_decide<'s, 'a>(
 }
 
 impl<'a> KeyRequest<'a> {
-    fn new(ask: &PolicyHit<'a>, held: usize, quota: Quota) -> Self {
-        let PolicyHit { policy, probe, cost, .. } = *ask;
+    fn new(policy_hit: &PolicyHit<'a>, held: usize, quota: Quota) -> Self {
+        let PolicyHit { policy, probe, cost, .. } = *policy_hit;
         Self { policy, probe, cost, lock_index: held, quota, decision: Decision::Never, reserved: None }
     }
 }
@@ -197,8 +203,8 @@ impl KeyRequest<'_> {
 
     fn charge(&self, locks: &mut Locks<'_>) {
         let (held, reading) = &mut locks[self.lock_index];
-        if let Some(room) = self.reserved {
-            held.charge(self.probe, self.cost, reading.now, room);
+        if let Some(reservation) = self.reserved {
+            held.charge(self.probe, self.cost, reading.now, reservation);
         }
     }
 
@@ -212,13 +218,13 @@ impl KeyRequest<'_> {
     }
 
     fn release_reservation(&mut self, locks: &Locks<'_>) {
-        if let Some(room) = self.reserved.take() {
-            locks[self.lock_index].0.release(room);
+        if let Some(reservation) = self.reserved.take() {
+            locks[self.lock_index].0.release(reservation);
         }
     }
 }
 
-fn policy_decision(set: &[ActivePolicy], ask: &PolicyHit<'_>, claim: &KeyRequest<'_>) -> PolicyDecision {
-    let policy = Arc::clone(&set[ask.policy].policy);
-    PolicyDecision { hit: ask.hit, policy, quota: claim.quota, decision: claim.decision }
+fn policy_decision(set: &[ActivePolicy], policy_hit: &PolicyHit<'_>, claim: &KeyRequest<'_>) -> PolicyDecision {
+    let policy = Arc::clone(&set[policy_hit.policy].policy);
+    PolicyDecision { hit: policy_hit.hit, policy, quota: claim.quota, decision: claim.decision }
 }

@@ -41,21 +41,21 @@ const SHARD_BITS_FROM: u32 = 40;
 impl<S: State> Keyed<S> {
     /// Nothing is used.
     #[must_use]
-    pub fn new(quota: Quota, room: Arc<Budget>, when_full: WhenFull, seed: Seed) -> Self {
-        let shards = shards_for(room.capacity().keys_max, 1);
-        Self::with_shards(shards, quota, room, when_full, KeyHasher::new(seed))
+    pub fn new(quota: Quota, budget: Arc<Budget>, when_full: WhenFull, seed: Seed) -> Self {
+        let shards = shards_for(budget.capacity().keys_max, 1);
+        Self::with_shards(shards, quota, budget, when_full, KeyHasher::new(seed))
     }
 
     pub(crate) fn with_shards(
         shards: usize,
         quota: Quota,
-        room: Arc<Budget>,
+        budget: Arc<Budget>,
         when_full: WhenFull,
         spread: KeyHasher,
     ) -> Self {
         let shards = (0..shards).map(|_| PaddedShard(Mutex::new(Shard::new(quota)))).collect();
         let admits_when_full = AtomicBool::new(when_full == WhenFull::Admit);
-        let home = PolicyShared { budget: room, hasher: spread, admits_when_full, counters: PolicyCounters::default() };
+        let home = PolicyShared { budget, hasher: spread, admits_when_full, counters: PolicyCounters::default() };
         Self { shards, shared: home, next_sweep: AtomicUsize::new(0) }
     }
 
@@ -149,16 +149,16 @@ impl<S: State> Keyed<S> {
     /// What is held and was done, under a name of the caller's.
     #[must_use]
     pub fn stats(&self, policy: &str) -> PolicyStats {
-        let tally = &self.shared.counters;
+        let counters = &self.shared.counters;
         PolicyStats {
             policy: policy.into(),
-            keys: tally.keys.load(Ordering::Relaxed),
-            timestamps: tally.timestamps.load(Ordering::Relaxed),
-            overrides: tally.overrides.load(Ordering::Relaxed),
-            supplied: tally.supplied.load(Ordering::Relaxed),
-            forgotten: tally.forgotten.load(Ordering::Relaxed),
-            full_denied: tally.full_denied.load(Ordering::Relaxed),
-            full_admitted: tally.full_admitted.load(Ordering::Relaxed),
+            keys: counters.keys.load(Ordering::Relaxed),
+            timestamps: counters.timestamps.load(Ordering::Relaxed),
+            overrides: counters.overrides.load(Ordering::Relaxed),
+            supplied: counters.supplied.load(Ordering::Relaxed),
+            forgotten: counters.forgotten.load(Ordering::Relaxed),
+            full_denied: counters.full_denied.load(Ordering::Relaxed),
+            full_admitted: counters.full_admitted.load(Ordering::Relaxed),
         }
     }
 

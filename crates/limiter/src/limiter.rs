@@ -144,9 +144,9 @@ impl Limiter {
     /// charged, what the key has used stays used, and its quota is kept until a hit comes without one or with another,
     /// or the key is idle.
     #[must_use]
-    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>], now: Moment) -> CheckResult {
+    pub fn check_with(&self, hits: &[Hit<'_>], supplied: &[Option<Quota>], now: Moment) -> CheckResult {
         let set = self.policies.read().unwrap_or_else(PoisonError::into_inner);
-        check(&set, &self.hasher, hits, brought, now)
+        check(&set, &self.hasher, hits, supplied, now)
     }
 
     /// Forgets the idle keys of the next `shards` shards, policy after policy; returns the number of keys. Call it

@@ -17,7 +17,7 @@ const TIMESTAMPS_GROWTH_MIN: usize = 4;
 
 impl Log {
     fn expire(&mut self, now: Moment, window_ns: u64) {
-        while self.timestamps.oldest().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
+        while self.timestamps.oldest().is_some_and(|timestamp| timestamp.plus_ns(window_ns) <= now) {
             self.timestamps.pop_oldest();
         }
     }

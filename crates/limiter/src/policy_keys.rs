@@ -76,12 +76,12 @@ macro_rules! of_held {
 }
 
 impl PolicyKeys {
-    pub(crate) fn new(policy: &Policy, shards: usize, room: Arc<Budget>, spread: KeyHasher) -> Self {
+    pub(crate) fn new(policy: &Policy, shards: usize, budget: Arc<Budget>, spread: KeyHasher) -> Self {
         let Policy { quota, when_full, .. } = *policy;
         match policy.algorithm {
-            Algorithm::Log => Self::Log(Keyed::with_shards(shards, quota, room, when_full, spread)),
-            Algorithm::Gcra => Self::Gcra(Keyed::with_shards(shards, quota, room, when_full, spread)),
-            Algorithm::Counter => Self::Counter(Keyed::with_shards(shards, quota, room, when_full, spread)),
+            Algorithm::Log => Self::Log(Keyed::with_shards(shards, quota, budget, when_full, spread)),
+            Algorithm::Gcra => Self::Gcra(Keyed::with_shards(shards, quota, budget, when_full, spread)),
+            Algorithm::Counter => Self::Counter(Keyed::with_shards(shards, quota, budget, when_full, spread)),
         }
     }
 
@@ -160,11 +160,11 @@ impl LockedShard<'_> {
         of_held!(self, _shard, home => home.admits_uncounted())
     }
 
-    pub(crate) fn charge(&mut self, probe: KeyProbe<'_>, cost: u64, now: Moment, need: Reservation) {
-        of_held!(self, shard, home => shard.charge(home, probe, cost, now, need));
+    pub(crate) fn charge(&mut self, probe: KeyProbe<'_>, cost: u64, now: Moment, reservation: Reservation) {
+        of_held!(self, shard, home => shard.charge(home, probe, cost, now, reservation));
     }
 
-    pub(crate) fn release(&self, need: Reservation) {
-        of_held!(self, _shard, home => home.release(need));
+    pub(crate) fn release(&self, reservation: Reservation) {
+        of_held!(self, _shard, home => home.release(reservation));
     }
 }

@@ -37,27 +37,27 @@ pub(crate) struct Reservation {
 
 impl PolicyShared {
     /// Takes all that is needed, or nothing.
-    pub(crate) fn try_acquire(&self, need: Reservation) -> bool {
-        if !self.budget.try_acquire(need.keys, need.timestamps) {
+    pub(crate) fn try_acquire(&self, reservation: Reservation) -> bool {
+        if !self.budget.try_acquire(reservation.keys, reservation.timestamps) {
             return false;
         }
-        if !self.budget.try_acquire_supplied(need.supplied) {
-            self.budget.release(need.keys, need.timestamps);
+        if !self.budget.try_acquire_supplied(reservation.supplied) {
+            self.budget.release(reservation.keys, reservation.timestamps);
             return false;
         }
-        add(&self.counters.keys, need.keys);
-        add(&self.counters.timestamps, need.timestamps);
-        add(&self.counters.supplied, need.supplied);
+        add(&self.counters.keys, reservation.keys);
+        add(&self.counters.timestamps, reservation.timestamps);
+        add(&self.counters.supplied, reservation.supplied);
         true
     }
 
     /// Releases a reservation, used or not.
-    pub(crate) fn release(&self, need: Reservation) {
-        self.budget.release(need.keys, need.timestamps);
-        self.budget.release_supplied(need.supplied);
-        subtract(&self.counters.keys, need.keys);
-        subtract(&self.counters.timestamps, need.timestamps);
-        subtract(&self.counters.supplied, need.supplied);
+    pub(crate) fn release(&self, reservation: Reservation) {
+        self.budget.release(reservation.keys, reservation.timestamps);
+        self.budget.release_supplied(reservation.supplied);
+        subtract(&self.counters.keys, reservation.keys);
+        subtract(&self.counters.timestamps, reservation.timestamps);
+        subtract(&self.counters.supplied, reservation.supplied);
     }
 
     /// An override was removed.
@@ -85,10 +85,10 @@ impl PolicyShared {
 
 impl Drop for PolicyShared {
     fn drop(&mut self) {
-        let PolicyCounters { keys, timestamps: stamps, overrides, supplied: brought, .. } = &self.counters;
-        self.budget.release(keys.load(Ordering::Relaxed), stamps.load(Ordering::Relaxed));
+        let PolicyCounters { keys, timestamps, overrides, supplied, .. } = &self.counters;
+        self.budget.release(keys.load(Ordering::Relaxed), timestamps.load(Ordering::Relaxed));
         self.budget.release_overrides(overrides.load(Ordering::Relaxed));
-        self.budget.release_supplied(brought.load(Ordering::Relaxed));
+        self.budget.release_supplied(supplied.load(Ordering::Relaxed));
     }
 }
 

@@ -85,13 +85,13 @@ impl<S: State> Shard<S> {
         if cost == 0 || !decision.is_allowed() {
             return decision;
         }
-        let mut need = self.reserve(home, probe, cost);
-        if need.is_none() {
+        let mut reservation = self.reserve(home, probe, cost);
+        if reservation.is_none() {
             self.forget_idle(home, now);
-            need = self.reserve(home, probe, cost);
+            reservation = self.reserve(home, probe, cost);
         }
-        match need {
-            Some(need) => self.charge(home, probe, cost, now, need),
+        match reservation {
+            Some(reservation) => self.charge(home, probe, cost, now, reservation),
             None if home.admits_uncounted() => {}
             None => return Decision::Full,
         }
@@ -116,12 +116,12 @@ impl<S: State> Shard<S> {
     /// Reserves what a charge will need; none if the budget is too small. No key may be forgotten until the charge.
     pub(crate) fn reserve(&self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
         let quota = self.quota_of(probe);
-        let brought = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
-        let need = match self.states.get(probe) {
-            Some(state) => Reservation { keys: 0, timestamps: state.timestamps_needed(quota, cost), supplied: brought },
-            None => Reservation { keys: 1, timestamps: S::default().timestamps_needed(quota, cost), supplied: brought },
+        let supplied = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
+        let reservation = match self.states.get(probe) {
+            Some(state) => Reservation { keys: 0, timestamps: state.timestamps_needed(quota, cost), supplied },
+            None => Reservation { keys: 1, timestamps: S::default().timestamps_needed(quota, cost), supplied },
         };
-        home.try_acquire(need).then_some(need)
+        home.try_acquire(reservation).then_some(reservation)
     }
 
     /// Takes what was allowed, into room that was taken for it.
@@ -131,15 +131,15 @@ impl<S: State> Shard<S> {
         probe: KeyProbe<'_>,
         cost: u64,
         now: Moment,
-        need: Reservation,
+        reservation: Reservation,
     ) {
         let quota = self.quota_of(probe);
         self.switch_quota(home, probe, quota, now);
         let state = self.states.get_or_insert(&home.hasher, probe);
-        let taken = state.timestamps_held() + need.timestamps;
+        let taken = state.timestamps_held() + reservation.timestamps;
         state.charge(now, quota, cost);
         home.release_unused_timestamps(taken, state.timestamps_held());
-        if need.keys > 0 {
+        if reservation.keys > 0 {
             self.idle_not_before = self.idle_not_before.min(state.reset_at(quota));
         }
     }

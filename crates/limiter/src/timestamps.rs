@@ -36,7 +36,7 @@ impl Timestamps {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match &self.0 {
-            Storage::AtMostOne(stamp) => usize::from(stamp.is_some()),
+            Storage::AtMostOne(timestamp) => usize::from(timestamp.is_some()),
             Storage::Ring(ring) => ring.len as usize,
         }
     }
@@ -60,7 +60,7 @@ impl Timestamps {
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<Moment> {
         match &self.0 {
-            Storage::AtMostOne(stamp) => stamp.filter(|_| index == 0),
+            Storage::AtMostOne(timestamp) => timestamp.filter(|_| index == 0),
             Storage::Ring(ring) => (index < ring.len as usize).then(|| ring.slots[ring.slot_index(index)]),
         }
     }
@@ -77,7 +77,7 @@ impl Timestamps {
 
     pub(crate) fn pop_oldest(&mut self) {
         match &mut self.0 {
-            Storage::AtMostOne(stamp) => *stamp = None,
+            Storage::AtMostOne(timestamp) => *timestamp = None,
             Storage::Ring(ring) if ring.len > 0 => {
                 ring.head = ring.slot_index(1) as u32;
                 ring.len -= 1;
@@ -87,12 +87,12 @@ impl Timestamps {
     }
 
     /// Adds `count` times `stamp`, which is none older than the others. They must fit.
-    pub(crate) fn add(&mut self, stamp: Moment, count: usize) {
+    pub(crate) fn add(&mut self, timestamp: Moment, count: usize) {
         debug_assert!(self.fits(self.len() + count), "the caller has reserved");
         match &mut self.0 {
             Storage::AtMostOne(_) if count == 0 => {}
-            Storage::AtMostOne(place) => *place = Some(stamp),
-            Storage::Ring(ring) => (0..count).for_each(|_| ring.push(stamp)),
+            Storage::AtMostOne(place) => *place = Some(timestamp),
+            Storage::Ring(ring) => (0..count).for_each(|_| ring.push(timestamp)),
         }
     }
 
@@ -123,9 +123,9 @@ impl TimestampRing {
         if place < self.slots.len() { place } else { place - self.slots.len() }
     }
 
-    fn push(&mut self, stamp: Moment) {
+    fn push(&mut self, timestamp: Moment) {
         let place = self.slot_index(self.len as usize);
-        self.slots[place] = stamp;
+        self.slots[place] = timestamp;
         self.len += 1;
     }
 }
@@ -136,7 +136,7 @@ impl Clone for Timestamps {
         copy.resize(self.len());
         match &mut copy.0 {
             Storage::AtMostOne(place) => *place = self.oldest(),
-            Storage::Ring(ring) => self.iter().for_each(|stamp| ring.push(stamp)),
+            Storage::Ring(ring) => self.iter().for_each(|timestamp| ring.push(timestamp)),
         }
         copy
     }
@@ -183,46 +183,46 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_a_queue_wherever_they_lie(steps in steps()) {
-            let (mut stamps, mut model) = (Timestamps::default(), VecDeque::new());
+            let (mut timestamps, mut model) = (Timestamps::default(), VecDeque::new());
             for (at, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Add(count) => {
                         let now = Moment(at as u64);
-                        if !stamps.fits(model.len() + count) {
-                            stamps.resize(model.len() + count);
+                        if !timestamps.fits(model.len() + count) {
+                            timestamps.resize(model.len() + count);
                         }
-                        stamps.add(now, count);
+                        timestamps.add(now, count);
                         model.extend(std::iter::repeat_n(now, count));
                     }
                     Step::Forget => {
-                        stamps.pop_oldest();
+                        timestamps.pop_oldest();
                         model.pop_front();
                     }
                     Step::Resize(wanted) => {
-                        stamps.resize(wanted);
-                        prop_assert!(stamps.reserved() <= wanted.max(model.len()));
+                        timestamps.resize(wanted);
+                        prop_assert!(timestamps.reserved() <= wanted.max(model.len()));
                     }
                 }
-                prop_assert!(stamps.iter().eq(model.iter().copied()), "{:?} for {:?}", stamps, model);
-                prop_assert_eq!((stamps.len(), stamps.oldest(), stamps.latest()),
+                prop_assert!(timestamps.iter().eq(model.iter().copied()), "{:?} for {:?}", timestamps, model);
+                prop_assert_eq!((timestamps.len(), timestamps.oldest(), timestamps.latest()),
                     (model.len(), model.front().copied(), model.back().copied()));
-                prop_assert_eq!(stamps.get(model.len()), None);
-                prop_assert_eq!(&stamps.clone(), &stamps);
+                prop_assert_eq!(timestamps.get(model.len()), None);
+                prop_assert_eq!(&timestamps.clone(), &timestamps);
             }
         }
     }
 
     #[test]
     fn one_stamp_needs_no_memory_of_its_own() {
-        let mut stamps = Timestamps::default();
-        stamps.add(Moment::ZERO, 1);
-        assert_eq!((stamps.len(), stamps.reserved()), (1, 0));
-        assert!(!stamps.fits(2));
-        stamps.resize(2);
-        stamps.add(Moment::ZERO, 1);
-        assert_eq!((stamps.len(), stamps.reserved()), (2, 2));
-        stamps.pop_oldest();
-        stamps.resize(1);
-        assert_eq!((stamps.len(), stamps.reserved()), (1, 0));
+        let mut timestamps = Timestamps::default();
+        timestamps.add(Moment::ZERO, 1);
+        assert_eq!((timestamps.len(), timestamps.reserved()), (1, 0));
+        assert!(!timestamps.fits(2));
+        timestamps.resize(2);
+        timestamps.add(Moment::ZERO, 1);
+        assert_eq!((timestamps.len(), timestamps.reserved()), (2, 2));
+        timestamps.pop_oldest();
+        timestamps.resize(1);
+        assert_eq!((timestamps.len(), timestamps.reserved()), (1, 0));
     }
 }

@@ -73,15 +73,15 @@ fn a_question_to_a_full_limiter_does_not_look_through_it_all() {
     let limiter = Limiter::new(Capacity { keys_max: keys as usize, timestamps_max: 0 }, Seed::new([3; 32]));
     limiter.set_policies(vec![policy("burst", Algorithm::Gcra, quota(1, 1_000))], Moment::ZERO).unwrap();
     assert_eq!(limiter.shards(), 16);
-    let ask =
+    let check_keys =
         |names: &[String], now| limiter.check(&names.iter().map(|name| hit(name)).collect::<Vec<_>>(), now).outcome;
     for key in 0..keys {
-        assert_eq!(ask(&[format!("old-{key}")], ms(0)), Outcome::Allowed);
+        assert_eq!(check_keys(&[format!("old-{key}")], ms(0)), Outcome::Allowed);
     }
-    assert_eq!(ask(&["one more".to_owned()], ms(500)), Outcome::Full);
+    assert_eq!(check_keys(&["one more".to_owned()], ms(500)), Outcome::Full);
     // All are idle. Sixteen keys in about ten shards need as many places: one shard or two make more than that.
     let names: Vec<String> = (0..16).map(|key| format!("new-{key}")).collect();
-    assert_eq!(ask(&names, ms(2_000)), Outcome::Allowed);
+    assert_eq!(check_keys(&names, ms(2_000)), Outcome::Allowed);
     let forgotten = limiter.stats()[0].forgotten;
     assert!((16..5 * SHARD_KEYS / 2).contains(&forgotten), "{forgotten}");
 }
@@ -233,8 +233,8 @@ fn room_is_not_made_of_what_the_same_question_needs() {
 fn a_hit_may_bring_its_quota() {
     for algorithm in [Algorithm::Log, Algorithm::Gcra, Algorithm::Counter] {
         let limiter = limiter(&[policy("one", algorithm, quota(3, 60_000))]);
-        let asked = |brought: Option<u64>| {
-            let quotas = brought.map(|limit| quota(limit, 60_000));
+        let check_supplied = |supplied: Option<u64>| {
+            let quotas = supplied.map(|limit| quota(limit, 60_000));
             let ruling = limiter.check_with(&[hit("a")], &[quotas], Moment::ZERO);
             match ruling.decisions[0].decision {
                 Decision::Allow { remaining, .. } => Some((ruling.decisions[0].quota.limit(), remaining)),
@@ -243,21 +243,21 @@ fn a_hit_may_bring_its_quota() {
         };
         let own = || limiter.stats()[0].supplied + limiter.stats()[0].overrides;
         // What was used stays used, whoever supplies the quota; a denial leaves no trace.
-        assert_eq!((asked(Some(5)), own()), (Some((5, 4)), 1));
-        assert_eq!((asked(Some(5)), own()), (Some((5, 3)), 1));
-        assert_eq!((asked(Some(2)), own()), (None, 1));
-        assert_eq!((asked(None), own()), (Some((3, 0)), 0));
-        assert_eq!((asked(Some(3)), own()), (None, 0));
-        assert_eq!((asked(Some(4)), own()), (Some((4, 0)), 1));
+        assert_eq!((check_supplied(Some(5)), own()), (Some((5, 4)), 1));
+        assert_eq!((check_supplied(Some(5)), own()), (Some((5, 3)), 1));
+        assert_eq!((check_supplied(Some(2)), own()), (None, 1));
+        assert_eq!((check_supplied(None), own()), (Some((3, 0)), 0));
+        assert_eq!((check_supplied(Some(3)), own()), (None, 0));
+        assert_eq!((check_supplied(Some(4)), own()), (Some((4, 0)), 1));
         assert_eq!(limiter.overrides("one"), Ok(vec![]));
         assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(false));
         // An override takes precedence.
         limiter.set_override("one", b"a", quota(10, 60_000), Moment::ZERO).unwrap();
-        assert_eq!((asked(Some(4)), own()), (Some((10, 5)), 1));
+        assert_eq!((check_supplied(Some(4)), own()), (Some((10, 5)), 1));
         assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(true));
         // GCRA forgot the two of five that were beyond the policy's three.
         let left = if algorithm == Algorithm::Gcra { 5 } else { 3 };
-        assert_eq!((asked(Some(9)), own()), (Some((9, left)), 1));
+        assert_eq!((check_supplied(Some(9)), own()), (Some((9, left)), 1));
         assert_eq!(limiter.sweep(limiter.shards(), ms(1_000_000)), 1);
         assert_eq!((own(), limiter.budget().keys()), (0, 0), "{algorithm:?}");
     }
@@ -279,7 +279,7 @@ fn a_longer_window_that_is_brought_is_not_swept_early() {
 fn quotas_that_are_brought_need_room_too() {
     let limiter = Limiter::new(Capacity { keys_max: 2 * OVERRIDES_MAX, timestamps_max: 0 }, Seed::new([3; 32]));
     limiter.set_policies(vec![policy("one", Algorithm::Gcra, quota(3, 60_000))], Moment::ZERO).unwrap();
-    let with = |key: &str, brought| limiter.check_with(&[hit(key)], &[brought], Moment::ZERO).outcome;
+    let with = |key: &str, supplied| limiter.check_with(&[hit(key)], &[supplied], Moment::ZERO).outcome;
     let five = Some(quota(5, 60_000));
     for key in 0..OVERRIDES_MAX {
         assert_eq!(with(&key.to_string(), five), Outcome::Allowed);

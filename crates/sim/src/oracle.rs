@@ -53,20 +53,22 @@ impl MatchOracle {
         let (id, turn, snake) = bots::read(&call.body);
         let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
         self.check(turn <= turns_saved, || {
-            format!("match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved")
+            format!("match {id}: a bot is called for turn {turn}, but only {turns_saved} are saved")
         });
         let notice = match call.webhook {
             Webhook::Move => return,
             Webhook::Start => Notice::Start,
             Webhook::End => Notice::End,
         };
-        let is_told = saved.rows.iter().any(|row| match Entry::decode(&row.bytes) {
-            Ok(Entry::Delivered { notice: told, seat, .. }) => {
-                told == notice && spec.snake_id(usize::from(seat)).to_string() == snake
+        let is_saved = saved.rows.iter().any(|row| match Entry::decode(&row.bytes) {
+            Ok(Entry::Delivered { notice: notified, seat, .. }) => {
+                notified == notice && spec.snake_id(usize::from(seat)).to_string() == snake
             }
             Ok(_) | Err(_) => false,
         });
-        self.check(!is_told, || format!("match {id}: {snake} is told of the {notice:?} again, though that is saved"));
+        self.check(!is_saved, || {
+            format!("match {id}: {snake} is notified of the {notice:?} again, though that is saved")
+        });
     }
 
     fn check_epoch(&mut self, id: MatchId, epoch: u32) {
@@ -151,13 +153,13 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
             }
             NextAction::RequestMoves { seats } => {
                 let view = View::new(&machine);
-                let ask = |seat: usize| {
+                let answer = |seat: usize| {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
                     let url = spec.seats[seat].url.clone();
                     bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout }).0
                 };
-                let heard = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| ask(seat).into()));
-                machine.play_turn(heard.collect()).expect("planned matches can be played")
+                let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat).into()));
+                machine.play_turn(answers.collect()).expect("planned matches can be played")
             }
             NextAction::Finish => return (turns_of(&rows), machine.result()),
         };

@@ -22,8 +22,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(life: impl Future<Output = ()> + Send + 'static, drain: Drain, freeze: Arc<Freeze>) -> Self {
-        Self { task: tokio::spawn(life), drain, freeze }
+    pub(crate) fn new(task: impl Future<Output = ()> + Send + 'static, drain: Drain, freeze: Arc<Freeze>) -> Self {
+        Self { task: tokio::spawn(task), drain, freeze }
     }
 
     /// Resumes its clock.

@@ -104,11 +104,11 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     };
     let drain = Drain::default();
     let leave = drain.clone();
-    let life = async move {
+    let task = async move {
         acquire_store(&node, &leave).await;
         run_with(node, settings, LeaseSlot::default(), leave).await;
     };
-    Process::new(life, drain, freeze)
+    Process::new(task, drain, freeze)
 }
 
 fn statuses(world: &SimWorld<MatchWorkload>) -> Vec<MatchStatus> {

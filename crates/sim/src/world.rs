@@ -148,8 +148,8 @@ impl<S: Workload> SimWorld<S> {
         query(self.lock().reader.as_mut()).expect("a store in memory reads")
     }
 
-    pub(crate) fn with_oracle<T>(&self, ask: impl FnOnce(&mut S::Oracle) -> T) -> T {
-        ask(&mut self.lock().oracle)
+    pub(crate) fn with_oracle<T>(&self, read: impl FnOnce(&mut S::Oracle) -> T) -> T {
+        read(&mut self.lock().oracle)
     }
 
     pub(crate) fn trace(&self) -> u64 {

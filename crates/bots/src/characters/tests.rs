@@ -168,8 +168,8 @@ fn is_deadly(request: &Request<'_>, direction: Direction) -> bool {
         let leaves = n >= 2 && body[n - 1] != body[n - 2] && !ruleset.name.contains("constrictor");
         body[..n - usize::from(leaves)].contains(&to)
     };
-    let everybody = request.board.snakes.iter().filter(|s| s.health > 0).chain([&request.you]);
-    let is_blocked = everybody.map(|s| &s.body).any(|body| stays(body));
+    let snakes = request.board.snakes.iter().filter(|s| s.health > 0).chain([&request.you]);
+    let is_blocked = snakes.map(|s| &s.body).any(|body| stays(body));
     let layers = request.board.hazards.iter().filter(|&&h| h == to).count() as i32;
     let health = request.you.health - 1 - layers * ruleset.settings.hazard_damage_per_turn;
     is_outside || is_blocked || (health <= 0 && !request.board.food.contains(&to))

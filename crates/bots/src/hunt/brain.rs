@@ -62,8 +62,8 @@ impl HunterBrain {
     }
 
     /// Updates its knowledge from a message of the server.
-    pub(super) fn observe(&mut self, said: &ServerMessage) {
-        match said {
+    pub(super) fn observe(&mut self, message: &ServerMessage) {
+        match message {
             ServerMessage::Moved(moved) => self.at = (moved.x, moved.y),
             ServerMessage::View(view) => self.observe_view(view),
             ServerMessage::Refused(refused) if refused.code == "out_of_order" => self.next_seq = refused.expected_seq,
@@ -149,11 +149,11 @@ mod tests {
     use super::*;
     use wire::world::{Item, Moved, Refused, ViewOptions};
 
-    fn mind(has_sight: bool) -> HunterBrain {
-        let mut mind = HunterBrain::new(Chance::from_seed(7), has_sight);
+    fn brain(has_sight: bool) -> HunterBrain {
+        let mut brain = HunterBrain::new(Chance::from_seed(7), has_sight);
         let view = Some(ViewOptions { radius_x: 4, radius_y: 4, per_s: 1 });
-        mind.registered(&Registered { x: 5, y: 5, next_seq: 3, view, ..Registered::default() });
-        mind
+        brain.registered(&Registered { x: 5, y: 5, next_seq: 3, view, ..Registered::default() });
+        brain
     }
 
     fn view(items: &[(u32, u32, ItemKind)], gone: &[u32]) -> ServerMessage {
@@ -162,8 +162,8 @@ mod tests {
         ServerMessage::View(Box::new(View { x: 5, y: 5, items, items_gone: gone.to_vec(), ..View::default() }))
     }
 
-    fn word(asked: &ClientMessage) -> String {
-        match asked {
+    fn word(message: &ClientMessage) -> String {
+        match message {
             ClientMessage::Move(step) => format!("{:?} {}", Step::try_from(step.step).unwrap(), step.seq),
             ClientMessage::Dig(dig) => format!("dig {}", dig.seq),
             ClientMessage::Grab(grab) => format!("grab {}", grab.seq),
@@ -175,10 +175,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(heard: &[ServerMessage], want: &str) {
-        let mut mind = mind(true);
-        heard.iter().for_each(|said| mind.observe(said));
-        assert_eq!(word(&mind.next_input()), want);
+    fn check(received: &[ServerMessage], want: &str) {
+        let mut brain = brain(true);
+        received.iter().for_each(|message| brain.observe(message));
+        assert_eq!(word(&brain.next_input()), want);
     }
 
     #[test]
@@ -197,26 +197,26 @@ mod tests {
 
     #[test]
     fn a_refusal_leads_around_and_the_count_is_the_servers() {
-        let mut mind = mind(true);
-        mind.observe(&view(&[(5, 5, ItemKind::Chest)], &[]));
-        mind.observe(&ServerMessage::Refused(Refused { code: "taken".into(), ..Refused::default() }));
-        assert!(!word(&mind.next_input()).starts_with("dig"), "what is taken is left alone");
-        mind.observe(&ServerMessage::Refused(Refused {
+        let mut brain = brain(true);
+        brain.observe(&view(&[(5, 5, ItemKind::Chest)], &[]));
+        brain.observe(&ServerMessage::Refused(Refused { code: "taken".into(), ..Refused::default() }));
+        assert!(!word(&brain.next_input()).starts_with("dig"), "what is taken is left alone");
+        brain.observe(&ServerMessage::Refused(Refused {
             code: "out_of_order".into(),
             expected_seq: 40,
             ..Refused::default()
         }));
-        assert!(word(&mind.next_input()).ends_with(" 40"));
-        assert!(word(&mind.next_input()).ends_with(" 41"));
+        assert!(word(&brain.next_input()).ends_with(" 40"));
+        assert!(word(&brain.next_input()).ends_with(" 41"));
     }
 
     #[test]
     fn a_hunter_that_sees_nothing_digs_now_and_then() {
-        let mut blind = mind(false);
+        let mut blind = brain(false);
         let acts: Vec<String> = (0..400).map(|_| word(&blind.next_input())).collect();
         let digs = acts.iter().filter(|act| act.starts_with("dig")).count();
         assert!((20..100).contains(&digs), "{digs}");
-        let mut seeing = mind(true);
+        let mut seeing = brain(true);
         assert!((0..400).all(|_| !word(&seeing.next_input()).starts_with("dig")));
     }
 }

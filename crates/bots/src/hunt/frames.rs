@@ -19,9 +19,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FrameConnection<S> {
     }
 
     /// Sends these in one piece.
-    pub(super) async fn send(&mut self, asked: impl IntoIterator<Item = ClientMessage>) -> io::Result<()> {
+    pub(super) async fn send(&mut self, messages: impl IntoIterator<Item = ClientMessage>) -> io::Result<()> {
         let mut bytes = Vec::new();
-        for what in asked {
+        for what in messages {
             ClientFrame { what: Some(what) }.encode_length_delimited(&mut bytes).map_err(io::Error::other)?;
         }
         self.stream.write_all(&bytes).await
@@ -36,8 +36,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FrameConnection<S> {
                 let end = place.end;
                 let frame = ServerFrame::decode(&self.unread[place]).map_err(io::Error::other)?;
                 self.unread.drain(..end);
-                if let Some(said) = frame.what {
-                    return Ok(said);
+                if let Some(message) = frame.what {
+                    return Ok(message);
                 }
             }
             if self.stream.read_buf(&mut self.unread).await? == 0 {

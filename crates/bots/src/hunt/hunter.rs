@@ -65,16 +65,16 @@ impl Hunter {
         let opening = async {
             let stream = TcpStream::connect(&self.config.server).await?;
             stream.set_nodelay(true)?;
-            let mut line = FrameConnection::new(stream);
-            let registered = register(&mut line, &self.config, self.resume).await?;
-            Ok::<_, io::Error>((line, registered))
+            let mut connection = FrameConnection::new(stream);
+            let registered = register(&mut connection, &self.config, self.resume).await?;
+            Ok::<_, io::Error>((connection, registered))
         };
         let opened = tokio::select! {
             opened = timeout(HUNT_RESPONSE_TIMEOUT, opening) => opened,
             () = shutdown_requested(left) => return Ok(()),
         };
         let opened = opened.unwrap_or_else(|_| Err(no_answer()));
-        let (mut line, registered) = opened.map_err(|error| {
+        let (mut connection, registered) = opened.map_err(|error| {
             // Should it be the mover that is not taken back, the next try is a new one.
             self.resume = None;
             (error, false)
@@ -82,14 +82,14 @@ impl Hunter {
         self.resume = Some(Resume { id: registered.id, key: registered.key });
         self.brain.registered(&registered);
         self.counters.registered.fetch_add(1, Relaxed);
-        let played = self.play(&mut line, left).await;
+        let played = self.play(&mut connection, left).await;
         self.counters.registered.fetch_sub(1, Relaxed);
         played.map_err(|error| (error, true))
     }
 
     async fn play<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
-        line: &mut FrameConnection<S>,
+        connection: &mut FrameConnection<S>,
         left: &mut watch::Receiver<bool>,
     ) -> io::Result<()> {
         let phase = self.config.act_interval.mul_f64(self.chance.unit_f64());
@@ -99,27 +99,27 @@ impl Hunter {
         let mut answer_until = None;
         loop {
             tokio::select! {
-                said = line.next() => {
-                    let said = said?;
-                    if let ServerMessage::Error(error) = said {
+                message = connection.next() => {
+                    let message = message?;
+                    if let ServerMessage::Error(error) = message {
                         return Err(io::Error::other(format!("{}: {}", error.code, error.reason)));
                     }
-                    if matches!(said, ServerMessage::Moved(_) | ServerMessage::Dug(_) | ServerMessage::Grabbed(_) | ServerMessage::Refused(_)) {
+                    if matches!(message, ServerMessage::Moved(_) | ServerMessage::Dug(_) | ServerMessage::Grabbed(_) | ServerMessage::Refused(_)) {
                         answer_until = None;
                     }
-                    self.counters.count_message(&said);
-                    self.brain.observe(&said);
+                    self.counters.count_message(&message);
+                    self.brain.observe(&message);
                 }
                 _ = beat.tick() => {
                     if answer_until.is_some() {
                         count(&self.counters.late);
                         continue;
                     }
-                    line.send([self.brain.next_input()]).await?;
+                    connection.send([self.brain.next_input()]).await?;
                     answer_until = Some(Instant::now() + HUNT_RESPONSE_TIMEOUT);
                 }
                 () = deadline(answer_until) => return Err(no_answer()),
-                () = shutdown_requested(left) => return line.send([ClientMessage::Leave(Leave {})]).await,
+                () = shutdown_requested(left) => return connection.send([ClientMessage::Leave(Leave {})]).await,
             }
         }
     }
@@ -145,13 +145,13 @@ fn no_answer() -> io::Error {
 
 /// Introduces itself and comes into the world.
 async fn register<S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut FrameConnection<S>,
+    connection: &mut FrameConnection<S>,
     config: &HuntConfig,
     resume: Option<Resume>,
 ) -> io::Result<Registered> {
-    line.send([ClientMessage::Hello(Hello { version: VERSION, capabilities: Vec::new() })]).await?;
+    connection.send([ClientMessage::Hello(Hello { version: VERSION, capabilities: Vec::new() })]).await?;
     loop {
-        match line.next().await? {
+        match connection.next().await? {
             ServerMessage::Welcome(welcome) => {
                 let look = welcome.indicators.iter().position(|emoji| emoji == INDICATOR).unwrap_or(0);
                 let sight = HUNT_SIGHT_CELLS;
@@ -163,7 +163,7 @@ async fn register<S: AsyncRead + AsyncWrite + Unpin>(
                     resume,
                     ..Register::default()
                 };
-                line.send([ClientMessage::Register(register)]).await?;
+                connection.send([ClientMessage::Register(register)]).await?;
             }
             ServerMessage::Registered(registered) => return Ok(registered),
             ServerMessage::Refused(refused) => return Err(io::Error::other(format!("not let in: {}", refused.code))),
@@ -206,25 +206,25 @@ mod tests {
     }
 
     /// A server of one hunter that has one chest, one cell to the east.
-    async fn serve(mut stream: DuplexStream, heard: &mut Vec<ClientMessage>) {
+    async fn serve(mut stream: DuplexStream, received: &mut Vec<ClientMessage>) {
         let mut bytes = Vec::new();
         while stream.read_buf(&mut bytes).await.unwrap() > 0 {
             while let Some(place) = wire::delimited::first_frame(&bytes, 1_000).unwrap() {
                 let end = place.end;
-                let asked = ClientFrame::decode(&bytes[place]).unwrap().what.unwrap();
+                let request = ClientFrame::decode(&bytes[place]).unwrap().what.unwrap();
                 bytes.drain(..end);
                 let mut out = Vec::new();
-                for said in answers(&asked) {
-                    ServerFrame { what: Some(said) }.encode_length_delimited(&mut out).unwrap();
+                for message in answers(&request) {
+                    ServerFrame { what: Some(message) }.encode_length_delimited(&mut out).unwrap();
                 }
                 stream.write_all(&out).await.unwrap();
-                heard.push(asked);
+                received.push(request);
             }
         }
     }
 
-    fn answers(asked: &ClientMessage) -> Vec<ServerMessage> {
-        match asked {
+    fn answers(request: &ClientMessage) -> Vec<ServerMessage> {
+        match request {
             ClientMessage::Hello(_) => {
                 vec![ServerMessage::Welcome(Welcome {
                     indicators: vec!["😁".into(), INDICATOR.into()],
@@ -247,13 +247,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hunter_comes_in_finds_a_chest_and_leaves() {
         let (ours, theirs) = tokio::io::duplex(64);
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let counters = Arc::new(Counters::default());
         let (leave, mut left) = watch::channel(false);
         let hunting = async {
-            let mut line = FrameConnection::new(ours);
+            let mut connection = FrameConnection::new(ours);
             let config = Arc::new(config(1_000));
-            let registered = register(&mut line, &config, None).await.unwrap();
+            let registered = register(&mut connection, &config, None).await.unwrap();
             let mut hunter = Hunter::new(config, counters.clone(), Chance::from_seed(3));
             hunter.brain.registered(&registered);
             let stop = async {
@@ -264,17 +264,17 @@ mod tests {
                 std::future::pending::<()>().await;
             };
             tokio::select! {
-                played = hunter.play(&mut line, &mut left) => played.unwrap(),
+                played = hunter.play(&mut connection, &mut left) => played.unwrap(),
                 () = stop => {}
             }
         };
-        tokio::join!(hunting, serve(theirs, &mut heard));
+        tokio::join!(hunting, serve(theirs, &mut received));
         let totals = counters.totals(1);
         assert_eq!((totals.moved, totals.dug, totals.points, totals.views, totals.late), (1, 1, 5, 1, 0), "{totals}");
         assert!(
-            matches!(&heard[1], ClientMessage::Register(register) if register.indicator == 1 && register.world == "hunt")
+            matches!(&received[1], ClientMessage::Register(register) if register.indicator == 1 && register.world == "hunt")
         );
-        assert!(matches!(heard.last(), Some(ClientMessage::Leave(_))));
+        assert!(matches!(received.last(), Some(ClientMessage::Leave(_))));
     }
 
     /// The server may have lost power without closing the connection: the hunter must not wait for ever.

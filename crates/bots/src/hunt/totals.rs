@@ -56,8 +56,8 @@ impl Counters {
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
     }
 
-    pub(super) fn count_message(&self, said: &ServerMessage) {
-        match said {
+    pub(super) fn count_message(&self, message: &ServerMessage) {
+        match message {
             ServerMessage::Moved(_) => count(&self.moved),
             ServerMessage::Dug(dug) => {
                 count(&self.dug);
@@ -111,8 +111,8 @@ mod tests {
 
     #[track_caller]
     fn check(counters: &Counters, want: &str) {
-        let said = counters.totals(2).to_string();
-        assert!(said.ends_with(want), "{said}");
+        let message = counters.totals(2).to_string();
+        assert!(message.ends_with(want), "{message}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub enum Refusal {
     /// The card does not lie on the board.
     #[error("this card does not lie on the board")]
     NotOnBoard,
-    #[error("nobody votes for his own card")]
+    #[error("a player cannot vote for their own card")]
     OwnCard,
     /// There is no story without a card.
     #[error("choose a card before you tell its story")]

@@ -83,7 +83,7 @@ mod tests {
             assert_eq!(order.len(), inputs.len());
             let mut movers: Vec<u32> = order.iter().map(|(slot, _)| *slot).collect();
             movers.dedup();
-            assert_eq!(movers.len(), 4, "everybody is served in one piece: {order:?}");
+            assert_eq!(movers.len(), 4, "all are served in one piece: {order:?}");
             let own = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
             assert!(own.clone().all(|pair| pair[0].1 < pair[1].1) && own.count() == 5);
         }

@@ -13,7 +13,7 @@ pub enum Refusal {
     #[error("you move too fast: wait a moment")]
     TooFast,
     /// A mover stands there, in a world with one mover on a cell.
-    #[error("somebody stands there")]
+    #[error("a mover stands there")]
     Occupied,
     /// Another mover was faster.
     #[error("it is taken already")]

@@ -13,17 +13,19 @@ fn many_are_one_by_one<S: State>(batches: &[(u64, Vec<(u8, u64)>)]) -> Result<()
     let mut owned = keyed::<S>(quota(5, 100));
     owned.set_override(&[7; 30], quota(1, 100), Moment(0)).unwrap();
     let mut now = Moment(1_000);
-    for (gap, asks) in batches {
+    for (gap, checks) in batches {
         now = Moment(now.0 + gap);
         // Short and long keys.
-        let keys: Vec<Vec<u8>> = asks.iter().map(|(key, _)| vec![*key; if *key % 2 == 0 { 16 } else { 30 }]).collect();
-        let asks: Vec<(&[u8], u64)> = keys.iter().zip(asks).map(|(key, (_, cost))| (key.as_slice(), *cost)).collect();
-        let mut told = Vec::new();
-        together.check_many(&asks, now, &mut told);
-        let expected: Vec<_> = asks.iter().map(|(key, cost)| alone.check(key, *cost, now)).collect();
-        prop_assert_eq!(&told, &expected);
+        let keys: Vec<Vec<u8>> =
+            checks.iter().map(|(key, _)| vec![*key; if *key % 2 == 0 { 16 } else { 30 }]).collect();
+        let checks: Vec<(&[u8], u64)> =
+            keys.iter().zip(checks).map(|(key, (_, cost))| (key.as_slice(), *cost)).collect();
+        let mut decisions = Vec::new();
+        together.check_many(&checks, now, &mut decisions);
+        let expected: Vec<_> = checks.iter().map(|(key, cost)| alone.check(key, *cost, now)).collect();
+        prop_assert_eq!(&decisions, &expected);
         // And by one owner, without a lock.
-        let unlocked: Vec<_> = asks.iter().map(|(key, cost)| owned.check_mut(key, *cost, now)).collect();
+        let unlocked: Vec<_> = checks.iter().map(|(key, cost)| owned.check_mut(key, *cost, now)).collect();
         prop_assert_eq!(unlocked, expected);
         prop_assert_eq!(together.keys(), alone.keys());
     }

@@ -21,11 +21,11 @@ fn stragglers_are_now<S: State>(quota: limiter::Quota, calls: &[(u64, u64, Optio
         was_late = behind > 0;
         let read = Moment(now.0 - behind);
         latest = latest.max(read);
-        let told = straggling.check(b"key", *cost, read);
+        let decision = straggling.check(b"key", *cost, read);
         let expected = punctual.check(b"key", *cost, latest);
-        prop_assert_eq!(told.is_allowed(), expected.is_allowed());
+        prop_assert_eq!(decision.is_allowed(), expected.is_allowed());
         if read == latest {
-            prop_assert_eq!(told, expected);
+            prop_assert_eq!(decision, expected);
         }
     }
     Ok(())
@@ -68,17 +68,17 @@ fn a_clock_that_was_set_back_goes_on_from_where_it_stood() {
         let hour = 3_600 * SECOND_NS;
         let began = Moment(2 * hour);
         assert!(keyed.check(b"key", 1, began).is_allowed());
-        let told = |now: Moment| match keyed.check(b"key", 1, now) {
+        let wait_at = |now: Moment| match keyed.check(b"key", 1, now) {
             Decision::NotUntil { at } => Some(at.0 - now.0),
             _ => None,
         };
         // 7 s of 10 are left when the clock is set back by an hour.
-        assert_eq!(told(later(began, 3 * SECOND_NS)), Some(7 * SECOND_NS));
+        assert_eq!(wait_at(later(began, 3 * SECOND_NS)), Some(7 * SECOND_NS));
         let back = Moment(began.0 + 3 * SECOND_NS - hour);
-        assert_eq!(told(back), Some(7 * SECOND_NS), "the first call may be a straggler");
-        assert_eq!(told(later(back, 2 * SECOND_NS)), Some(5 * SECOND_NS), "now it is certain");
-        assert_eq!(told(later(back, 7 * SECOND_NS - 1)), Some(1));
-        assert_eq!(told(later(back, 7 * SECOND_NS)), None);
+        assert_eq!(wait_at(back), Some(7 * SECOND_NS), "the first call may be a straggler");
+        assert_eq!(wait_at(later(back, 2 * SECOND_NS)), Some(5 * SECOND_NS), "now it is certain");
+        assert_eq!(wait_at(later(back, 7 * SECOND_NS - 1)), Some(1));
+        assert_eq!(wait_at(later(back, 7 * SECOND_NS)), None);
     }
     check(&keyed::<Log>(quota(1, 10 * SECOND_NS)));
     check(&keyed::<Gcra>(quota(1, 10 * SECOND_NS)));

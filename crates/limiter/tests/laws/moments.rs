@@ -8,15 +8,15 @@ use crate::support::{Call, calls, earlier, later, lived, moments, quotas, remain
 
 fn at_and_not_before<S: State>(quota: Quota, calls: &[Call], cost: u64) -> Result<(), TestCaseError> {
     let (state, now) = lived::<S>(quota, calls);
-    let asked = |at| state.clone().decide(at, quota, cost);
-    let Decision::NotUntil { at } = asked(now) else { return Ok(()) };
+    let decide_at = |at| state.clone().decide(at, quota, cost);
+    let Decision::NotUntil { at } = decide_at(now) else { return Ok(()) };
     prop_assert!(at > now);
-    prop_assert!(asked(at).is_allowed(), "{:?}", asked(at));
+    prop_assert!(decide_at(at).is_allowed(), "{:?}", decide_at(at));
     for after in [1, quota.window_ns(), 3 * quota.window_ns()] {
-        prop_assert!(asked(later(at, after)).is_allowed());
+        prop_assert!(decide_at(later(at, after)).is_allowed());
     }
     for before in 1..=(at.0 - now.0) {
-        prop_assert_eq!(asked(earlier(at, before)), Decision::NotUntil { at });
+        prop_assert_eq!(decide_at(earlier(at, before)), Decision::NotUntil { at });
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn memory_is_as_said<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestC
             state.charge(now, quota, cost);
             prop_assert!(state.timestamps_held() <= before + wanted);
             prop_assert!(wanted as u64 <= (cost + 1).max(4).max(before as u64 / 8), "{wanted} more than {before}");
-            prop_assert!(state.timestamps_held() <= quota.limit() as usize, "{} stamps", state.timestamps_held());
+            prop_assert!(state.timestamps_held() <= quota.limit() as usize, "{} timestamps", state.timestamps_held());
         }
     }
     Ok(())

@@ -57,34 +57,35 @@ type Expected = (Outcome, Vec<(usize, Box<str>, Decision)>);
 impl Model {
     fn check(&mut self, hits: &[Hit<'_>], now: Moment) -> Expected {
         let mut taken: Vec<States> = self.policies.iter().map(|(_, states)| states.clone()).collect();
-        let (mut outcome, mut allows, mut said) = (Outcome::Allowed, Vec::new(), Vec::new());
+        let (mut outcome, mut allows, mut decisions) = (Outcome::Allowed, Vec::new(), Vec::new());
         for ((policy, _), taken) in self.policies.iter().zip(&mut taken) {
             let mut sums: BTreeMap<&[u8], u64> = BTreeMap::new();
             for hit in hits.iter().filter(|hit| concerns(policy, hit)) {
                 *sums.entry(hit.key).or_default() += hit.cost;
             }
-            let told: BTreeMap<&[u8], Decision> =
+            let decision: BTreeMap<&[u8], Decision> =
                 sums.into_iter().map(|(key, cost)| (key, taken.decide(key, now, policy.quota, cost))).collect();
             if !policy.is_shadow {
-                outcome = told.values().fold(outcome, |outcome, decision| sterner(outcome, *decision));
+                outcome = decision.values().fold(outcome, |outcome, decision| sterner(outcome, *decision));
             }
-            allows.push(told.values().all(Decision::is_allowed));
-            said.push(told);
+            allows.push(decision.values().all(Decision::is_allowed));
+            decisions.push(decision);
         }
         let mut parts = Vec::new();
         for (policy, (rule, states)) in self.policies.iter_mut().enumerate() {
             let takes = outcome == Outcome::Allowed && allows[policy];
             for (number, hit) in hits.iter().enumerate().filter(|(_, hit)| concerns(rule, hit)) {
-                let told = said[policy][hit.key];
-                let told = if takes || !told.is_allowed() { told } else { states.decide(hit.key, now, rule.quota, 0) };
-                parts.push((number, policy, rule.name.clone(), told));
+                let decision = decisions[policy][hit.key];
+                let decision =
+                    if takes || !decision.is_allowed() { decision } else { states.decide(hit.key, now, rule.quota, 0) };
+                parts.push((number, policy, rule.name.clone(), decision));
             }
             if takes {
                 *states = taken[policy].clone();
             }
         }
         parts.sort_by_key(|(hit, policy, ..)| (*hit, *policy));
-        (outcome, parts.into_iter().map(|(hit, _, name, told)| (hit, name, told)).collect())
+        (outcome, parts.into_iter().map(|(hit, _, name, decision)| (hit, name, decision)).collect())
     }
 }
 
@@ -124,9 +125,9 @@ fn policies() -> impl Strategy<Value = Vec<Policy>> {
 }
 
 /// A check: so much later, these hits.
-type Question = (u64, Vec<(usize, usize, u64)>);
+type Check = (u64, Vec<(usize, usize, u64)>);
 
-fn questions() -> impl Strategy<Value = Vec<Question>> {
+fn checks() -> impl Strategy<Value = Vec<Check>> {
     let hit = (0..CLASSES.len(), 0..KEYS.len(), 0_u64..4);
     prop::collection::vec((0_u64..40, prop::collection::vec(hit, 0..5)), 1..40)
 }
@@ -142,9 +143,9 @@ fn limiter(policies: &[Policy]) -> Limiter {
 }
 
 /// The limiter after the checks, and the moment of the last.
-fn asked(policies: &[Policy], questions: &[Question]) -> (Limiter, Moment) {
+fn play(policies: &[Policy], checks: &[Check]) -> (Limiter, Moment) {
     let (limiter, mut now) = (limiter(policies), Moment(1_000));
-    for (gap, question) in questions {
+    for (gap, question) in checks {
         now = Moment(now.0 + gap);
         let _ = limiter.check(&hits(question), now);
     }
@@ -153,17 +154,17 @@ fn asked(policies: &[Policy], questions: &[Question]) -> (Limiter, Moment) {
 
 proptest! {
     #[test]
-    fn rulings_are_those_of_the_model(policies in policies(), questions in questions()) {
+    fn rulings_are_those_of_the_model(policies in policies(), checks in checks()) {
         let limiter = limiter(&policies);
         let states = policies.iter().map(|policy| States::new(policy.algorithm));
         let mut model = Model { policies: policies.iter().cloned().zip(states).collect() };
         let mut now = Moment(1_000);
-        for (gap, question) in &questions {
+        for (gap, question) in &checks {
             now = Moment(now.0 + gap);
             let hits = hits(question);
-            let ruling = limiter.check(&hits, now);
-            let told = ruling.decisions.iter().map(|part| (part.hit, part.policy.name.clone(), part.decision)).collect();
-            prop_assert_eq!((ruling.outcome, told), model.check(&hits, now), "{:?} at {:?}", hits, now);
+            let result = limiter.check(&hits, now);
+            let decision = result.decisions.iter().map(|part| (part.hit, part.policy.name.clone(), part.decision)).collect();
+            prop_assert_eq!((result.outcome, decision), model.check(&hits, now), "{:?} at {:?}", hits, now);
             if gap % 5 == 0 {
                 limiter.sweep(7, now);
             }
@@ -172,14 +173,14 @@ proptest! {
 
     /// Over all policies: denied strictly before, allowed exactly at.
     #[test]
-    fn all_policies_together_give_the_exact_moment(policies in policies(), questions in questions(), last in questions()) {
+    fn all_policies_together_give_the_exact_moment(policies in policies(), checks in checks(), last in checks()) {
         let last = hits(&last[0].1);
-        let (first, now) = asked(&policies, &questions);
+        let (first, now) = play(&policies, &checks);
         if let Outcome::NotUntil(at) = first.check(&last, now).outcome {
             prop_assert!(at > now);
-            let before = asked(&policies, &questions).0.check(&last, Moment(at.0 - 1)).outcome;
+            let before = play(&policies, &checks).0.check(&last, Moment(at.0 - 1)).outcome;
             prop_assert_eq!(before, Outcome::NotUntil(at));
-            prop_assert_eq!(asked(&policies, &questions).0.check(&last, at).outcome, Outcome::Allowed);
+            prop_assert_eq!(play(&policies, &checks).0.check(&last, at).outcome, Outcome::Allowed);
             // The denial before it cost nothing.
             prop_assert_eq!(first.check(&last, at).outcome, Outcome::Allowed);
         }

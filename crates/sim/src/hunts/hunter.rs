@@ -19,20 +19,20 @@ pub(super) struct Hunter {
 impl Hunter {
     /// The hunter is registered, perhaps again: an unanswered input is sent again, if the world has not gone back
     /// behind it.
-    pub(super) fn register(&mut self, node: usize, came: Registered) {
-        let is_same = self.registered.is_some_and(|before| before.mover.id == came.mover.id);
-        if !is_same || came.next_seq < self.seq {
-            (self.seq, self.unanswered) = (came.next_seq, None);
+    pub(super) fn register(&mut self, node: usize, registered: Registered) {
+        let is_same = self.registered.is_some_and(|before| before.mover.id == registered.mover.id);
+        if !is_same || registered.next_seq < self.seq {
+            (self.seq, self.unanswered) = (registered.next_seq, None);
         }
-        (self.node, self.registered) = (Some(node), Some(came));
+        (self.node, self.registered) = (Some(node), Some(registered));
     }
 
-    pub(super) fn next(&mut self, wish: u64, now_us: i64) -> Option<Input> {
+    pub(super) fn next(&mut self, choice: u64, now_us: i64) -> Option<Input> {
         self.repeated += u32::from(self.unanswered.is_some());
-        let what = *self.unanswered.get_or_insert(match wish % 4 {
+        let what = *self.unanswered.get_or_insert(match choice % 4 {
             0 => InputKind::Dig,
             1 => InputKind::Grab,
-            _ => InputKind::Step(Step::ALL[(wish / 4 % 9) as usize]),
+            _ => InputKind::Step(Step::ALL[(choice / 4 % 9) as usize]),
         });
         Some(Input { mover: self.registered?.mover, seq: self.seq, tag: 0, at_us: now_us, kind: what })
     }
@@ -74,7 +74,8 @@ impl ReceivedAnswers {
                 _ => assert!(!is_latest || !self.won.contains_key(&key), "{key:?} had won, and receives {answer:?}"),
             }
             let is_his = |hunter: &&mut Hunter| {
-                hunter.node == Some(node) && hunter.registered.is_some_and(|came| came.mover == answer.mover)
+                hunter.node == Some(node)
+                    && hunter.registered.is_some_and(|registered| registered.mover == answer.mover)
             };
             if let Some(hunter) = hunters.iter_mut().find(is_his) {
                 hunter.receive(answer);

@@ -179,9 +179,9 @@ impl Hunt {
     /// A hunter sends an input, again if it was not answered; one without a connection enters the world first.
     fn send_input(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
-        let wish = self.dice.next();
+        let choice = self.dice.next();
         let Some(node) = self.hunters[who].node.or_else(|| self.visit(who)) else { return };
-        if let Some(input) = self.hunters[who].next(wish, self.now_us) {
+        if let Some(input) = self.hunters[who].next(choice, self.now_us) {
             self.apply(node, input);
         }
     }
@@ -201,10 +201,11 @@ impl Hunt {
 
     /// Finds the world at some node, which claims it if it has no owner, and registers.
     fn visit(&mut self, who: usize) -> Option<usize> {
-        let asked = self.dice.below(NODES as u64) as usize;
-        let node = if self.nodes[asked].held.is_some() { asked } else { self.claim(asked)? };
+        let node = self.dice.below(NODES as u64) as usize;
+        let node = if self.nodes[node].held.is_some() { node } else { self.claim(node)? };
         let is_new = self.hunters[who].registered.is_none() || self.dice.bool_per_mille(50);
-        let resume = self.hunters[who].registered.filter(|_| !is_new).map(|came| (came.mover.id, came.key));
+        let resume =
+            self.hunters[who].registered.filter(|_| !is_new).map(|registered| (registered.mover.id, registered.key));
         let registration = Registration {
             indicator: Indicator::PLAYER,
             at: None,
@@ -215,17 +216,17 @@ impl Hunt {
             resume,
         };
         let held = self.nodes[node].held.as_mut()?;
-        let came = held.world.register(&registration, self.now_us).expect("a meadow has room");
-        if !came.is_resumed {
-            self.received.check_new_id(came.mover.id);
+        let registered = held.world.register(&registration, self.now_us).expect("a meadow has room");
+        if !registered.is_resumed {
+            self.received.check_new_id(registered.mover.id);
         }
-        self.hunters[who].register(node, came);
+        self.hunters[who].register(node, registered);
         Some(node)
     }
 
     /// The node that has the world after a request to this one, if it can be reached.
-    fn claim(&mut self, asked: usize) -> Option<usize> {
-        let (worker, now) = (self.nodes[asked].worker, self.now());
+    fn claim(&mut self, node: usize) -> Option<usize> {
+        let (worker, now) = (self.nodes[node].worker, self.now());
         match commit_world(&mut *self.store, WorldCommand::Claim { id: WORLD, worker, now }) {
             Outcome::WorldClaimed(claimed) => {
                 let settings =
@@ -233,9 +234,9 @@ impl Hunt {
                 let opening =
                     WorldParams { id: WORLD, settings, seed: claimed.row.seed, epoch: claimed.epoch, ends_at: None };
                 let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, self.now_us);
-                self.nodes[asked].hold(world.expect("a world that was saved can be opened"), claimed.epoch);
+                self.nodes[node].hold(world.expect("a world that was saved can be opened"), claimed.epoch);
                 self.report.opened += 1;
-                Some(asked)
+                Some(node)
             }
             Outcome::WorldElsewhere { address } => {
                 let owner = (0..NODES).find(|at| address == format!("node-{at}.example:4000"))?;
@@ -281,10 +282,10 @@ impl Hunt {
     fn disconnect_one(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
         let Some(node) = self.hunters[who].node.take() else { return };
-        if let (Some(held), Some(came)) = (&mut self.nodes[node].held, self.hunters[who].registered)
+        if let (Some(held), Some(registered)) = (&mut self.nodes[node].held, self.hunters[who].registered)
             && self.dice.bool_per_mille(500)
         {
-            held.world.connection_lost(came.mover, self.now_us);
+            held.world.connection_lost(registered.mover, self.now_us);
         }
     }
 
@@ -303,10 +304,10 @@ impl Hunt {
         self.renew();
         for who in 0..HUNTERS {
             let node = (0..100).find_map(|_| self.visit(who)).expect("the world can be found");
-            let came = self.hunters[who].registered.expect("who visits has come");
+            let registered = self.hunters[who].registered.expect("a hunter that visits is registered");
             let stay = Input {
-                mover: came.mover,
-                seq: came.next_seq,
+                mover: registered.mover,
+                seq: registered.next_seq,
                 tag: 0,
                 at_us: self.now_us,
                 kind: InputKind::Step(Step::Stay),
@@ -314,7 +315,7 @@ impl Hunt {
             let mut out = Vec::new();
             let held = self.nodes[node].held.as_mut().expect("a world that was found is there");
             held.world.apply(&[stay], self.now_us, &mut out);
-            assert!(out.iter().any(|answer| answer.result.is_ok()), "hunter {who} is not heard: {out:?}");
+            assert!(out.iter().any(|answer| answer.result.is_ok()), "hunter {who} gets no answer: {out:?}");
         }
     }
 }

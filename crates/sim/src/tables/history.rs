@@ -26,8 +26,8 @@ pub(super) struct ObservationTotals {
 
 /// Fails the simulation if anything that must be true is not.
 pub(super) fn check(world: &SimWorld<TableWorkload>) -> ObservationTotals {
-    let mut heard = ObservationTotals::default();
-    let sights = world.workload.take_observations();
+    let mut totals = ObservationTotals::default();
+    let observations = world.workload.take_observations();
     world.with_oracle(|log| {
         log.assert_no_violations();
         for id in &world.workload.ids {
@@ -36,11 +36,12 @@ pub(super) fn check(world: &SimWorld<TableWorkload>) -> ObservationTotals {
             let healed_at = if faulty_for.is_zero() { faulty_for } else { faulty_for + HEAL_TIMEOUT };
             let history = History::of(*id, story, healed_at);
             assert!(history.last().live_game().is_none(), "table {id}: a game still goes on, though its time is over");
-            let of_this: Vec<&Observation> = sights.iter().filter(|sight| sight.table == *id).collect();
-            history.check(&of_this, &mut heard);
+            let of_this: Vec<&Observation> =
+                observations.iter().filter(|observation| observation.table == *id).collect();
+            history.check(&of_this, &mut totals);
         }
     });
-    heard
+    totals
 }
 
 /// Every state that a table was ever in.
@@ -74,26 +75,32 @@ impl History {
         &self.states.last().expect("there is a state before the first entry").0
     }
 
-    fn check(&self, sights: &[&Observation], heard: &mut ObservationTotals) {
-        let mut said = self.chat_counts();
-        let viewers: std::collections::BTreeSet<Option<PlayerId>> = sights.iter().map(|sight| sight.viewer).collect();
+    fn check(&self, observations: &[&Observation], totals: &mut ObservationTotals) {
+        let mut counts = self.chat_counts();
+        let viewers: std::collections::BTreeSet<Option<PlayerId>> =
+            observations.iter().map(|observation| observation.viewer).collect();
         for viewer in viewers {
-            let told = self.expected_events(viewer);
-            let own = sights.iter().filter(|sight| sight.viewer == viewer);
-            self.check_viewer(viewer, &told, own.copied(), heard);
+            let expected = self.expected_events(viewer);
+            let own = observations.iter().filter(|observation| observation.viewer == viewer);
+            self.check_viewer(viewer, &expected, own.copied(), totals);
         }
-        for sight in sights {
-            match &sight.kind {
-                observations::ObservedKind::ActionDone { said: Some(text), .. } => {
-                    let count = said.remove(text.as_str()).unwrap_or(0);
+        for observation in observations {
+            match &observation.kind {
+                observations::ObservedKind::ActionDone { chat_line: Some(text), .. } => {
+                    let count = counts.remove(text.as_str()).unwrap_or(0);
                     assert_eq!(count, 1, "table {}: {text:?} was acknowledged, and is there {count} times", self.id);
                 }
-                observations::ObservedKind::ActionRejected { said: Some(text) } => {
-                    assert_eq!(said.get(text.as_str()), None, "table {}: {text:?} was refused, and is there", self.id);
+                observations::ObservedKind::ActionRejected { chat_line: Some(text) } => {
+                    assert_eq!(
+                        counts.get(text.as_str()),
+                        None,
+                        "table {}: {text:?} was refused, and is there",
+                        self.id
+                    );
                 }
-                observations::ObservedKind::ActionUnknown { said: text } => {
-                    heard.unknown += 1;
-                    let count = text.as_ref().and_then(|text| said.remove(text.as_str())).unwrap_or(0);
+                observations::ObservedKind::ActionUnknown { chat_line: text } => {
+                    totals.unknown += 1;
+                    let count = text.as_ref().and_then(|text| counts.remove(text.as_str())).unwrap_or(0);
                     assert!(count <= 1, "table {}: {text:?} is there {count} times", self.id);
                 }
                 _ => {}
@@ -103,69 +110,73 @@ impl History {
 
     /// Lines of chat in the log, and how often each is there.
     fn chat_counts(&self) -> BTreeMap<String, u32> {
-        let mut said = BTreeMap::new();
+        let mut counts = BTreeMap::new();
         let mut members: Vec<PlayerId> = self.states.iter().flat_map(|(table, _)| table.members()).collect();
         members.sort_unstable();
         members.dedup();
         let of_members = members.into_iter().flat_map(|member| {
             // All viewers receive it, the author included.
-            self.expected_events(Some(member)).into_iter().filter_map(move |told| match told.event.kind {
+            self.expected_events(Some(member)).into_iter().filter_map(move |expected| match expected.event.kind {
                 EventKind::ChatSent { player, text } if player == member => Some(text.to_string()),
                 _ => None,
             })
         });
-        of_members.for_each(|text| *said.entry(text).or_default() += 1);
-        said
+        of_members.for_each(|text| *counts.entry(text).or_default() += 1);
+        counts
     }
 
     /// Every event that this viewer was to receive, in order.
     fn expected_events(&self, viewer: Option<PlayerId>) -> Vec<ExpectedEvent> {
-        let mut told: Vec<ExpectedEvent> = Vec::new();
+        let mut expected: Vec<ExpectedEvent> = Vec::new();
         for (version, (table, _)) in self.states.iter().enumerate() {
-            match table.feed(viewer, told.len() as u64) {
-                Feed::Update(news) => {
-                    told.extend(news.events.into_iter().map(|event| ExpectedEvent { event, version }))
+            match table.feed(viewer, expected.len() as u64) {
+                Feed::Update(update) => {
+                    expected.extend(update.events.into_iter().map(|event| ExpectedEvent { event, version }))
                 }
                 Feed::TooOld => panic!("table {}: {viewer:?} cannot follow the log itself at {version}", self.id),
             }
         }
-        let numbers = told.iter().map(|told| told.event.seq);
-        assert!(numbers.eq(1..=told.len() as u64), "table {}: the events of {viewer:?} are not contiguous", self.id);
-        told
+        let numbers = expected.iter().map(|expected| expected.event.seq);
+        assert!(
+            numbers.eq(1..=expected.len() as u64),
+            "table {}: the events of {viewer:?} are not contiguous",
+            self.id
+        );
+        expected
     }
 
     /// One viewer's answers. Requests are sent one after the other, so the state seen never goes back.
     fn check_viewer<'a>(
         &self,
         viewer: Option<PlayerId>,
-        told: &[ExpectedEvent],
-        sights: impl Iterator<Item = &'a Observation>,
-        heard: &mut ObservationTotals,
+        expected: &[ExpectedEvent],
+        observations: impl Iterator<Item = &'a Observation>,
+        totals: &mut ObservationTotals,
     ) {
         let mut cursor = 0;
         let mut reached = 0;
-        for sight in sights {
-            match &sight.kind {
+        for observation in observations {
+            match &observation.kind {
                 observations::ObservedKind::Update { after, events } => {
-                    assert_eq!(*after, cursor, "table {}: {viewer:?} went on from elsewhere", self.id);
-                    heard.events += events.len() as u32;
+                    assert_eq!(*after, cursor, "table {}: {viewer:?} continued from another cursor", self.id);
+                    totals.events += events.len() as u32;
                     for event in events {
                         cursor += 1;
-                        let want = &told[cursor as usize - 1];
-                        assert_eq!(*event, want.event, "table {}: {viewer:?} heard something else", self.id);
-                        self.check_committed(want.version, sight);
+                        let want = &expected[cursor as usize - 1];
+                        assert_eq!(*event, want.event, "table {}: {viewer:?} received something else", self.id);
+                        self.check_committed(want.version, observation);
                     }
-                    if let Some(next) = told.get(cursor as usize) {
-                        self.check_prompt(next.version, sight);
+                    if let Some(next) = expected.get(cursor as usize) {
+                        self.check_prompt(next.version, observation);
                     }
                 }
                 observations::ObservedKind::TooOld { view } => {
-                    heard.too_old += 1;
+                    totals.too_old += 1;
                     cursor = view.seq;
-                    reached = self.check_view(view, sight, reached);
+                    reached = self.check_view(view, observation, reached);
                 }
                 observations::ObservedKind::View(view) | observations::ObservedKind::ActionDone { view, .. } => {
-                    reached = self.check_view(view, sight, reached);
+                    reached = self.check_view(view, observation, reached);
                 }
                 observations::ObservedKind::ActionRejected { .. }
                 | observations::ObservedKind::ActionUnknown { .. } => {}
@@ -173,43 +184,44 @@ impl History {
         }
     }
 
-    fn check_committed(&self, version: usize, sight: &Observation) {
+    fn check_committed(&self, version: usize, observation: &Observation) {
         let committed = self.states[version].1;
         assert!(
-            committed <= sight.received_at,
-            "table {}: {:?} heard at {:?} of what was committed at {committed:?}",
+            committed <= observation.received_at,
+            "table {}: {:?} received at {:?} what was committed at {committed:?}",
             self.id,
-            sight.viewer,
-            sight.received_at
+            observation.viewer,
+            observation.received_at
         );
     }
 
     /// No poll waited on after there was something to receive.
-    fn check_prompt(&self, version: usize, sight: &Observation) {
+    fn check_prompt(&self, version: usize, observation: &Observation) {
         let committed = self.states[version].1;
         assert!(
-            committed.max(self.healed_at) + WAKE_TIMEOUT > sight.received_at,
-            "table {}: {:?} waited until {:?} though there was something to hear at {committed:?}",
+            committed.max(self.healed_at) + WAKE_TIMEOUT > observation.received_at,
+            "table {}: {:?} waited until {:?} though there was an event at {committed:?}",
             self.id,
-            sight.viewer,
-            sight.received_at
+            observation.viewer,
+            observation.received_at
         );
     }
 
     /// A view is that of a state which was committed by then, and not older than what this viewer has seen. Which version it was,
     /// at least.
-    fn check_view(&self, view: &TableView, sight: &Observation, reached: usize) -> usize {
+    fn check_view(&self, view: &TableView, observation: &Observation, reached: usize) -> usize {
         let states = self.states.iter().enumerate().skip(reached);
-        let mut known = states.take_while(|(_, (_, at))| *at <= sight.received_at);
+        let mut known = states.take_while(|(_, (_, at))| *at <= observation.received_at);
         let found = known.find(|(_, (table, _))| {
-            table.seq(sight.viewer) == view.seq && without_chat(table.view(sight.viewer)) == without_chat(view.clone())
+            table.seq(observation.viewer) == view.seq
+                && without_chat(table.view(observation.viewer)) == without_chat(view.clone())
         });
         let Some((version, _)) = found else {
-            let wanted = self.states.iter().position(|(table, _)| table.seq(sight.viewer) == view.seq);
+            let wanted = self.states.iter().position(|(table, _)| table.seq(observation.viewer) == view.seq);
             panic!(
-                "table {}: {:?} saw at {:?} (asked at {:?}) what was never so, or not any more: seq {}, first at version \
+                "table {}: {:?} saw at {:?} (sent at {:?}) what was never so, or not any more: seq {}, first at version \
                  {wanted:?}, he had seen {reached}: {view:#?}",
-                self.id, sight.viewer, sight.received_at, sight.sent_at, view.seq
+                self.id, observation.viewer, observation.received_at, observation.sent_at, view.seq
             );
         };
         version

@@ -25,9 +25,9 @@ pub(super) enum ObservedKind {
     /// A look.
     View(Box<TableView>),
     /// An action was done; its line of chat, if it was one.
-    ActionDone { view: Box<TableView>, said: Option<String> },
+    ActionDone { view: Box<TableView>, chat_line: Option<String> },
     /// An action was certainly not done.
-    ActionRejected { said: Option<String> },
+    ActionRejected { chat_line: Option<String> },
     /// It is unknown whether an action was done.
-    ActionUnknown { said: Option<String> },
+    ActionUnknown { chat_line: Option<String> },
 }

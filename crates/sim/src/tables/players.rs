@@ -63,7 +63,7 @@ impl Player {
                 bots,
                 idempotency: None,
             };
-            match self.call(table, async |door| door.tables.open(opening).await).await {
+            match self.call(table, async |endpoint| endpoint.tables.open(opening).await).await {
                 CallResult::Response(Ok(OpenResult::New { .. })) => return,
                 // It may have been opened by an earlier attempt.
                 _ if self
@@ -98,10 +98,10 @@ impl Player {
         question: impl AsyncFnOnce(NodeEndpoint) -> Result<T, TableError>,
     ) -> CallResult<T> {
         let any = self.random_below(64);
-        let Some(door) = self.world.workload.endpoint(self.address.get(&table).map(String::as_str), any) else {
+        let Some(endpoint) = self.world.workload.endpoint(self.address.get(&table).map(String::as_str), any) else {
             return CallResult::Timeout;
         };
-        match timeout(REQUEST_TIMEOUT, question(door)).await {
+        match timeout(REQUEST_TIMEOUT, question(endpoint)).await {
             Err(_) => {
                 self.address.remove(&table);
                 CallResult::Timeout
@@ -117,22 +117,16 @@ impl Player {
         }
     }
 
-    fn observe(&self, table: TableId, asked: Duration, what: ObservedKind) {
-        let heard = self.world.elapsed();
-        self.world.workload.record(Observation {
-            table,
-            viewer: self.id,
-            sent_at: asked,
-            received_at: heard,
-            kind: what,
-        });
+    fn observe(&self, table: TableId, sent_at: Duration, what: ObservedKind) {
+        let received_at = self.world.elapsed();
+        self.world.workload.record(Observation { table, viewer: self.id, sent_at, received_at, kind: what });
     }
 
     async fn fetch_view(&mut self, table: TableId) -> Option<Box<TableView>> {
-        let (asked, viewer) = (self.world.elapsed(), self.id);
-        match self.call(table, async |door| door.tables.view(table, viewer).await).await {
+        let (sent_at, viewer) = (self.world.elapsed(), self.id);
+        match self.call(table, async |endpoint| endpoint.tables.view(table, viewer).await).await {
             CallResult::Response(Ok(seen)) => {
-                self.observe(table, asked, ObservedKind::View(seen.view.clone()));
+                self.observe(table, sent_at, ObservedKind::View(seen.view.clone()));
                 Some(seen.view)
             }
             CallResult::Response(Err(_)) | CallResult::Timeout => None,
@@ -140,29 +134,29 @@ impl Player {
     }
 
     async fn poll(&mut self, table: TableId) {
-        let (asked, viewer, after) = (self.world.elapsed(), self.id, self.cursors.get(&table).copied().unwrap_or(0));
+        let (sent_at, viewer, after) = (self.world.elapsed(), self.id, self.cursors.get(&table).copied().unwrap_or(0));
         let patience = Duration::from_millis(self.random_below(6_000));
-        let poll = async |door: NodeEndpoint| {
-            let mut wait = door.tables.wait(table, viewer, after).await?;
+        let poll = async |endpoint: NodeEndpoint| {
+            let mut wait = endpoint.tables.wait(table, viewer, after).await?;
             match timeout(patience, &mut wait).await {
                 Ok(answer) => answer.map(Some),
                 Err(_) => Ok(wait.so_far()),
             }
         };
         if let CallResult::Response(Ok(Some(answer))) = self.call(table, poll).await {
-            self.record_feed(table, asked, after, &answer);
+            self.record_feed(table, sent_at, after, &answer);
         }
     }
 
-    fn record_feed(&mut self, table: TableId, asked: Duration, after: u64, answer: &FeedResponse) {
+    fn record_feed(&mut self, table: TableId, sent_at: Duration, after: u64, answer: &FeedResponse) {
         match &answer.feed {
-            Feed::News(news) => {
-                self.cursors.insert(table, news.seq);
-                self.observe(table, asked, ObservedKind::Update { after, events: news.events.clone() });
+            Feed::News(update) => {
+                self.cursors.insert(table, update.seq);
+                self.observe(table, sent_at, ObservedKind::Update { after, events: update.events.clone() });
             }
             Feed::TooOld(view) => {
                 self.cursors.insert(table, view.seq);
-                self.observe(table, asked, ObservedKind::TooOld { view: view.clone() });
+                self.observe(table, sent_at, ObservedKind::TooOld { view: view.clone() });
             }
         }
     }
@@ -171,21 +165,21 @@ impl Player {
         let Some(id) = self.id else { return };
         let Some(view) = self.fetch_view(table).await else { return };
         let action = self.choose(id, &view);
-        let said = match &action {
+        let chat_line = match &action {
             Action::Chat(text) => Some(text.clone()),
             _ => None,
         };
-        let asked = self.world.elapsed();
-        let what = match self.call(table, async |door| door.tables.act(table, None, id, action).await).await {
-            CallResult::Response(Ok(acted)) => ObservedKind::ActionDone { view: acted.view, said },
+        let sent_at = self.world.elapsed();
+        let what = match self.call(table, async |endpoint| endpoint.tables.act(table, None, id, action).await).await {
+            CallResult::Response(Ok(acted)) => ObservedKind::ActionDone { view: acted.view, chat_line },
             CallResult::Response(Err(
                 TableError::NotServing | TableError::Store(store::StoreError::Unavailable { .. }),
             ))
-            | CallResult::Timeout => ObservedKind::ActionUnknown { said },
+            | CallResult::Timeout => ObservedKind::ActionUnknown { chat_line },
             CallResult::Response(Err(TableError::Broken)) => panic!("a table broke"),
-            CallResult::Response(Err(_)) => ObservedKind::ActionRejected { said },
+            CallResult::Response(Err(_)) => ObservedKind::ActionRejected { chat_line },
         };
-        self.observe(table, asked, what);
+        self.observe(table, sent_at, what);
     }
 
     /// Something that might be allowed.

@@ -97,13 +97,13 @@ async fn simulate(plan: TablePlan) -> TableReport {
     for node in nodes {
         node.drain().await;
     }
-    let heard = history::check(&world);
+    let totals = history::check(&world);
     let (claims, entries) = world.with_oracle(|log| {
         let entries = log.tables.values().map(|story| story.rows.len() as u32).sum();
         (log.claims, entries)
     });
     let elapsed_ms = world.elapsed().as_millis() as u64;
-    let history::ObservationTotals { events, unknown, too_old } = heard;
+    let history::ObservationTotals { events, unknown, too_old } = totals;
     let (trace, stalls) = (world.trace(), world.stalls());
     TableReport {
         trace,
@@ -154,13 +154,13 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
     let drain = Drain::default();
     let (leave, world) = (drain.clone(), world.clone());
     world.workload.add_endpoint(NodeEndpoint { address: address.clone(), tables: tables.clone() });
-    let life = async move {
-        let door = EndpointGuard { world, address, tables: tables.clone() };
+    let task = async move {
+        let guard = EndpointGuard { world, address, tables: tables.clone() };
         acquire_store(&node, &leave).await;
         run_with(node, tables, leave).await;
-        drop(door);
+        drop(guard);
     };
-    Process::new(life, drain, freeze)
+    Process::new(task, drain, freeze)
 }
 
 /// A process can be reached until it ends, in whatever way.

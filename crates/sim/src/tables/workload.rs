@@ -40,19 +40,19 @@ impl TableWorkload {
         Self { plan, ids, endpoints: Mutex::default(), observations: Mutex::default() }
     }
 
-    pub(super) fn add_endpoint(&self, door: NodeEndpoint) {
-        lock(&self.endpoints).push(door);
+    pub(super) fn add_endpoint(&self, endpoint: NodeEndpoint) {
+        lock(&self.endpoints).push(endpoint);
     }
 
     pub(super) fn remove_endpoint(&self, address: &str) {
-        lock(&self.endpoints).retain(|door| door.address != address);
+        lock(&self.endpoints).retain(|endpoint| endpoint.address != address);
     }
 
     /// The process of this address, or else some process, if any is alive.
     pub(super) fn endpoint(&self, address: Option<&str>, any: u64) -> Option<NodeEndpoint> {
-        let doors = lock(&self.endpoints);
-        let named = address.and_then(|address| doors.iter().find(|door| door.address == address));
-        named.or_else(|| doors.get(any as usize % doors.len().max(1))).cloned()
+        let endpoints = lock(&self.endpoints);
+        let named = address.and_then(|address| endpoints.iter().find(|endpoint| endpoint.address == address));
+        named.or_else(|| endpoints.get(any as usize % endpoints.len().max(1))).cloned()
     }
 
     pub(super) fn record(&self, sight: Observation) {

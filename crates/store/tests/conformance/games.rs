@@ -233,7 +233,7 @@ pub(crate) fn the_oldest_game_is_forgotten_first(database: &dyn Database) {
 
 pub(crate) fn unused_tables_are_deleted(database: &dyn Database) {
     let mut held = four_ended(database);
-    let nobody = Ok(Some(TableOwner::Unowned));
+    let unowned = Ok(Some(TableOwner::Unowned));
     held.assert_outcome(lease(2, at(100)), Outcome::Done);
     held.takes_tables(claim_table(2, 1, at(100)), &[(1, 2)]);
     held.takes_tables(claim_table(2, 2, at(100)), &[(2, 2)]);
@@ -250,8 +250,8 @@ pub(crate) fn unused_tables_are_deleted(database: &dyn Database) {
     }
     held.assert_outcome(retire_games(at(100), Some(0), 9), Outcome::Retired(0));
     assert_eq!(held.reader.table_owner(table_id(1), at(100)), Ok(None));
-    assert_eq!(held.reader.table_owner(table_id(2), at(100)), nobody);
-    assert_eq!(held.reader.table_owner(table_id(3), at(100)), nobody);
+    assert_eq!(held.reader.table_owner(table_id(2), at(100)), unowned);
+    assert_eq!(held.reader.table_owner(table_id(3), at(100)), unowned);
     assert_eq!(held.taken_over(2).rows.len(), 4, "what is live keeps its log");
     // An owner whose lease ended owns nothing.
     let asleep = TableAppend { is_live: false, ..entries(2, 3, 4, 1) };

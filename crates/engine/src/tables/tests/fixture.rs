@@ -110,12 +110,12 @@ impl TableFixture {
         if change.rows.is_empty() {
             return;
         }
-        let Feed::Update(news) = self.table.feed(viewer, before) else {
+        let Feed::Update(update) = self.table.feed(viewer, before) else {
             panic!("what has just happened is remembered")
         };
-        assert_eq!(news.seq, seq);
-        assert!(news.events.iter().map(|event| event.seq).eq(before + 1..=seq));
-        news.events.iter().for_each(|event| self.oracle.check_event(viewer, &event.kind));
+        assert_eq!(update.seq, seq);
+        assert!(update.events.iter().map(|event| event.seq).eq(before + 1..=seq));
+        update.events.iter().for_each(|event| self.oracle.check_event(viewer, &event.kind));
         self.oracle.check_view(viewer, &self.table.view(viewer));
     }
 

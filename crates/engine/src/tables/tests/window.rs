@@ -113,6 +113,6 @@ fn a_guest_list_is_only_the_tellers() {
     assert_eq!(fixture.table.seq(Some(player(0))), before + 1);
     assert_eq!(fixture.table.seq(Some(player(1))), before, "his list of games says it");
     fixture.act(player(1), &Action::Join(newcomer(player(1)))).unwrap();
-    let Feed::Update(news) = fixture.table.feed(Some(player(0)), before) else { panic!("remembered") };
-    assert_eq!(news.events.len(), 2);
+    let Feed::Update(update) = fixture.table.feed(Some(player(0)), before) else { panic!("remembered") };
+    assert_eq!(update.events.len(), 2);
 }

@@ -182,7 +182,7 @@ fn rounds_begin_and_end_with_a_commit() {
     let second = |seconds: i64| START_US + seconds * 1_000_000;
     let phase = |world: &World| world.round().map(|round| (round.number, round.phase));
     world.tick(second(0), &mut Vec::new());
-    assert_eq!(world.take_claims(), None, "nobody is here");
+    assert_eq!(world.take_claims(), None, "no mover is here");
     let mover_ref = register(&mut world, &walker(None)).mover;
     assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), Some(Err(Refusal::RoundOver)));
     world.tick(second(1), &mut Vec::new());
@@ -200,9 +200,11 @@ fn rounds_begin_and_end_with_a_commit() {
     assert!(results(&out, digger)[0].is_ok());
     assert_eq!(results(&out, mover_ref), [Err(Refusal::RoundOver)]);
     assert_eq!(phase(&world), Some((2, RoundPhase::Waiting)));
-    let mut news = Vec::new();
-    world.take_events(&mut news);
-    let [HuntEvent::Began(began), HuntEvent::Ended { number: 1, scores, next }] = &news[..] else { panic!("{news:?}") };
+    let mut events = Vec::new();
+    world.take_events(&mut events);
+    let [HuntEvent::Began(began), HuntEvent::Ended { number: 1, scores, next }] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!((began.chests_left, scores.len(), scores[0].hunter.mover), (5, 1, digger.id));
     assert_eq!((next.number, next.until), (2, UnixMs(second(71) / 1_000)));
     world.tick(second(70), &mut Vec::new());

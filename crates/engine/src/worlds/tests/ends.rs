@@ -100,9 +100,9 @@ fn nothing_is_dug_after_the_end_and_what_was_dug_before_counts() {
     save(&mut world, second(500));
     world.tick(second(500), &mut Vec::new());
     assert!(world.is_over());
-    let mut news = Vec::new();
-    world.take_events(&mut news);
-    let Some(HuntEvent::Ended { number: 1, scores, next }) = news.last() else { panic!("{news:?}") };
+    let mut events = Vec::new();
+    world.take_events(&mut events);
+    let Some(HuntEvent::Ended { number: 1, scores, next }) = events.last() else { panic!("{events:?}") };
     assert_eq!((scores.len(), next.phase), (1, RoundPhase::Over));
 }
 

@@ -208,7 +208,7 @@ fn of_a_crowd_the_nearest_are_sent_and_only_once() {
         apply_input(&mut world, *mover_ref, 1, InputKind::Step(Step::E));
         apply_input(&mut world, *mover_ref, 2, InputKind::Step(Step::W));
     }
-    assert_eq!(look(&mut world, own, &mut client), None, "those on top are others now, and nobody is sent");
+    assert_eq!(look(&mut world, own, &mut client), None, "those on top are others now, and nothing is sent");
     let sent: Vec<MoverRef> =
         heap.iter().copied().filter(|mover_ref| client.movers.contains_key(&mover_ref.id)).collect();
     for mover_ref in &sent[..10] {
