@@ -10,7 +10,7 @@ source "$(dirname "$0")/lib.sh"
 rounds=${1:-5} seconds=${2:-10}
 connections=64
 # Where the run's record has the closed loop's good answers per second.
-gauntlet_rate='run["parts"][0]["throughput_per_s"]'
+gauntlet_rate='run["load_steps"][0]["throughput_per_s"]'
 
 [ "$(nproc)" -ge 2 ] || { echo "This needs two cores: one for the generator, one for the server." >&2; exit 1; }
 command -v wrk >/dev/null || { echo "There is no wrk: apt-get install wrk" >&2; exit 1; }

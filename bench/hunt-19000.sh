@@ -35,7 +35,7 @@ print("|---|---|---|---|---|---|")
 for name, phase in phases.items():
     one = phase["connections"]
     print(f"| {name} | {one['opened']:,} | {one['opening_s']:.1f} | {one['opened_per_s']:,.0f} | {one['opening_ms']['p50']} | {one['opening_ms']['p99']} |")
-pulses = [row for row in rows if row["kind"] == "pulse" and "server" in row["processes"]]
+pulses = [row for row in rows if row["kind"] == "sample" and "server" in row["processes"]]
 def at(second):
     return min(pulses, key=lambda row: abs(row["t_s"] - second))
 print()

@@ -18,13 +18,13 @@ import json, sys
 
 run = json.load(open(f"{sys.argv[1]}/run.json"))
 looks = [json.loads(line) for line in open(f"{sys.argv[1]}/timeline.jsonl")]
-looks = [look for look in looks if look["kind"] == "pulse" and "server" in look["processes"]]
+looks = [look for look in looks if look["kind"] == "sample" and "server" in look["processes"]]
 idle = looks[0]["processes"]["server"]["pss_bytes"]
 MIB = 2**20
 print(f"{sys.argv[2]} shards, with their supervisor: {idle / MIB:,.0f} MiB (PSS) idle")
 print("| connections | the missing opened in, s | closed or dropped | turns of two requests | errors | a move p50, ms | p99, ms | p99.9, ms | PSS of all shards, MiB | bytes a connection |")
 print("|---|---|---|---|---|---|---|---|---|---|")
-for part in run["parts"]:
+for part in run["load_steps"]:
     held = part["connections"]
     journey = run["phases"][part["phase"]].get("journey", {})
     move = journey.get("steps", {}).get("move", {}).get("latency_ms", {})

@@ -47,7 +47,7 @@ import glob, json, sys
 MIB = 1024 * 1024
 folder, minutes, canned = sys.argv[1], int(sys.argv[2]), json.load(open(sys.argv[3]))
 [path] = glob.glob(f"{folder}/*/timeline.jsonl")
-rows = [row for row in map(json.loads, open(path)) if row["kind"] == "pulse"]
+rows = [row for row in map(json.loads, open(path)) if row["kind"] == "sample"]
 
 def resident(minute):
     near = [row["processes"]["generator"]["rss_bytes"] for row in rows if abs(row["t_s"] - minute * 60) <= 5]

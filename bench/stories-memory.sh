@@ -85,7 +85,7 @@ import glob, json, sys
 
 folder, (first_s, last_s, players, games) = sys.argv[1], map(int, sys.argv[2:])
 lines = map(json.loads, open(glob.glob(f"{folder}/*/timeline.jsonl")[0]))
-pulses = [line for line in lines if line["kind"] == "pulse" and "server" in line["processes"]]
+pulses = [line for line in lines if line["kind"] == "sample" and "server" in line["processes"]]
 def at(second):
     pulse = min(pulses, key=lambda pulse: abs(pulse["t_s"] - second))
     return pulse["processes"]["server"]["rss_bytes"] / 2**20, pulse["metrics"]["gauntlet_tables"], pulse["waiting"]

@@ -17,7 +17,7 @@ mailbox_max = int(sys.argv[2])
 held, broke = [], []
 missed_before = 0
 rows = [json.loads(line) for line in open(sys.argv[1])]
-seen = [(row["t_s"], row["observed"]) for row in rows if row["kind"] == "pulse" and "world.planned" in row.get("observed", {})]
+seen = [(row["t_s"], row["observed"]) for row in rows if row["kind"] == "sample" and "world.planned" in row.get("observed", {})]
 print("| planned | registered | moving | missed | mailbox, highest seen | p50, ms | p99 of the last seconds: median, ms | highest, ms |")
 print("|---|---|---|---|---|---|---|---|")
 for level in map(int, sys.argv[3:]):

@@ -18,6 +18,7 @@ pub struct LevelPoint {
     /// The level's label in its source.
     pub label: String,
     /// The load step of the trial; carried along.
+    #[serde(rename = "load_step")]
     pub part: u32,
     /// Connections or clients at once.
     pub concurrency: Option<f64>,
@@ -42,6 +43,7 @@ pub struct LevelPoint {
 pub struct LevelRef {
     pub label: String,
     /// Its load step.
+    #[serde(rename = "load_step")]
     pub part: u32,
     /// Its load on the axis: connections, or requests offered per second.
     pub load: Option<f64>,

@@ -54,7 +54,7 @@ impl SampleFile {
     /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "part,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
+        writeln!(file, "load_step,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
         Ok(Self { file, failed: None })
     }
 

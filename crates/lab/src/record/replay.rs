@@ -70,7 +70,7 @@ fn is_unknown_kind(line: &[u8]) -> bool {
     struct Kind {
         kind: String,
     }
-    let known = ["op", "pulse", "work", "part", "opening", "held", "lag", "pause", "silence", "fault", "note"];
+    let known = ["op", "sample", "work", "load_step", "opening", "held", "lag", "pause", "silence", "fault", "note"];
     serde_json::from_slice::<Kind>(line).is_ok_and(|row| !known.contains(&row.kind.as_str()))
 }
 

@@ -14,10 +14,12 @@ pub enum TimelineRow {
     /// What ended in one second, over all workers, by part and operation.
     Op(OpRow),
     /// The load and the machine at one moment.
+    #[serde(rename = "sample")]
     Pulse(SamplerRow),
     /// One kind of work, after a round of status requests.
     Work(WorkRow),
     /// A part began or ended.
+    #[serde(rename = "load_step")]
     Part(LoadStepRow),
     /// The first connection that a part holds was due, or the last one stood.
     Opening(LoadStepRow),
@@ -41,6 +43,7 @@ pub struct OpRow {
     /// The second's beginning.
     pub t_s: f64,
     /// The part.
+    #[serde(rename = "load_step")]
     pub part: u32,
     /// The operation: `create_game`, or `create_game.steps.post`.
     pub op: String,
@@ -67,6 +70,7 @@ pub struct HeldRow {
     /// The second's beginning.
     pub t_s: f64,
     /// The part.
+    #[serde(rename = "load_step")]
     pub part: u32,
     /// Connections that stood for the first time.
     pub opened: u64,
@@ -161,6 +165,7 @@ pub struct LoadStepRow {
     /// The moment.
     pub t_s: f64,
     /// Its number.
+    #[serde(rename = "load_step")]
     pub part: u32,
     /// The phase that it belongs to.
     pub phase: String,

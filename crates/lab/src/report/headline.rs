@@ -126,7 +126,7 @@ fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     let held = find_number(capacity, "edge_per_s");
     let peak = || find_key(capacity, "peak")?.get("throughput_per_s")?.as_f64();
     let per_s = held.or_else(peak)?;
-    let part = find_key(capacity, "peak").and_then(|peak| peak.get("level")?.get("part")?.as_u64());
+    let part = find_key(capacity, "peak").and_then(|peak| peak.get("level")?.get("load_step")?.as_u64());
     let levels = levels(run, phase);
     let level = match held {
         // The last level at the held rate is the one that held it.

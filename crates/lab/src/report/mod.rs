@@ -79,7 +79,7 @@ pub struct Run {
     #[serde(flatten)]
     pub results: Results,
     /// The load steps of the trial: bursts, levels, or whole phases.
-    #[serde(default)]
+    #[serde(default, rename = "load_steps")]
     pub parts: Vec<LoadStepFigures>,
     /// What the levels show about the target's capacity, by phase that had levels.
     #[serde(default)]
@@ -124,7 +124,7 @@ pub struct ScenarioRecord {
 
 impl Run {
     /// The version of the form of `run.json`.
-    pub const FORMAT: u64 = 2;
+    pub const FORMAT: u64 = 3;
 
     /// The text of `run.json`.
     #[must_use]

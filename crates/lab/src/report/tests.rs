@@ -291,7 +291,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     let edge = run.capacity.get_mut("edge").unwrap();
     let reason = "Ended at 200 requests/s, twice void.";
     edge["edge"] = json!({ "ending": { "kind": "void", "why": "paused" }, "reason": reason, "edge_per_s": null });
-    edge["peak"]["level"]["part"] = json!(first);
+    edge["peak"]["level"]["load_step"] = json!(first);
     let report = markdown(&run);
     assert_eq!(report.matches(" void  ").count(), search, "{report}");
     let label = run.parts.iter().find(|part| part.part == first).unwrap().label.clone();

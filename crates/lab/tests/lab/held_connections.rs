@@ -198,7 +198,7 @@ async fn connections_that_were_still_being_opened_when_the_lab_was_killed_are_in
     let rows = std::fs::read_to_string(&path).unwrap();
     let is_later = |row: &&str| {
         let row: serde_json::Value = serde_json::from_str(row).unwrap();
-        row["part"] == 1 && (row["kind"] == "part" || row["kind"] == "opening" && row["over"] == true)
+        row["load_step"] == 1 && (row["kind"] == "load_step" || row["kind"] == "opening" && row["over"] == true)
     };
     let earlier: String = rows.lines().filter(|row| !is_later(row)).map(|row| format!("{row}\n")).collect();
     std::fs::write(&path, earlier).unwrap();

@@ -145,7 +145,7 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
     assert_eq!(file(&finished, "samples.csv").lines().count(), 13);
     let rows: Vec<Value> =
         file(&finished, "timeline.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(rows.iter().any(|row| row["kind"] == "pulse" && row["metrics"]["jobs{state=\"ready\"}"] == 3.0));
+    assert!(rows.iter().any(|row| row["kind"] == "sample" && row["metrics"]["jobs{state=\"ready\"}"] == 3.0));
     let last = rows.iter().rfind(|row| row["kind"] == "work").unwrap();
     assert_eq!((&last["finished"], &last["waiting"]), (&12.into(), &0.into()));
 }
@@ -507,9 +507,9 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     let of = |row: &str| -> Value { serde_json::from_str(row).unwrap() };
     let last_s = rows.lines().map(of).filter(|row| row["kind"] == "op").filter_map(|row| row["t_s"].as_f64());
     let recorded_s = last_s.fold(0.0, f64::max) + 1.0;
-    let is_end = |row: &&str| of(row)["kind"] == "part" && of(row)["over"] == true;
+    let is_end = |row: &&str| of(row)["kind"] == "load_step" && of(row)["over"] == true;
     let mut kept: String = rows.lines().filter(|row| !is_end(row)).map(|row| format!("{row}\n")).collect();
-    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "pulse").unwrap());
+    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "sample").unwrap());
     look["t_s"] = Value::from(100.0);
     kept.push_str(&format!("{look}\n"));
     std::fs::write(&path, kept).unwrap();
@@ -527,9 +527,9 @@ async fn a_killed_run_says_what_was_over_and_not_written() {
     let path = finished.dir.join("timeline.jsonl");
     let rows = std::fs::read_to_string(&path).unwrap();
     let of = |row: &str| -> Value { serde_json::from_str(row).unwrap() };
-    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "pulse").unwrap());
+    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "sample").unwrap());
     (look["t_s"], look["ok"], look["errors"]) = (Value::from(2.0), Value::from(100), Value::from(3));
-    let unwritten = |row: &&str| !["op", "pulse", "lag"].contains(&of(row)["kind"].as_str().unwrap());
+    let unwritten = |row: &&str| !["op", "sample", "lag"].contains(&of(row)["kind"].as_str().unwrap());
     let mut kept: String = rows.lines().filter(unwritten).map(|row| format!("{row}\n")).collect();
     kept.push_str(&format!("{look}\n"));
     std::fs::write(&path, kept).unwrap();

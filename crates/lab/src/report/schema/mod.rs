@@ -53,7 +53,7 @@ fn what_is_not_a_record_is_refused() {
     let unknown = |value: &mut Value| drop(value.as_object_mut().unwrap().insert("strange".to_owned(), json!(1)));
     check_refused("", unknown, "/strange is not described");
     check_refused("/machine", unknown, "/machine/strange is not described");
-    check_refused("/parts/0", unknown, "/parts/0/strange is not described");
+    check_refused("/load_steps/0", unknown, "/load_steps/0/strange is not described");
     // A figure that a scenario derives may have any name, but not any form.
     let game = format!("{}/game", "/work");
     check_refused(&game, unknown, &format!("{game}/strange is no object"));
@@ -64,10 +64,10 @@ fn what_is_not_a_record_is_refused() {
     );
     let without = |value: &mut Value| drop(value.as_object_mut().unwrap().remove("name"));
     check_refused("/scenario", without, "/scenario/name is missing");
-    check_refused("/format", |value| *value = json!(1), "/format is not 2");
+    check_refused("/format", |value| *value = json!(1), "/format is not 3");
     check_refused("/verdict", |value| *value = json!("fine"), "/verdict is none of its words");
     check_refused("/duration_s", |value| *value = json!("171"), "/duration_s is no number");
     check_refused("/scenario/seed", |value| *value = json!(-1), "/scenario/seed is below 0");
-    check_refused("/parts/0/count", |value| *value = json!(1.5), "/parts/0/count is no integer");
+    check_refused("/load_steps/0/count", |value| *value = json!(1.5), "/load_steps/0/count is no integer");
     check_refused("/server/rss_bytes", |value| *value = json!(7), "/server/rss_bytes is none of what it may be");
 }
