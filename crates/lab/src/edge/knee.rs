@@ -4,7 +4,7 @@
 //! Over concurrency the knee is one of throughput, found as by Satopaa, Albrecht, Irwin and Raghavan 2011, "Finding
 //! a 'Kneedle' in a Haystack": with both axes scaled to one, the point that lies highest above the diagonal, if it
 //! does so by more than the mean distance between neighbours (their sensitivity of 1). Only the rising part up to
-//! the peak is looked at: else the knee would depend on how far past the peak somebody measured.
+//! the peak counts: else the knee would depend on how far past the peak the levels reach.
 //!
 //! Over an offered rate throughput follows what is offered until it cannot, and the knee is one of latency: the
 //! level of the largest power, throughput over latency (Kleinrock 1979, "Power and deterministic rules of thumb").

@@ -222,7 +222,7 @@ fn rates_asked_for() {
 }
 
 #[test]
-fn a_level_is_void_when_nobody_can_say() {
+fn a_level_is_void_without_an_assessment() {
     #[track_caller]
     fn check(change: impl Fn(&mut LevelMeasurement), sentence: &str) {
         let mut search = Search::new(spec()).unwrap();
@@ -353,7 +353,7 @@ fn growth_is_told_from_noise() {
     grows(|t_s| 0.5 * t_s + noise(t_s), false, false);
     grows(|t_s| 3.0 * t_s + noise(t_s), true, false);
     grows(|t_s| 8.0 * t_s + noise(t_s), true, true);
-    // Faster and faster, and up to a bound that a cap in flight or a timeout sets.
+    // Faster and faster, and up to the limit of an in-flight cap or a timeout.
     grows(|t_s| t_s * t_s, true, true);
     grows(|t_s| (40.0 * t_s).min(330.0), true, true);
     grows(|t_s| (40.0 * t_s).min(250.0), true, false);

@@ -204,7 +204,7 @@ impl WorkerPool {
     ///
     /// # Errors
     /// The system provides no thread, process or descriptor, or the requests cannot be built.
-    #[allow(clippy::needless_pass_by_value)] // It is the crew's from here on.
+    #[allow(clippy::needless_pass_by_value)] // The pool owns it from here on.
     pub fn start(config: Arc<GeneratorConfig>, workers: usize) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
         let (reports, inbox) = unbounded_channel();
         let segment = match config.segment {

@@ -135,7 +135,7 @@ impl WorkerProcess {
             }
         }
         let (gauges, child) = (self.gauges.clone(), self.child.clone());
-        let name = format!("crew-{}", segment.first);
+        let name = format!("worker-reader-{}", segment.first);
         let listener = std::thread::Builder::new().name(name);
         self.reader = Some(listener.spawn(move || forward_reports(messages, segment, &gauges, &child, &reports))?);
         Ok(self)
@@ -216,7 +216,7 @@ fn forward_reports(
     };
     if left > 0 {
         let status = wait_or_kill(child).map_or_else(|| "it is gone".to_owned(), |status| status.to_string());
-        let reason = reason.map_or_else(String::new, |error| format!("; its last word: {error}"));
+        let reason = reason.map_or_else(String::new, |error| format!("; its last error: {error}"));
         let message = format!("a worker process of the lab ended before its work was done ({status}){reason}");
         let _ = reports.send(WorkerReport::WorkerFailed { worker: segment.first, message });
     }

@@ -134,7 +134,7 @@ fn loads_of_a_phase() {
         assert!(specs.iter().all(|spec| (spec.phase_index, spec.journey_index, spec.start.as_secs()) == (1, 3, 5)));
         assert!(specs.iter().all(|spec| spec.reconnect == Reconnect::Request));
         let seeds: BTreeSet<u64> = specs.iter().map(|spec| spec.seed).collect();
-        assert_eq!(seeds.len(), specs.len(), "each leg has a seed of its own");
+        assert_eq!(seeds.len(), specs.len(), "each load has its own seed");
     }
     let (each, lasting) = (PerClientLimit::Requests(5), PerClientLimit::Duration(ms(7000)));
     legs_are(batch(2, 60_000, 3), &[(10, 100, Some(6), Some(120))]);

@@ -12,7 +12,7 @@ fn map(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
 }
 
-fn folded(rows: &[TimelineRow]) -> Timeline {
+fn aggregated(rows: &[TimelineRow]) -> Timeline {
     let mut timeline = Timeline::default();
     rows.iter().for_each(|row| timeline.add(row));
     timeline.close();
@@ -22,7 +22,7 @@ fn folded(rows: &[TimelineRow]) -> Timeline {
 /// Compares the times and means of one series; `expected` is empty if the series must be missing.
 #[track_caller]
 fn check(rows: &[TimelineRow], name: &str, expected: &[(f64, f64)]) {
-    let timeline = folded(rows);
+    let timeline = aggregated(rows);
     let found: Vec<(f64, f64)> = timeline.get(name).map(|series| series.means().collect()).unwrap_or_default();
     assert_eq!(found, expected, "{name} of {:?}", timeline.series.keys().collect::<Vec<_>>());
 }
@@ -95,7 +95,7 @@ fn a_second_without_data_is_no_zero() {
 /// The starts and ends of the spans in which a figure is known.
 #[track_caller]
 fn check_known(rows: &[TimelineRow], name: &str, expected: &[(f64, Option<f64>)]) {
-    let timeline = folded(rows);
+    let timeline = aggregated(rows);
     let found: Vec<_> = timeline.series[name].points.iter().map(|point| (point.t_s, point.until_s)).collect();
     assert_eq!(found, expected, "{name}");
 }
@@ -109,7 +109,7 @@ fn missing_samples_are_gaps() {
     // By how much a counter rose between two samples is known.
     let rises = [(4.0, Some(5.0)), (5.0, Some(8.3)), (8.3, Some(9.3))];
     check_known(&rows, "metric.jobs_total.per_s", &rises);
-    assert_eq!(folded(&rows).unrecorded.samples.iter().collect::<Vec<_>>(), [(6.0, 8.3)]);
+    assert_eq!(aggregated(&rows).unrecorded.samples.iter().collect::<Vec<_>>(), [(6.0, 8.3)]);
     // A second of delay is no gap.
     check_known(&[look(5.0), look(7.0)], "load.in_flight", &[(5.0, None), (7.0, None)]);
     // An old record without pauses: nothing shows that the lab ran in the seventh second, so it is no zero.
@@ -243,7 +243,7 @@ fn work_load_steps_faults_and_notes() {
     let step_row = |part, t_s, over| {
         TimelineRow::Part(LoadStepRow { t_s, part, phase: "p".to_owned(), label: format!("burst {part}"), over })
     };
-    let timeline = folded(&[
+    let timeline = aggregated(&[
         step_row(0, 0.0, false),
         step_row(1, 5.0, false),
         step_row(0, 6.0, true),
@@ -365,7 +365,7 @@ proptest! {
 
     #[test]
     fn rates_are_never_negative_and_figures_always_numbers(rows in prop::collection::vec(any_row(), 0..40)) {
-        let timeline = folded(&rows);
+        let timeline = aggregated(&rows);
         for (name, series) in &timeline.series {
             for point in &series.points {
                 prop_assert!(point.mean.is_finite() && point.t_s.is_finite(), "{name}: {point:?}");

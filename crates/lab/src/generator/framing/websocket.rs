@@ -198,7 +198,7 @@ impl WebSocketDecoder {
             (0xa, _) => Event::NeedMore,
             (0x0, _) => return Err(protocol_error("a piece of a message that has not begun")),
             (0x1 | 0x2, _) => return Err(protocol_error("a message inside of another one")),
-            (code, _) => return Err(protocol_error(&format!("a frame of kind {code:#x}, which nobody agreed on"))),
+            (code, _) => return Err(protocol_error(&format!("a frame of kind {code:#x}, which was not negotiated"))),
         };
         Ok((end, event))
     }
@@ -214,7 +214,7 @@ impl WebSocketDecoder {
 fn parse_frame_header(bytes: &[u8]) -> Result<Option<FrameHeader>, Failure> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
     if first & 0x70 != 0 {
-        return Err(protocol_error("a frame of an extension that nobody agreed on"));
+        return Err(protocol_error("a frame of an extension that was not negotiated"));
     }
     if second & 0x80 != 0 {
         return Err(protocol_error("a masked frame: only clients mask"));
@@ -320,8 +320,8 @@ mod tests {
         check(&[(0x80, "")], &["answer: a piece of a message that has not begun"]);
         check(&[(0x01, ""), (0x81, "")], &["answer: a message inside of another one"]);
         check(&[(0x09, "")], &["answer: a control frame that is too long or in pieces"]);
-        check(&[(0xc1, "")], &["answer: a frame of an extension that nobody agreed on"]);
-        check(&[(0x83, "")], &["answer: a frame of kind 0x3, which nobody agreed on"]);
+        check(&[(0xc1, "")], &["answer: a frame of an extension that was not negotiated"]);
+        check(&[(0x83, "")], &["answer: a frame of kind 0x3, which was not negotiated"]);
     }
 
     #[test]

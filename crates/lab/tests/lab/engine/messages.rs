@@ -51,10 +51,10 @@ fn document(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> 
 
 fn message_config(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> GeneratorConfig {
     let scenario = Scenario::read(&document(endpoints, framing, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let nobody = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+    let unused = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     GeneratorConfig {
         message_endpoints: endpoints.iter().map(|endpoint| vec![endpoint.address]).collect(),
-        ..generator_config(scenario, nobody)
+        ..generator_config(scenario, unused)
     }
 }
 
@@ -151,12 +151,12 @@ fn check_held(framing: TestFraming) {
         .iter()
         .filter_map(|received| received.message["hello"]["name"].as_str().map(str::to_owned))
         .collect();
-    assert_eq!(names.len(), 20, "each connection is somebody");
+    assert_eq!(names.len(), 20, "each connection has its own name");
     let pushed = pushed(&results);
     assert_eq!((pushed[0].1, pushed[1].1), (moved, moved));
     assert!(pushed[0].2 > moved * 100 && pushed[0].3 >= 50, "{pushed:?}");
     let in_order = target.await_ends(20);
-    assert_eq!(in_order, 20, "nobody was cut off");
+    assert_eq!(in_order, 20, "no connection was cut off");
 }
 
 #[test]
