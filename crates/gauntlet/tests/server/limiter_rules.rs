@@ -106,8 +106,7 @@ fn a_bad_file_of_policies_is_reported_at_the_start() {
     let output = folder.command(&format!("serve --port 0 {ALONE}")).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{printed}");
-    for part in ["policies.toml has 2 mistakes", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"]
-    {
+    for part in ["policies.toml has 2 errors", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"] {
         assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     let output = folder.command("serve --port 0 --limiter-policies none.toml").output().unwrap();

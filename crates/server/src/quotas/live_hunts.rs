@@ -1,4 +1,4 @@
-//! Hunts that are not over, by the address of whoever made them, and how many cells they have.
+//! Hunts that are not over, by the address of their creator, and the number of their cells.
 
 use super::{QuotaExceeded, QuotaKind};
 use crate::address_key::AddressKey;
@@ -9,20 +9,18 @@ use std::collections::HashMap;
 /// A hunt that counts until it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveHunt {
-    /// Which.
     pub id: WorldId,
     /// When it is over, unless it ends early.
     pub ends_at: UnixMs,
-    /// How many cells it has.
     pub cells: u32,
 }
 
-/// Bounded: there are at most [`engine::limits::WORLDS_MAX`] hunts that are not over, and whoever has none is not remembered for
-/// longer than until the next one that is made.
+/// Bounded: there are at most [`engine::limits::WORLDS_MAX`] hunts that are not over, and addresses without any are removed at the latest
+/// when the next one is created.
 #[derive(Debug, Default)]
 pub(super) struct LiveHunts {
     by_address: HashMap<AddressKey, Vec<LiveHunt>>,
-    /// When the earliest of them ends: nothing is looked through before.
+    /// When the earliest of them ends: no earlier check is needed.
     next_end: Option<UnixMs>,
 }
 

@@ -1,9 +1,9 @@
-//! Quotas by client address: how much of what costs something the clients of one address may have at once, and may make in an
-//! hour. Guests cost nothing, so that limits by account alone bound nobody.
+//! Quotas by client address: how many costly things the clients of one address may have at once, and may create in an hour. Guests cost
+//! nothing, so limits by account alone would bound nothing.
 //!
-//! Counts are soft: they live in this process's memory, and begin anew with it. Card tables, tickets and worlds in memory are counted
-//! where they are kept (`tables`, `hunts`, `worlds`), each by a `crate::shares::Share`; here are the rules, what is made in an
-//! hour, and the hunts that are not over. Who calls from loopback is not counted, unless `quotas.loopback` says so.
+//! Counts are soft: they are in this process's memory, and begin anew with it. Card tables, tickets and worlds in memory are counted where
+//! they are kept (`tables`, `hunts`, `worlds`), each by a [`crate::keyed_permits::KeyedPermits`]; here are the rules, the hourly quotas, and the hunts that are not over.
+//! Clients on loopback are not counted, unless `quotas.loopback` says so.
 
 mod live_hunts;
 
@@ -22,33 +22,32 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// In which makings are counted.
+/// The period of hourly quotas.
 const HOUR: Duration = Duration::from_secs(3_600);
-/// When somebody may come again who has as many of something as he may have: it takes no request to find out.
+/// When to try again after a limit on existing things: finding out takes no request.
 const RETRY_AFTER_S: u64 = 10;
 
-/// Things of which an address may have so many.
+/// Kinds of things with a limit per address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaKind {
-    /// Guests, made in an hour.
+    /// Guests, created in an hour.
     Guests,
-    /// Card tables, in memory or made in an hour.
+    /// Card tables, in memory or created in an hour.
     Tables,
-    /// Hunts that are not over, or made in an hour.
+    /// Hunts that are not over, or created in an hour.
     Hunts,
     /// Cells of hunts that are not over.
     Cells,
     /// Tickets that wait, or whose hunt is not over.
     Tickets,
-    /// Worlds that were brought into memory.
+    /// Worlds in memory.
     Worlds,
 }
 
 impl QuotaKind {
-    /// Every kind.
     pub const ALL: [Self; 6] = [Self::Guests, Self::Tables, Self::Hunts, Self::Cells, Self::Tickets, Self::Worlds];
 
-    /// Its name in figures.
+    /// The name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,21 +61,20 @@ impl QuotaKind {
     }
 }
 
-/// The clients of an address have as much as one address may have.
+/// The clients of an address have reached its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct QuotaExceeded {
-    /// Of what.
     pub kind: QuotaKind,
-    /// How much an address may have.
+    /// The limit of an address.
     pub max: usize,
-    /// Whether that is what it may make in an hour, and not what it may have at once.
+    /// Whether it is the hourly limit, and not the limit of existing things.
     pub is_hourly: bool,
-    /// When to come again, in seconds.
+    /// When to try again, in seconds.
     pub retry_after_s: u64,
 }
 
 impl QuotaExceeded {
-    /// Too many at once.
+    /// The limit of existing things is reached.
     #[must_use]
     pub fn at_once(kind: QuotaKind, max: usize) -> Self {
         Self { kind, max, is_hourly: false, retry_after_s: RETRY_AFTER_S }
@@ -90,7 +88,7 @@ impl fmt::Display for QuotaExceeded {
             let what = kind.name();
             return write!(
                 f,
-                "clients of your address have made as many {what} as one address may make in an hour ({max}): try again in {retry_after_s} s"
+                "clients of your address have created as many {what} as one address may in an hour ({max}): try again in {retry_after_s} s"
             );
         }
         let (what, remedy) = match kind {
@@ -101,19 +99,19 @@ impl fmt::Display for QuotaExceeded {
             }
             QuotaKind::Cells => (
                 "cells in hunts that are not over",
-                "make a smaller one, end one with DELETE /api/hunts/{name}, or wait until one is over",
+                "create a smaller one, end one with DELETE /api/hunts/{name}, or wait until one is over",
             ),
             QuotaKind::Tickets => (
                 "tickets that wait or whose hunt is not over",
-                "take one back with DELETE /api/hunts/tickets/{id}, or wait until a hunt is over",
+                "cancel one with DELETE /api/hunts/tickets/{id}, or wait until a hunt is over",
             ),
-            QuotaKind::Worlds => ("worlds in this server's memory", "leave one of them, or come in a minute later"),
+            QuotaKind::Worlds => ("worlds in this server's memory", "leave one of them, or try again a minute later"),
         };
         write!(f, "clients of your address have as many {what} as one address may have ({max}): {remedy}")
     }
 }
 
-/// What an address may have.
+/// The limits of an address.
 #[derive(Clone, Copy, Debug)]
 struct QuotaLimits {
     guests_per_hour: usize,
@@ -123,7 +121,7 @@ struct QuotaLimits {
     cells: usize,
 }
 
-/// What was made in the last hour.
+/// The number of things created in the last hour.
 struct HourlyQuota {
     kind: QuotaKind,
     max: usize,
@@ -143,7 +141,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// Nothing was made yet. The seed spreads addresses.
+    /// Quotas without usage. The seed spreads addresses.
     #[must_use]
     pub fn new(config: &Config, metrics: Arc<Metrics>, seed: [u8; 32]) -> Self {
         let limits = QuotaLimits {
@@ -153,26 +151,26 @@ impl Quotas {
             hunts: config.quotas_hunts_per_address_max,
             cells: config.quotas_cells_per_address_max,
         };
-        let made = |kind, max| HourlyQuota::new(kind, max, seed);
+        let hourly = |kind, max| HourlyQuota::new(kind, max, seed);
         Self {
             limits,
             counts_loopback: config.quotas_loopback,
-            guests: made(QuotaKind::Guests, limits.guests_per_hour),
-            tables: made(QuotaKind::Tables, limits.tables_per_hour),
-            hunts: made(QuotaKind::Hunts, limits.hunts_per_hour),
+            guests: hourly(QuotaKind::Guests, limits.guests_per_hour),
+            tables: hourly(QuotaKind::Tables, limits.tables_per_hour),
+            hunts: hourly(QuotaKind::Hunts, limits.hunts_per_hour),
             live_hunts: Mutex::default(),
             metrics,
         }
     }
 
-    /// What a client's address is counted as; `None` where it is not counted.
+    /// The key by which a client's address is counted; `None` if it is not counted.
     #[must_use]
     pub fn subject_key(&self, address: Option<IpAddr>) -> Option<AddressKey> {
         let is_counted = |address: &IpAddr| self.counts_loopback || !address.to_canonical().is_loopback();
         address.filter(is_counted).map(AddressKey::of)
     }
 
-    /// A guest is made.
+    /// Counts a created guest.
     ///
     /// # Errors
     /// [`QuotaExceeded`], and nothing was counted.
@@ -180,7 +178,7 @@ impl Quotas {
         self.charge_hourly(&self.guests, address, at)
     }
 
-    /// A card table is made.
+    /// Counts a created card table.
     ///
     /// # Errors
     /// [`QuotaExceeded`], and nothing was counted.
@@ -188,8 +186,8 @@ impl Quotas {
         self.charge_hourly(&self.tables, address, at)
     }
 
-    /// A hunt is made. It counts until its end, or until it is [forgotten](Self::release_hunt). What there is too much of at once is for
-    /// the caller to [note](Self::record_exceeded): some may have ended early.
+    /// Counts a created hunt, until its end or until it is [released](Self::release_hunt). The caller must
+    /// [record](Self::record_exceeded) an exceeded limit of existing hunts: some may have ended early.
     ///
     /// # Errors
     /// [`QuotaExceeded`], and nothing was counted.
@@ -213,40 +211,45 @@ impl Quotas {
         self.lock_live_hunts().ids_of(address)
     }
 
-    /// A hunt is over, or was not made after all.
+    /// Releases a hunt that is over, or was not created after all.
     pub fn release_hunt(&self, id: WorldId) {
         self.lock_live_hunts().remove(id);
     }
 
-    /// Somebody was refused.
+    /// Counts a refusal.
     pub fn record_exceeded(&self, kind: QuotaKind) {
         self.metrics.quota_exceeded(kind);
     }
 
-    fn charge_hourly(&self, made: &HourlyQuota, address: Option<AddressKey>, at: Moment) -> Result<(), QuotaExceeded> {
+    fn charge_hourly(
+        &self,
+        hourly: &HourlyQuota,
+        address: Option<AddressKey>,
+        at: Moment,
+    ) -> Result<(), QuotaExceeded> {
         let Some(address) = address else { return Ok(()) };
-        made.charge(address, at).inspect_err(|exceeded| self.record_exceeded(exceeded.kind))
+        hourly.charge(address, at).inspect_err(|exceeded| self.record_exceeded(exceeded.kind))
     }
 
-    /// No update leaves it broken for another, even if a holder of the lock panicked.
+    /// Consistent even if a holder of the lock panicked.
     fn lock_live_hunts(&self) -> std::sync::MutexGuard<'_, LiveHunts> {
         self.live_hunts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets addresses that have made nothing in the last hour.
+    /// Evicts addresses that have created nothing in the last hour.
     pub fn sweep(&self, at: Moment) {
-        for made in [&self.guests, &self.tables, &self.hunts] {
-            made.by_address.sweep(made.by_address.shards(), at);
+        for hourly in [&self.guests, &self.tables, &self.hunts] {
+            hourly.by_address.sweep(hourly.by_address.shards(), at);
         }
     }
 }
 
 impl HourlyQuota {
     fn new(kind: QuotaKind, max: usize, seed: [u8; 32]) -> Self {
-        let room = Arc::new(Budget::new(Capacity { keys_max: QUOTA_ADDRESSES_MAX, timestamps_max: 0 }));
+        let budget = Arc::new(Budget::new(Capacity { keys_max: QUOTA_ADDRESSES_MAX, timestamps_max: 0 }));
         let quota = Quota::new(max as u64, HOUR).expect("the table of settings allows no limit of zero");
-        // Further addresses are let in uncounted: what they make is bounded for all together elsewhere.
-        Self { kind, max, by_address: Keyed::new(quota, room, WhenFull::Admit, Seed::new(seed)) }
+        // Further addresses are admitted uncounted: other limits bound what all of them create together.
+        Self { kind, max, by_address: Keyed::new(quota, budget, WhenFull::Admit, Seed::new(seed)) }
     }
 
     fn charge(&self, address: AddressKey, at: Moment) -> Result<(), QuotaExceeded> {
@@ -255,7 +258,7 @@ impl HourlyQuota {
                 let retry_after_s = again_at.since(at).as_secs().max(1);
                 Err(QuotaExceeded { kind: self.kind, max: self.max, is_hourly: true, retry_after_s })
             }
-            // One is never more than the limit, and whoever cannot be counted is let in.
+            // One is never more than the limit, and an address that cannot be counted is admitted.
             Decision::Allow { .. } | Decision::Never | Decision::Full => Ok(()),
         }
     }

@@ -1,19 +1,19 @@
-//! The limiter's clock: nanoseconds since the process began, or what a test says.
+//! The limiter's clock: nanoseconds since the process began, or a time set by a test.
 
 use limiter::Moment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where the limiter's time comes from.
+/// The source of the limiter's time.
 #[derive(Clone, Debug)]
 pub enum LimitClock {
-    /// The machine's monotonic clock. It does not stand still and does not go back, whatever happens to the wall clock.
+    /// The machine's monotonic clock. It neither stops nor goes back, whatever happens to the wall clock.
     Monotonic {
         /// When the process began.
         begun: Instant,
     },
-    /// A clock that somebody sets by hand.
+    /// A clock that is set by hand.
     Manual(Arc<AtomicU64>),
 }
 
@@ -24,26 +24,25 @@ impl Default for LimitClock {
 }
 
 impl LimitClock {
-    /// A clock that stands still until it is moved.
+    /// A clock that stands still until it is advanced.
     #[must_use]
     pub fn manual() -> Self {
         Self::Manual(Arc::default())
     }
 
-    /// Moves a manual clock; the machine's own cannot be moved.
+    /// Advances a manual clock; the machine's own cannot be advanced.
     pub fn advance(&self, by: Duration) {
         if let Self::Manual(now_ns) = self {
             now_ns.fetch_add(saturating_ns(by), Ordering::SeqCst);
         }
     }
 
-    /// The time now.
     #[must_use]
     pub fn now(&self) -> Moment {
         self.at(Instant::now())
     }
 
-    /// The time at this moment of the machine's own clock, for whoever has looked at it already.
+    /// The time at this moment of the machine's own clock, for a caller that has read it already.
     #[must_use]
     pub fn at(&self, moment: Instant) -> Moment {
         Moment(match self {

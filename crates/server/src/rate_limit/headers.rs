@@ -1,5 +1,5 @@
-//! What a ruling says in HTTP headers: `RateLimit-Policy` and `RateLimit` of the IETF draft (draft-ietf-httpapi-ratelimit-headers,
-//! revision 11), and `Retry-After`. Policies in shadow are not shown: they change nothing for the caller.
+//! A check's result as HTTP headers: `RateLimit-Policy` and `RateLimit` of the IETF draft (draft-ietf-httpapi-ratelimit-headers,
+//! revision 11), and `Retry-After`. Policies in shadow mode are not shown: they change nothing for the caller.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use limiter::{CheckResult, Decision, Moment, Outcome, PolicyDecision, Quota};
@@ -7,41 +7,41 @@ use std::fmt::Write;
 
 /// The header that names the policies: `"burst";q=100;w=60`.
 pub const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// The header that says what is left: `"burst";r=50;t=30`.
+/// The header with the remaining quota: `"burst";r=50;t=30`.
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Policies that headers name. Where more take part, the tightest ones are named: a head must stay short.
+/// Policies in the headers. Where more apply, only the tightest ones are shown: a head must stay short.
 const POLICIES_SHOWN_MAX: usize = 8;
-/// After this time a caller who found no room may try again: by then idle keys have been looked for everywhere.
+/// After this time a caller refused for lack of capacity may try again: by then all idle keys have been evicted.
 pub const RETRY_WHEN_FULL_S: u64 = super::SWEEP_ROUND.as_secs();
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The texts of the headers of one ruling.
+/// The headers of one result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RateLimitHeaders {
-    /// The value of [`RATE_LIMIT_POLICY`]; empty where no policy takes part.
+    /// The value of [`RATE_LIMIT_POLICY`]; empty if no policy applies.
     pub policy: String,
-    /// The value of [`RATE_LIMIT`]; empty where no policy can say anything.
+    /// The value of [`RATE_LIMIT`]; empty if no policy has a value.
     pub limit: String,
     /// The value of `Retry-After`, in seconds, rounded up.
     pub retry_after_s: Option<u64>,
 }
 
 impl RateLimitHeaders {
-    /// The headers of a ruling, read at `now` or a moment later.
+    /// The headers of a result, read at `now` or a moment later.
     #[must_use]
-    pub fn of(ruling: &CheckResult, now: Moment) -> Self {
-        let mut headers = Self { retry_after_s: retry_after_s(&ruling.outcome, now), ..Self::default() };
-        let named = shown_parts(ruling);
-        for part in &named {
-            let (q, w) = (part.quota.limit(), part.quota.window_ns().div_ceil(NS_PER_S));
-            put(&mut headers.policy, format_args!("\"{}\";q={q};w={w}", part.policy.name));
+    pub fn of(result: &CheckResult, now: Moment) -> Self {
+        let mut headers = Self { retry_after_s: retry_after_s(&result.outcome, now), ..Self::default() };
+        let shown = shown_decisions(result);
+        for decision in &shown {
+            let (q, w) = (decision.quota.limit(), decision.quota.window_ns().div_ceil(NS_PER_S));
+            put(&mut headers.policy, format_args!("\"{}\";q={q};w={w}", decision.policy.name));
         }
-        // A refusal shows only who refused: `Retry-After` must not come before any `t`, and who allows has its own time.
-        let is_refused = !matches!(ruling.outcome, Outcome::Allowed);
-        for part in named {
-            let name = &part.policy.name;
-            match part.decision {
+        // A refusal shows only the policies that refuse: `Retry-After` must not be earlier than any `t`, and those that allow have other times.
+        let is_refused = !matches!(result.outcome, Outcome::Allowed);
+        for decision in shown {
+            let name = &decision.policy.name;
+            match decision.decision {
                 Decision::Allow { .. } if is_refused => {}
                 Decision::Allow { remaining, whole_at } => {
                     put(
@@ -58,7 +58,7 @@ impl RateLimitHeaders {
         headers
     }
 
-    /// Sets the headers that say something.
+    /// Sets the headers that have a value.
     pub fn write_to(&self, headers: &mut HeaderMap) {
         let texts = [(RATE_LIMIT_POLICY, &self.policy), (RATE_LIMIT, &self.limit)];
         for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -72,8 +72,8 @@ impl RateLimitHeaders {
     }
 }
 
-/// Seconds after which a request that was refused may be tried again, rounded up; `None` of one that was not refused, or
-/// will be whenever it comes.
+/// Seconds after which a refused request may be tried again, rounded up; `None` for one that was allowed, or that will always be
+/// refused.
 #[must_use]
 pub fn retry_after_s(outcome: &Outcome, now: Moment) -> Option<u64> {
     match outcome {
@@ -87,25 +87,26 @@ fn seconds_until(at: Moment, now: Moment) -> u64 {
     at.0.saturating_sub(now.0).div_ceil(NS_PER_S)
 }
 
-/// The parts that headers show: one of each policy that is not in shadow (the tightest, where several of its keys take part),
+/// The decisions that headers show: one of each policy that is not in shadow mode (the tightest, where several of its keys apply),
 /// the tightest policies first where there are too many.
-fn shown_parts(ruling: &CheckResult) -> Vec<&PolicyDecision> {
-    let mut parts: Vec<&PolicyDecision> = ruling.decisions.iter().filter(|part| !part.policy.is_shadow).collect();
-    if parts.len() > 1 {
-        parts.sort_by_key(|part| tightness(&part.decision, part.quota));
+fn shown_decisions(result: &CheckResult) -> Vec<&PolicyDecision> {
+    let mut decisions: Vec<&PolicyDecision> =
+        result.decisions.iter().filter(|decision| !decision.policy.is_shadow).collect();
+    if decisions.len() > 1 {
+        decisions.sort_by_key(|decision| tightness(&decision.decision, decision.quota));
         let mut seen: Vec<&str> = Vec::new();
-        parts.retain(|part| {
-            let is_new = !seen.contains(&&*part.policy.name) && seen.len() < POLICIES_SHOWN_MAX;
+        decisions.retain(|decision| {
+            let is_new = !seen.contains(&&*decision.policy.name) && seen.len() < POLICIES_SHOWN_MAX;
             if is_new {
-                seen.push(&part.policy.name);
+                seen.push(&decision.policy.name);
             }
             is_new
         });
     }
-    parts
+    decisions
 }
 
-/// Refusals first, the longest before all; then by what is left of the limit.
+/// Refusals first, the longest before all; then by the remaining part of the limit.
 fn tightness(decision: &Decision, quota: Quota) -> (u8, u64) {
     match decision {
         Decision::Never | Decision::Full => (0, 0),

@@ -1,6 +1,5 @@
-//! The one policy of the reference API: an exact log for each client, 100 requests in 60 seconds unless it was configured
-//! otherwise, for all clients or for one. It has no patterns and no classes, so it stands beside the other policies and is asked
-//! alone.
+//! The only policy of the reference API: an exact log for each client, 100 requests in 60 seconds unless configured otherwise, for all
+//! clients or for one. It has no patterns and no classes, so it is separate from the other policies and checked alone.
 
 use super::headers::RETRY_WHEN_FULL_S;
 use super::rules::{self, REFERENCE};
@@ -11,25 +10,25 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::api::LimitQuota;
 
-/// What the reference gives a client when nobody configured anything.
+/// The default limit of the reference.
 const LIMIT_DEFAULT: u64 = 100;
 /// See [`LIMIT_DEFAULT`].
 const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
-/// What a client hears that there is no room to count.
+/// The retry time of a client that cannot be counted for lack of capacity.
 const RETRY_AFTER_FULL_S: u64 = RETRY_WHEN_FULL_S;
 /// The class under which these decisions are counted.
 const CLASS: &str = "api.v1";
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What a client hears.
+/// The decision for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceDecision {
-    /// It may, and so often more.
+    /// Allowed.
     Allowed {
         /// Requests that are left in the window.
         remaining: u64,
     },
-    /// It may not.
+    /// Refused.
     Denied {
         /// Whole seconds, rounded up, at least 1.
         retry_after_s: u64,
@@ -44,10 +43,10 @@ pub struct ReferenceLimiter {
 }
 
 impl ReferenceLimiter {
-    /// Nobody has used anything. The room is these clients' own: they cannot use up what policies count in.
+    /// A limiter without usage. Its capacity is separate, so that clients cannot use up that of the policies.
     pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
-        let room = Arc::new(Budget::new(capacity));
-        let clients = Keyed::new(default_quota(), room, WhenFull::Deny, Seed::new(random_bytes()));
+        let budget = Arc::new(Budget::new(capacity));
+        let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, Seed::new(random_bytes()));
         Self { clients, decisions: metrics.decisions().counters(REFERENCE, CLASS), is_shadow }
     }
 
@@ -59,7 +58,7 @@ impl ReferenceLimiter {
                 return ReferenceDecision::Allowed { remaining };
             }
             Decision::NotUntil { at } => at.0.saturating_sub(now.0).div_ceil(NS_PER_S).max(1),
-            // Every limit is at least the one unit that a request takes, so that this is only ever the other one.
+            // Every limit is at least the one unit that a request takes, so only `Full` can occur.
             Decision::Never | Decision::Full => RETRY_AFTER_FULL_S,
         };
         if self.is_shadow {
@@ -74,9 +73,9 @@ impl ReferenceLimiter {
         ReferenceDecision::Denied { retry_after_s }
     }
 
-    pub(super) fn set_default(&self, wanted: Option<&LimitQuota>, now: Moment) {
-        let place = (REFERENCE.into(), Box::default());
-        let quota = wanted.and_then(|own| rules::stored_quota(&place, own)).unwrap_or_else(default_quota);
+    pub(super) fn set_default(&self, default: Option<&LimitQuota>, now: Moment) {
+        let override_key = (REFERENCE.into(), Box::default());
+        let quota = default.and_then(|quota| rules::stored_quota(&override_key, quota)).unwrap_or_else(default_quota);
         self.clients.set_quota(quota, now);
     }
 
@@ -102,12 +101,12 @@ impl ReferenceLimiter {
         self.clients.sweep(shards, now)
     }
 
-    pub(super) fn census(&self) -> PolicyStats {
+    pub(super) fn stats(&self) -> PolicyStats {
         self.clients.stats(REFERENCE)
     }
 }
 
-/// What holds for a client when nobody configured anything.
+/// The quota of a client where nothing is configured.
 #[must_use]
 pub(super) fn default_limit_quota() -> LimitQuota {
     LimitQuota { limit: LIMIT_DEFAULT, window_ms: WINDOW_DEFAULT.as_millis() as u64 }

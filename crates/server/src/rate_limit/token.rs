@@ -1,4 +1,4 @@
-//! The secret that requests to the rate limiter's service must bring, over HTTP or gRPC, where one is set. Kept as its digest; compared
+//! The token that requests to the rate limiter's service must carry, over HTTP or gRPC, if one is set. Stored as its digest; compared
 //! in constant time.
 
 use crate::config::Secret;
@@ -6,21 +6,20 @@ use crate::gateway::auth::{digest, is_equal_in_constant_time};
 use http::{HeaderMap, header};
 use std::fmt;
 
-/// What requests must bring.
+/// A token that requests must carry.
 #[derive(Clone, Copy)]
 pub struct ServiceToken([u8; 32]);
 
 impl ServiceToken {
-    /// Takes a secret over.
     #[must_use]
     pub fn new(secret: &Secret) -> Self {
         Self(digest(secret.expose()))
     }
 
-    /// Whether a request brings it.
+    /// Whether a request carries it.
     pub(crate) fn is_presented_in(&self, headers: &HeaderMap) -> bool {
-        let brought = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.to_str().ok()?));
-        brought.is_some_and(|secret| is_equal_in_constant_time(&self.0, &digest(secret)))
+        let presented = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.to_str().ok()?));
+        presented.is_some_and(|secret| is_equal_in_constant_time(&self.0, &digest(secret)))
     }
 }
 
@@ -49,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_token_opens() {
+    fn only_the_exact_token_is_accepted() {
         check(Some("Bearer 0123456789abcdef"), true);
         check(Some("bearer  0123456789abcdef"), true);
         check(None, false);

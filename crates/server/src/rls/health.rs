@@ -1,5 +1,5 @@
-//! gRPC's health service (grpc.health.v1): proxies ask it whether to send anything here. It serves until the signal to leave
-//! has come, and then says so while requests under way are finished. Knows no limits.
+//! gRPC's health service (grpc.health.v1): proxies ask it whether to send requests here. It reports serving until the shutdown signal,
+//! and not serving while requests in progress are finished. Knows no limits.
 
 use futures_util::stream::once;
 use futures_util::{Stream, StreamExt};
@@ -10,40 +10,40 @@ use tonic::server::{ServerStreamingService, UnaryService};
 use tonic::{Request, Response, Status};
 use wire::health::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
 
-/// The one service whose health is asked for, by its full name; the server as a whole is as well as it.
+/// The only service with a health status, by its full name; the status of the server as a whole is the same.
 const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
 
-/// Whether the signal to leave has come.
+/// Whether the process is draining.
 #[derive(Clone)]
 pub(super) struct Health {
     draining: watch::Receiver<bool>,
 }
 
-/// Asks once.
+/// The unary check.
 pub(super) struct HealthCheck(pub(super) Health);
 
-/// Is told of every change.
+/// The stream of changes.
 pub(super) struct HealthWatch(pub(super) Health);
 
 impl Health {
-    pub(super) fn new(leaving: watch::Receiver<bool>) -> Self {
-        Self { draining: leaving }
+    pub(super) fn new(draining: watch::Receiver<bool>) -> Self {
+        Self { draining }
     }
 
-    /// How a service is now; `None` where there is no such service.
+    /// The current status of a service; `None` if there is no such service.
     fn status(&self, service: &str) -> Option<ServingStatus> {
         let is_known = service.is_empty() || service == SERVICE;
         let status = if *self.draining.borrow() { ServingStatus::NotServing } else { ServingStatus::Serving };
         is_known.then_some(status)
     }
 
-    /// How it is now, and once more when that changes: it changes once.
+    /// The current status, and once more when it changes: it changes once.
     fn changes(mut self, service: String) -> impl Stream<Item = Result<HealthCheckResponse, Status>> {
         let status = move |health: &Self| health.status(&service).unwrap_or(ServingStatus::ServiceUnknown);
         let first = status(&self);
         let then = async move {
-            // An error means that whoever would give the signal is gone: there is nothing to wait for either.
-            let _ = self.draining.wait_for(|is_leaving| *is_leaving).await;
+            // An error means that the sender of the signal is gone: there is nothing to wait for either.
+            let _ = self.draining.wait_for(|is_draining| *is_draining).await;
             Some(status(&self)).filter(|now| *now != first)
         };
         once(ready(first)).chain(once(then).filter_map(ready)).map(|status| Ok(response(status)))

@@ -1,8 +1,8 @@
-//! The door for gRPC connections: no more than there are permits, of one address no more than its share, and none whose peer has
-//! fallen silent.
+//! The listener for gRPC connections: no more than there are permits, of one address no more than its cap, and none whose peer has
+//! been idle for too long.
 //!
-//! HTTP/2 lives behind it: a peer that speaks is asked for a sign of life by PING. Whoever does not answer those, or
-//! never begins to speak, is put out here. Knows nothing of methods and messages.
+//! HTTP/2 runs on top: it pings a peer that has begun to send. A peer that does not answer pings, or never sends anything,
+//! is disconnected here. Knows nothing of methods and messages.
 
 use crate::address_key::AddressKey;
 use crate::gateway::listener::AddressLimit;
@@ -24,19 +24,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 use tonic::transport::server::Connected;
 
-/// Pause after a connection could not be accepted for want of files or memory.
+/// Pause after a connection could not be accepted for lack of files or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a connection is told for which there is no room: empty SETTINGS, and GOAWAY with ENHANCE_YOUR_CALM (RFC 9113, sections 6.5,
+/// The frames sent to a refused connection: empty SETTINGS, and GOAWAY with ENHANCE_YOUR_CALM (RFC 9113, sections 6.5,
 /// 6.8 and 7).
 const GOAWAY_FRAMES: [u8; 26] = [
     0, 0, 0, 4, 0, 0, 0, 0, 0, // SETTINGS
     0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, // GOAWAY of 8 bytes, last stream 0, code 11
 ];
-/// What a client says before anything else fits.
+/// The client's preface and first frames fit.
 const PREFACE_BYTES: usize = 1_024;
 
-/// Who may connect.
+/// Accepts connections within the caps.
 pub(super) struct GrpcListener {
     listener: TcpListener,
     permits: Arc<Semaphore>,
@@ -55,28 +55,28 @@ struct GrpcPermit {
 impl GrpcListener {
     pub(super) fn new(
         listener: TcpListener,
-        (connections_max, limit): (usize, AddressLimit),
-        silence_max: Duration,
+        (connections_max, address_limit): (usize, AddressLimit),
+        idle_timeout: Duration,
         metrics: Arc<Metrics>,
     ) -> Self {
         let permits = Arc::new(Semaphore::new(connections_max));
-        Self { listener, permits, address_limit: limit, addresses: Arc::default(), idle_timeout: silence_max, metrics }
+        Self { listener, permits, address_limit, addresses: Arc::default(), idle_timeout, metrics }
     }
 
-    /// Connections as they come, each for as long as its peer is heard of now and then. Those for which there is no room are told
-    /// so, and closed.
+    /// Accepted connections, each until its peer has been idle for too long. Those beyond the caps get a GOAWAY, and are
+    /// closed.
     pub(super) fn incoming(self) -> impl Stream<Item = Result<GrpcConnection, Infallible>> {
-        unfold(self, |door| async move {
+        unfold(self, |listener| async move {
             loop {
-                let (stream, peer) = door.accept().await;
-                match door.try_acquire(peer.ip()) {
+                let (stream, peer) = listener.accept().await;
+                match listener.try_acquire(peer.ip()) {
                     Ok(permit) => {
-                        // Answers are small and whole. Failing costs nothing but a delay.
+                        // Responses are small and written whole. A failure here costs only a delay.
                         let _ = stream.set_nodelay(true);
-                        return Some((Ok(GrpcConnection::new(stream, permit, door.idle_timeout)), door));
+                        return Some((Ok(GrpcConnection::new(stream, permit, listener.idle_timeout)), listener));
                     }
                     Err(is_full) => {
-                        door.metrics.http_connection_refused(is_full);
+                        listener.metrics.http_connection_refused(is_full);
                         send_goaway(&stream);
                     }
                 }
@@ -97,14 +97,14 @@ impl GrpcListener {
         }
     }
 
-    /// A permit, or whether it is for want of any that there is none.
+    /// A permit; the error says whether all permits are in use, or those of the address.
     fn try_acquire(&self, peer: IpAddr) -> Result<GrpcPermit, bool> {
-        let of_all = self.permits.clone().try_acquire_owned().map_err(|_| true)?;
+        let total = self.permits.clone().try_acquire_owned().map_err(|_| true)?;
         let key = self.address_limit.key(peer);
         if key.is_some_and(|key| !self.addresses.try_acquire(key, self.address_limit.max)) {
             return Err(false);
         }
-        Ok(GrpcPermit { _total: of_all, address: key.map(|key| (self.addresses.clone(), key)) })
+        Ok(GrpcPermit { _total: total, address: key.map(|key| (self.addresses.clone(), key)) })
     }
 }
 
@@ -116,13 +116,13 @@ impl Drop for GrpcPermit {
     }
 }
 
-/// Waits for nothing. What has come is read first: a reset would overtake what is said.
+/// Does not wait. Input is read first: a reset could overtake the frames.
 fn send_goaway(stream: &TcpStream) {
     let _ = recv(stream, &mut [0; PREFACE_BYTES][..], RecvFlags::DONTWAIT);
     let _ = send(stream, &GOAWAY_FRAMES, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
-/// A connection that ends when nothing has come for too long.
+/// A connection that ends when its peer has been idle for too long.
 pub(super) struct GrpcConnection {
     stream: TcpStream,
     _permit: GrpcPermit,
@@ -132,17 +132,11 @@ pub(super) struct GrpcConnection {
 }
 
 impl GrpcConnection {
-    fn new(stream: TcpStream, permit: GrpcPermit, silence_max: Duration) -> Self {
-        Self {
-            stream,
-            _permit: permit,
-            idle_timeout: silence_max,
-            last_read: Instant::now(),
-            timer: Box::pin(sleep(silence_max)),
-        }
+    fn new(stream: TcpStream, permit: GrpcPermit, idle_timeout: Duration) -> Self {
+        Self { stream, _permit: permit, idle_timeout, last_read: Instant::now(), timer: Box::pin(sleep(idle_timeout)) }
     }
 
-    /// Ready when the peer has been silent for too long.
+    /// Ready when the peer has been idle for too long.
     fn poll_idle_timeout(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             ready!(self.timer.as_mut().poll(context));

@@ -1,8 +1,8 @@
 //! The rate limiter for proxies: Envoy's rate limit service, version 3, over gRPC on a port of its own.
 //!
-//! A domain is a class, each descriptor a hit; all of a request are judged together. Beside it stands gRPC's health service. The
-//! port belongs into the proxies' network; a token may be asked for, encryption is left to who stands in front. Knows no policies
-//! and keeps no counts: both are [`crate::limits`]'s.
+//! A domain is a class, each descriptor a hit; all hits of a request are decided together. gRPC's health service is served as well. The
+//! port belongs into the proxies' network; a token can be required, encryption is left to a proxy in front. Knows no policies
+//! and keeps no counts: both are [`crate::rate_limit`]'s.
 
 mod health;
 mod listener;
@@ -25,32 +25,31 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 use tonic::transport::Server;
 
-/// Requests under way on one connection.
+/// Requests in progress on one connection.
 const STREAMS_MAX: u32 = 1_024;
 /// Longest list of headers of a request, in bytes.
 const HEADERS_BYTES_MAX: u32 = 16 * 1024;
-/// A peer is asked for a sign of life so many times before its silence puts it out.
+/// A peer gets so many pings before its silence closes the connection.
 const PINGS_MAX: u32 = 3;
 
-/// What clients may take.
+/// Limits on what clients may use.
 #[derive(Clone, Debug)]
 pub struct RlsConfig {
-    /// Time from the head of a request to its answer.
+    /// Time from the head of a request to its response.
     pub request_timeout: Duration,
-    /// Time in which a peer must be heard of.
+    /// Time within which a peer must send something.
     pub idle_timeout: Duration,
     /// Connections at the same time.
     pub connections_max: usize,
-    /// How many of them one address may have.
+    /// The cap on connections of one address.
     pub address_limit: AddressLimit,
-    /// Time that requests under way get once the signal to leave has come.
+    /// Time that requests in progress get after the shutdown signal.
     pub drain_max: Duration,
-    /// What requests must bring, but for health checks.
+    /// The token that requests must carry, except health checks.
     token: Option<ServiceToken>,
 }
 
 impl RlsConfig {
-    /// The terms in force.
     #[must_use]
     pub fn of(config: &Config, drain_max: Duration) -> Self {
         Self {
@@ -64,43 +63,43 @@ impl RlsConfig {
     }
 }
 
-/// Serves until `shutdown` comes and then, for at most [`Terms::drain_max`], until the last request under way is answered.
+/// Serves until `shutdown` completes and then until the last request in progress is answered, for at most [`RlsConfig::drain_max`].
 pub async fn serve(
     listener: TcpListener,
     limits: Arc<RateLimiter>,
-    terms: RlsConfig,
+    config: RlsConfig,
     metrics: Arc<Metrics>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let (leaving, left) = oneshot::channel();
-    let (unwell, is_leaving) = watch::channel(false);
-    let services = Services { rls: Rls(limits), health: Health::new(is_leaving), token: terms.token };
-    let bounds = (terms.connections_max, terms.address_limit.clone());
-    let connections = GrpcListener::new(listener, bounds, terms.idle_timeout, metrics).incoming();
+    let (shutdown_sender, shutdown_receiver) = oneshot::channel();
+    let (drain_sender, draining) = watch::channel(false);
+    let services = Services { rls: Rls(limits), health: Health::new(draining), token: config.token };
+    let caps = (config.connections_max, config.address_limit.clone());
+    let connections = GrpcListener::new(listener, caps, config.idle_timeout, metrics).incoming();
     let served = Server::builder()
-        .timeout(terms.request_timeout)
+        .timeout(config.request_timeout)
         .max_concurrent_streams(STREAMS_MAX)
         .http2_max_header_list_size(HEADERS_BYTES_MAX)
-        .http2_keepalive_interval(Some(terms.idle_timeout / PINGS_MAX))
-        .http2_keepalive_timeout(Some(terms.idle_timeout))
+        .http2_keepalive_interval(Some(config.idle_timeout / PINGS_MAX))
+        .http2_keepalive_timeout(Some(config.idle_timeout))
         .serve_with_incoming_shutdown(services, connections, async move {
             shutdown.await;
-            unwell.send_replace(true);
-            let _ = leaving.send(());
+            drain_sender.send_replace(true);
+            let _ = shutdown_sender.send(());
         });
     tokio::select! {
         ended = served => if let Err(error) = ended {
-            tracing::error!(%error, "the gRPC service ended, by a defect of this program");
+            tracing::error!(%error, "the gRPC service ended because of a defect");
         },
-        () = drain_timeout(left, terms.drain_max) => {
-            tracing::warn!("gRPC clients are put out: the time to finish their requests is over");
+        () = drain_timeout(shutdown_receiver, config.drain_max) => {
+            tracing::warn!("gRPC connections are closed: the time to finish their requests is over");
         }
     }
 }
 
-/// Ends so long after the signal to leave; never before it.
-async fn drain_timeout(left: oneshot::Receiver<()>, drain_max: Duration) {
-    if left.await.is_err() {
+/// Completes so long after the shutdown signal; never without it.
+async fn drain_timeout(shutdown_receiver: oneshot::Receiver<()>, drain_max: Duration) {
+    if shutdown_receiver.await.is_err() {
         std::future::pending::<()>().await;
     }
     sleep(drain_max).await;

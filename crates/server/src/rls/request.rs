@@ -1,6 +1,6 @@
-//! What is asked: a request of the protocol becomes hits, or is refused with what is wrong with it.
+//! Parses a request of the protocol into hits, or refuses it with an error that names what is wrong.
 //!
-//! Knows the bounds of a request, not the policies, and nothing of time.
+//! Knows the bounds of a request, not the policies, and no time.
 
 use crate::metrics::OWN_CLASS_PREFIX;
 use engine::limits::{LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX, RLS_DESCRIPTORS_MAX, RLS_ENTRIES_MAX};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use tonic::Status;
 use wire::rls::{Entry, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, Unit};
 
-/// A request that can be judged.
+/// A valid request.
 #[derive(Debug, PartialEq)]
 pub(super) struct ParsedRequest {
     class: String,
     descriptors: Vec<ParsedDescriptor>,
 }
 
-/// One descriptor of it.
+/// One descriptor of a request.
 #[derive(Debug, PartialEq)]
 struct ParsedDescriptor {
     key: Vec<u8>,
@@ -27,24 +27,26 @@ struct ParsedDescriptor {
 impl ParsedRequest {
     /// Its hits, in the order of the descriptors.
     pub(super) fn hits(&self) -> Vec<Hit<'_>> {
-        self.descriptors.iter().map(|asked| Hit { class: &self.class, key: &asked.key, cost: asked.cost }).collect()
+        self.descriptors
+            .iter()
+            .map(|descriptor| Hit { class: &self.class, key: &descriptor.key, cost: descriptor.cost })
+            .collect()
     }
 
-    /// The quotas that come with them, in the same order.
+    /// The quotas sent with the hits, in the same order.
     pub(super) fn quotas(&self) -> Vec<Option<Quota>> {
-        self.descriptors.iter().map(|asked| asked.quota).collect()
+        self.descriptors.iter().map(|descriptor| descriptor.quota).collect()
     }
 
-    /// How many descriptors there are.
     pub(super) fn descriptor_count(&self) -> usize {
         self.descriptors.len()
     }
 }
 
-/// Makes a question of a request.
+/// Parses a request.
 ///
 /// # Errors
-/// What is wrong with the request, what is expected.
+/// What is wrong with the request, and what is expected.
 pub(super) fn parse_request(request: RateLimitRequest) -> Result<ParsedRequest, Status> {
     let RateLimitRequest { domain, descriptors, hits_addend } = request;
     check_domain(&domain)?;
@@ -52,10 +54,10 @@ pub(super) fn parse_request(request: RateLimitRequest) -> Result<ParsedRequest, 
         let have = descriptors.len();
         return Err(invalid_argument(format_args!("{have} descriptors: expected 1 to {RLS_DESCRIPTORS_MAX}")));
     }
-    // An addend that is left out is 0, and a request without cost would ask nothing.
+    // A missing addend is 0, and a request without cost would have no effect.
     let cost = u64::from(hits_addend.max(1));
-    let asked = descriptors.iter().enumerate().map(|(place, descriptor)| parse_descriptor(place, descriptor, cost));
-    Ok(ParsedRequest { class: domain, descriptors: asked.collect::<Result<_, _>>()? })
+    let parsed = descriptors.iter().enumerate().map(|(index, descriptor)| parse_descriptor(index, descriptor, cost));
+    Ok(ParsedRequest { class: domain, descriptors: parsed.collect::<Result<_, _>>()? })
 }
 
 fn check_domain(domain: &str) -> Result<(), Status> {
@@ -71,36 +73,36 @@ fn check_domain(domain: &str) -> Result<(), Status> {
     Ok(())
 }
 
-fn parse_descriptor(place: usize, descriptor: &RateLimitDescriptor, cost: u64) -> Result<ParsedDescriptor, Status> {
+fn parse_descriptor(index: usize, descriptor: &RateLimitDescriptor, cost: u64) -> Result<ParsedDescriptor, Status> {
     let RateLimitDescriptor { entries, limit, hits_addend, is_negative_hits } = descriptor;
     if *is_negative_hits {
-        let what = format!("descriptors[{place}].is_negative_hits: units are not given back here");
+        let what = format!("descriptors[{index}].is_negative_hits: units cannot be returned");
         return Err(Status::unimplemented(what));
     }
     Ok(ParsedDescriptor {
-        key: parse_key(place, entries)?,
+        key: parse_key(index, entries)?,
         cost: hits_addend.unwrap_or(cost),
-        quota: limit.map(|limit| parse_quota(place, limit)).transpose()?,
+        quota: limit.map(|limit| parse_quota(index, limit)).transpose()?,
     })
 }
 
-fn parse_key(place: usize, entries: &[Entry]) -> Result<Vec<u8>, Status> {
+fn parse_key(index: usize, entries: &[Entry]) -> Result<Vec<u8>, Status> {
     if entries.is_empty() || entries.len() > RLS_ENTRIES_MAX {
         let have = entries.len();
         return Err(invalid_argument(format_args!(
-            "descriptors[{place}] has {have} entries: expected 1 to {RLS_ENTRIES_MAX}"
+            "descriptors[{index}] has {have} entries: expected 1 to {RLS_ENTRIES_MAX}"
         )));
     }
     if let Some(nameless) = entries.iter().position(|entry| entry.key.is_empty()) {
         return Err(invalid_argument(format_args!(
-            "descriptors[{place}].entries[{nameless}].key is empty: expected a name"
+            "descriptors[{index}].entries[{nameless}].key is empty: expected a name"
         )));
     }
     let key = encode_key(entries);
     if key.len() > LIMIT_KEY_BYTES_MAX {
         let have = key.len();
         return Err(invalid_argument(format_args!(
-            "descriptors[{place}] makes a key of {have} bytes: expected at most {LIMIT_KEY_BYTES_MAX}"
+            "descriptors[{index}] makes a key of {have} bytes: expected at most {LIMIT_KEY_BYTES_MAX}"
         )));
     }
     Ok(key)
@@ -132,15 +134,15 @@ fn write_escaped(key: &mut Vec<u8>, text: &str, reserved: &[u8]) {
     }
 }
 
-fn parse_quota(place: usize, limit: RateLimitOverride) -> Result<Quota, Status> {
+fn parse_quota(index: usize, limit: RateLimitOverride) -> Result<Quota, Status> {
     let RateLimitOverride { requests_per_unit, unit } = limit;
     let Some(window) = Unit::try_from(unit).ok().and_then(window) else {
         return Err(invalid_argument(format_args!(
-            "descriptors[{place}].limit.unit is {unit}: expected 1 (second) to 7 (week)"
+            "descriptors[{index}].limit.unit is {unit}: expected 1 (second) to 7 (week)"
         )));
     };
     let quota = Quota::new(u64::from(requests_per_unit), window);
-    quota.map_err(|error| invalid_argument(format_args!("descriptors[{place}].limit.requests_per_unit: {error}")))
+    quota.map_err(|error| invalid_argument(format_args!("descriptors[{index}].limit.requests_per_unit: {error}")))
 }
 
 /// The units of time and how long each is; months and years as Envoy's own service counts them.

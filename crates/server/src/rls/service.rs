@@ -1,4 +1,4 @@
-//! The methods that are served, from the path to the answer. Knows no sockets.
+//! The served methods, from the path to the response. Knows no sockets.
 
 use super::health::{Health, HealthCheck, HealthWatch};
 use super::{request, response};
@@ -18,12 +18,12 @@ use tower::Service;
 use wire::health::{CHECK, WATCH};
 use wire::rls::{RateLimitRequest, RateLimitResponse, SHOULD_RATE_LIMIT};
 
-/// Everything that is served at the port.
+/// All services of the port.
 #[derive(Clone)]
 pub(super) struct Services {
     pub(super) rls: Rls,
     pub(super) health: Health,
-    /// What requests must bring. Health is everybody's to know: a proxy that has no token yet must see that somebody is here.
+    /// The token that requests must carry. Health checks need none: a proxy that has no token yet must see that the server runs.
     pub(super) token: Option<ServiceToken>,
 }
 
@@ -46,31 +46,31 @@ impl Service<http::Request<Body>> for Services {
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Self { rls, health, token } = self.clone();
         Box::pin(async move {
-            let is_let_in = token.is_none_or(|token| token.is_presented_in(request.headers()));
-            Ok(match (request.uri().path(), is_let_in) {
+            let is_authorized = token.is_none_or(|token| token.is_presented_in(request.headers()));
+            Ok(match (request.uri().path(), is_authorized) {
                 (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(HealthCheck(health), request).await,
                 (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(HealthWatch(health), request).await,
-                // Without a hint at what was wrong with a token that was brought.
+                // Without a hint at what was wrong with the token.
                 (_, false) => Status::unauthenticated(
-                    "this port asks for a token: send the metadata `authorization: Bearer <token>`",
+                    "this port requires a token: send the metadata `authorization: Bearer <token>`",
                 )
                 .into_http(),
                 (SHOULD_RATE_LIMIT, true) => grpc(RLS_MESSAGE_BYTES_MAX).unary(rls, request).await,
                 (other, true) => {
-                    let served =
+                    let reason =
                         format!("{other} is not served here: expected {SHOULD_RATE_LIMIT}, {CHECK} or {WATCH}");
-                    Status::unimplemented(served).into_http()
+                    Status::unimplemented(reason).into_http()
                 }
             })
         })
     }
 }
 
-/// Requests of at most so many bytes, and nothing compressed.
-fn grpc<Answer, Question>(bytes_max: usize) -> Grpc<ProstCodec<Answer, Question>>
+/// A codec for requests of at most so many bytes, without compression.
+fn grpc<Reply, Message>(bytes_max: usize) -> Grpc<ProstCodec<Reply, Message>>
 where
-    Answer: prost::Message + Send + 'static,
-    Question: prost::Message + Default + Send + 'static,
+    Reply: prost::Message + Send + 'static,
+    Message: prost::Message + Default + Send + 'static,
 {
     let none = EnabledCompressionEncodings::default;
     Grpc::new(ProstCodec::default())
@@ -89,8 +89,8 @@ impl UnaryService<RateLimitRequest> for Rls {
 
 impl Rls {
     fn should_rate_limit(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {
-        let question = request::parse_request(request)?;
-        let ruling = self.0.check_with(&question.hits(), &question.quotas());
-        Ok(response::response(&ruling, question.descriptor_count(), self.0.now()))
+        let request = request::parse_request(request)?;
+        let result = self.0.check_with(&request.hits(), &request.quotas());
+        Ok(response::response(&result, request.descriptor_count(), self.0.now()))
     }
 }

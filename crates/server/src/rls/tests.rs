@@ -320,7 +320,7 @@ async fn requests_that_make_no_sense_are_refused() {
     let none = "descriptors[0].limit.requests_per_unit: the limit is 0; expected at least 1 unit";
     check(limit(0, 1), bad, none).await;
     let negative = request_with(&["user=1"], |request| request.descriptors[0].is_negative_hits = true);
-    let words = "descriptors[0].is_negative_hits: units are not given back here";
+    let words = "descriptors[0].is_negative_hits: units cannot be returned";
     check(negative, Code::Unimplemented, words).await;
     let huge = format!("user={}", "x".repeat(200_000));
     let status = client.should_rate_limit(request(&[&huge])).await.unwrap_err();

@@ -149,7 +149,7 @@ async fn a_client_that_does_not_register_is_disconnected_after_the_header_timeou
     assert!(matches!(client.next().await, Some(ServerMessage::Welcome(_))));
     let Some(ServerMessage::Error(error)) = client.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close), ("too_slow", 1008));
-    assert_eq!(error.reason, "nobody registered within 200 ms: connect when somebody moves");
+    assert_eq!(error.reason, "no mover registered within 200 ms: connect when a mover is ready");
     assert_eq!(client.next().await, None);
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;

@@ -1,4 +1,4 @@
-//! What may be changed about the rules, as values: the command that makes a change last, and what it does to the book. Pure.
+//! Changes of the rules as values: the command that saves a change, and its effect on the rule set. Pure.
 
 use super::definition::{REFERENCE, definition};
 use super::rule_set::{LimitRuleSet, OverrideKey, RuleSource, stored_quota};
@@ -8,37 +8,36 @@ use limiter::{Policy, Quota};
 use store::StoreError;
 use wire::api::LimitQuota;
 
-/// Something to change, checked by whoever asks for it.
+/// A change, validated by its caller.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// Set a policy, new or changed.
     PutPolicy(Policy),
-    /// Forget what the API set about a policy, its keys' quotas included: the file's holds again.
+    /// Delete the API's version of a policy, with its keys' quotas: the file's is in force again.
     DeletePolicy(Box<str>),
-    /// Give a key a quota of its own.
+    /// Set a key's own quota.
     PutOverride(OverrideKey, LimitQuota),
-    /// Forget a key's own quota, as far as the API set it.
+    /// Delete a key's own quota, if the API set it.
     DeleteOverride(OverrideKey),
-    /// What the reference API gives a client that has nothing of its own.
+    /// Set the default quota of the reference API.
     PutReference(LimitQuota),
 }
 
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// There is no such policy.
     #[error("there is no such policy")]
     NoSuchPolicy,
     /// The API has set nothing of this kind, though the file may have.
     #[error("the API has set nothing of this kind")]
     NotSet(Option<RuleSource>),
-    /// There are as many as there may be.
-    #[error("there are as many as there may be")]
+    /// The maximum is reached.
+    #[error("there are as many as allowed")]
     TooMany,
     /// It could not be saved.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store said something that it should not be able to, or the keeper is gone.
+    /// The store had an unexpected outcome, or the rules' owner has stopped.
     #[error("{0}")]
     Internal(String),
 }
@@ -66,10 +65,11 @@ fn policy_row(name: &str, definition: &impl serde::Serialize) -> LimitPolicy {
 }
 
 impl LimitRuleSet {
-    /// Policies and quotas of single keys in force.
+    /// The numbers of policies and of quotas of single keys in force.
     pub(super) fn policy_and_override_counts(&self) -> (usize, usize) {
         let policies = self.file.policies.iter().filter(|policy| !self.stored.policies.contains_key(&policy.name));
-        let overrides = self.file.overrides.keys().filter(|place| !self.stored.overrides.contains_key(*place));
+        let overrides =
+            self.file.overrides.keys().filter(|override_key| !self.stored.overrides.contains_key(*override_key));
         (policies.count() + self.stored.policies.len(), overrides.count() + self.stored.overrides.len())
     }
 
@@ -82,9 +82,9 @@ impl LimitRuleSet {
             Change::DeletePolicy(name) => {
                 self.source(name).map_or(ChangeError::NoSuchPolicy, |at| ChangeError::NotSet(Some(at)))
             }
-            Change::DeleteOverride(place) if !self.has_policy(&place.0) => ChangeError::NoSuchPolicy,
-            Change::DeleteOverride(place) => {
-                ChangeError::NotSet(self.override_with_source(place).map(|(_, origin)| origin))
+            Change::DeleteOverride(override_key) if !self.has_policy(&override_key.0) => ChangeError::NoSuchPolicy,
+            Change::DeleteOverride(override_key) => {
+                ChangeError::NotSet(self.override_with_source(override_key).map(|(_, origin)| origin))
             }
             Change::PutPolicy(_) | Change::PutOverride(..) | Change::PutReference(_) => {
                 ChangeError::Internal("a rule that was to be set was missing".to_owned())
@@ -92,7 +92,7 @@ impl LimitRuleSet {
         }
     }
 
-    /// Writes a saved change down.
+    /// Applies a saved change.
     pub(crate) fn apply(&mut self, change: &Change) {
         let stored = &mut self.stored;
         match change {
@@ -103,19 +103,19 @@ impl LimitRuleSet {
                 stored.policies.remove(name);
                 stored.overrides.retain(|(policy, _), _| policy != name);
             }
-            Change::PutOverride(place, own) => {
-                stored.overrides.insert(place.clone(), own.clone());
+            Change::PutOverride(override_key, quota) => {
+                stored.overrides.insert(override_key.clone(), quota.clone());
             }
-            Change::DeleteOverride(place) => {
-                stored.overrides.remove(place);
+            Change::DeleteOverride(override_key) => {
+                stored.overrides.remove(override_key);
             }
             Change::PutReference(quota) => stored.reference = Some(quota.clone()),
         }
     }
 
-    /// The quota of one key that is in force, if it has one of its own.
-    pub(crate) fn override_quota(&self, place: &OverrideKey) -> Option<Quota> {
-        let stored = self.stored.overrides.get(place).and_then(|own| stored_quota(place, own));
-        stored.or_else(|| self.file.overrides.get(place).copied())
+    /// The quota of one key that is in force, if it has its own.
+    pub(crate) fn override_quota(&self, override_key: &OverrideKey) -> Option<Quota> {
+        let stored = self.stored.overrides.get(override_key).and_then(|quota| stored_quota(override_key, quota));
+        stored.or_else(|| self.file.overrides.get(override_key).copied())
     }
 }

@@ -1,5 +1,5 @@
-//! One policy as people write it, in a file or over the API, and what the limiter makes of it. Both ways end here, so that
-//! both refuse the same things in the same words.
+//! Parses one policy from a file or the API into the limiter's form. Both sources use this, so that both refuse the same with the same
+//! texts.
 
 use limiter::{Algorithm, Pattern, Policy, Quota, WhenFull};
 use std::time::Duration;
@@ -16,44 +16,42 @@ const ALGORITHMS: [(&str, Algorithm); 3] =
     [("gcra", Algorithm::Gcra), ("log", Algorithm::Log), ("counter", Algorithm::Counter)];
 const WHEN_FULL: [(&str, WhenFull); 2] = [("deny", WhenFull::Deny), ("admit", WhenFull::Admit)];
 
-/// What is wrong with one member of a policy.
+/// An error in one member of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidMember {
-    /// The member.
     pub member: &'static str,
-    /// What was given, what was expected.
+    /// What was given, and what was expected.
     pub reason: String,
 }
 
-fn invalid(member: &'static str, why: impl Into<String>) -> InvalidMember {
-    InvalidMember { member, reason: why.into() }
+fn invalid(member: &'static str, reason: impl Into<String>) -> InvalidMember {
+    InvalidMember { member, reason: reason.into() }
 }
 
-/// The policy of this name that a definition stands for.
+/// Parses the definition of the policy of this name.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors of the definition.
 pub fn parse_policy(name: &str, definition: &LimitPolicyDefinition) -> Result<Policy, Vec<InvalidMember>> {
-    let mut mistakes = Vec::new();
-    let mut keep = |mistake: Option<InvalidMember>| mistakes.extend(mistake);
+    let mut errors = Vec::new();
+    let mut keep = |error: Option<InvalidMember>| errors.extend(error);
     keep(check_name(name).err());
-    let class = parse_pattern("class", &definition.class).map_err(|mistake| keep(Some(mistake))).ok();
-    let key = parse_pattern("key", &definition.key).map_err(|mistake| keep(Some(mistake))).ok();
-    let algorithm = parse_algorithm(&definition.algorithm).map_err(|mistake| keep(Some(mistake))).ok();
+    let class = parse_pattern("class", &definition.class).map_err(|error| keep(Some(error))).ok();
+    let key = parse_pattern("key", &definition.key).map_err(|error| keep(Some(error))).ok();
+    let algorithm = parse_algorithm(&definition.algorithm).map_err(|error| keep(Some(error))).ok();
     let when_full =
-        parse_choice("when_full", &WHEN_FULL, &definition.when_full).map_err(|mistake| keep(Some(mistake))).ok();
+        parse_choice("when_full", &WHEN_FULL, &definition.when_full).map_err(|error| keep(Some(error))).ok();
     let quota = LimitQuota { limit: definition.limit, window_ms: definition.window_ms };
-    let quota =
-        self::parse_quota(&quota).map_err(|wrong| wrong.into_iter().for_each(|mistake| keep(Some(mistake)))).ok();
+    let quota = parse_quota(&quota).map_err(|invalid| invalid.into_iter().for_each(|error| keep(Some(error)))).ok();
     match (class, key, algorithm, when_full, quota) {
-        (Some(class), Some(key), Some(algorithm), Some(when_full), Some(quota)) if mistakes.is_empty() => {
+        (Some(class), Some(key), Some(algorithm), Some(when_full), Some(quota)) if errors.is_empty() => {
             Ok(Policy { name: name.into(), class, key, algorithm, quota, is_shadow: definition.shadow, when_full })
         }
-        _ => Err(mistakes),
+        _ => Err(errors),
     }
 }
 
-/// The definition that stands for a policy.
+/// The definition of a policy.
 #[must_use]
 pub fn definition(policy: &Policy) -> LimitPolicyDefinition {
     LimitPolicyDefinition {
@@ -67,30 +65,30 @@ pub fn definition(policy: &Policy) -> LimitPolicyDefinition {
     }
 }
 
-/// The quota that these figures stand for.
+/// Parses a quota.
 ///
 /// # Errors
-/// Which of them cannot be.
-pub fn parse_quota(wanted: &LimitQuota) -> Result<Quota, Vec<InvalidMember>> {
-    let mut mistakes = Vec::new();
-    if wanted.limit == 0 {
-        mistakes.push(invalid("limit", "the limit is 0: expected at least 1 unit a window"));
+/// The invalid members.
+pub fn parse_quota(quota: &LimitQuota) -> Result<Quota, Vec<InvalidMember>> {
+    let mut errors = Vec::new();
+    if quota.limit == 0 {
+        errors.push(invalid("limit", "the limit is 0: expected at least 1 unit a window"));
     }
-    if !(1..=WINDOW_MS_MAX).contains(&wanted.window_ms) {
-        let why = format!("the window is {} ms: expected 1 to {WINDOW_MS_MAX} milliseconds", wanted.window_ms);
-        mistakes.push(invalid("window_ms", why));
+    if !(1..=WINDOW_MS_MAX).contains(&quota.window_ms) {
+        let reason = format!("the window is {} ms: expected 1 to {WINDOW_MS_MAX} milliseconds", quota.window_ms);
+        errors.push(invalid("window_ms", reason));
     }
-    if !mistakes.is_empty() {
-        return Err(mistakes);
+    if !errors.is_empty() {
+        return Err(errors);
     }
-    let quota = Quota::new(wanted.limit, Duration::from_millis(wanted.window_ms));
-    quota.map_err(|error| vec![invalid("limit", error.to_string())])
+    let parsed = Quota::new(quota.limit, Duration::from_millis(quota.window_ms));
+    parsed.map_err(|error| vec![invalid("limit", error.to_string())])
 }
 
-/// Refuses a quota of an exact log that needs more stamps than all logs together may keep: its limit could never be reached.
+/// Refuses a quota of an exact log that needs more timestamps than all logs together may keep: its limit could never be reached.
 ///
 /// # Errors
-/// How many there may be.
+/// The maximum.
 pub fn check_log_capacity(algorithm: Algorithm, limit: u64, timestamps_max: usize) -> Result<(), InvalidMember> {
     if algorithm != Algorithm::Log || usize::try_from(limit).is_ok_and(|limit| limit <= timestamps_max) {
         return Ok(());
@@ -110,25 +108,25 @@ pub fn window_ms(quota: Quota) -> u64 {
     quota.window_ns().div_ceil(1_000_000)
 }
 
-/// Whether a policy may have this name.
+/// Validates the name of a policy.
 ///
 /// # Errors
-/// Why it may not.
+/// Why it is invalid.
 fn check_name(name: &str) -> Result<(), InvalidMember> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-';
     if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_plain) {
         let shown: String = name.chars().take(NAME_BYTES_MAX).collect();
-        let why = format!("the name is {shown:?}: expected 1 to {NAME_BYTES_MAX} characters of a-z, 0-9, _ and -");
-        return Err(invalid("name", why));
+        let reason = format!("the name is {shown:?}: expected 1 to {NAME_BYTES_MAX} characters of a-z, 0-9, _ and -");
+        return Err(invalid("name", reason));
     }
     if name == REFERENCE {
-        let why = format!("the name {REFERENCE:?} is taken: /api/v1/configure sets that policy; choose another name");
-        return Err(invalid("name", why));
+        let reason =
+            format!("the name {REFERENCE:?} is taken: /api/v1/configure sets that policy; choose another name");
+        return Err(invalid("name", reason));
     }
     Ok(())
 }
 
-/// The algorithm of this name.
 pub(super) fn parse_algorithm(name: &str) -> Result<Algorithm, InvalidMember> {
     parse_choice("algorithm", &ALGORITHMS, name)
 }

@@ -1,4 +1,4 @@
-//! The file of policies: TOML, read strictly. A file with any mistake is refused as a whole, and every mistake is named with
+//! Parses the file of policies: TOML, strictly. A file with any error is refused as a whole, and every error is reported with
 //! its line. Pure: the caller reads the file.
 
 use super::definition::{self, InvalidMember};
@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 use wire::api::{LimitPolicyDefinition, LimitQuota};
 
-/// What a file of policies says.
+/// The rules of a file of policies.
 #[derive(Clone, Debug, Default)]
 pub struct FileRules {
     /// The policies, in the order of the file.
@@ -21,14 +21,14 @@ pub struct FileRules {
     pub overrides: BTreeMap<(Box<str>, Box<[u8]>), Quota>,
 }
 
-/// Everything that is wrong with a file, in the order of its lines.
+/// All errors of a file, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     shown: Vec<String>,
     count: usize,
 }
 
-/// Mistakes that are shown; the number of the others is told.
+/// Errors that are shown; the others are only counted.
 const ERRORS_SHOWN_MAX: usize = 20;
 const POLICY_KEYS: [&str; 9] =
     ["name", "class", "key", "algorithm", "limit", "window", "shadow", "when_full", "override"];
@@ -40,16 +40,16 @@ impl std::error::Error for FileError {}
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, shown) = (self.count, self.shown.len());
-        write!(f, "{count} {}:", if count == 1 { "mistake" } else { "mistakes" })?;
-        self.shown.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))?;
+        write!(f, "{count} {}:", if count == 1 { "error" } else { "errors" })?;
+        self.shown.iter().try_for_each(|error| write!(f, "\n  {error}"))?;
         if count > shown { write!(f, "\n  and {} more", count - shown) } else { Ok(()) }
     }
 }
 
-/// Reads a file of policies, whose exact logs may keep so many time stamps together.
+/// Parses a file of policies, whose exact logs may keep so many timestamps together.
 ///
 /// # Errors
-/// Every mistake, with its line.
+/// All errors, with their lines.
 pub fn parse_policies(text: &str, timestamps_max: usize) -> Result<FileRules, FileError> {
     let mut reader = PolicyFileParser {
         timestamps_max,
@@ -65,24 +65,24 @@ pub fn parse_policies(text: &str, timestamps_max: usize) -> Result<FileRules, Fi
     if reader.errors.count == 0 { Ok(reader.rules) } else { Err(reader.errors.into_file_error(text)) }
 }
 
-/// The first mistakes of a file, and how many there are. A bad file can have more than memory should hold.
+/// The first errors of a file, and their number. A bad file can have more than memory should hold.
 #[derive(Debug, Default)]
 struct ErrorCollector {
-    /// By where in the file they are, and which of those there was found first.
+    /// By their position in the file, and among those of one position by their order.
     first: BTreeMap<(usize, usize), String>,
     count: usize,
 }
 
 impl ErrorCollector {
-    fn push(&mut self, at: usize, mistake: fmt::Arguments<'_>) {
-        let place = (at, self.count);
+    fn push(&mut self, at: usize, error: fmt::Arguments<'_>) {
+        let position = (at, self.count);
         self.count += 1;
         let is_full = self.first.len() >= ERRORS_SHOWN_MAX;
-        if is_full && self.first.last_key_value().is_some_and(|(last, _)| *last < place) {
+        if is_full && self.first.last_key_value().is_some_and(|(last, _)| *last < position) {
             return;
         }
-        // Names and a parser's words may hold whatever the file holds, line breaks included.
-        self.first.insert(place, Escaped(mistake).to_string());
+        // Names and a parser's texts may contain anything that the file contains, line breaks included.
+        self.first.insert(position, Escaped(error).to_string());
         if is_full {
             self.first.pop_last();
         }
@@ -90,30 +90,30 @@ impl ErrorCollector {
 
     fn into_file_error(self, text: &str) -> FileError {
         let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-        let shown = self.first.into_iter().map(|((at, _), mistake)| match at {
-            WHOLE_FILE => mistake,
-            at => format!("line {}: {mistake}", line(at)),
+        let shown = self.first.into_iter().map(|((at, _), error)| match at {
+            WHOLE_FILE => error,
+            at => format!("line {}: {error}", line(at)),
         });
         FileError { shown: shown.collect(), count: self.count }
     }
 }
 
-/// Where a mistake is that no line made alone: after all others.
+/// The position of an error that concerns no single line: after all others.
 const WHOLE_FILE: usize = usize::MAX;
 
 struct PolicyFileParser {
     timestamps_max: usize,
     rules: FileRules,
     names: HashSet<Box<str>>,
-    /// The members of the table at hand that have no value that could be judged, and were refused for that.
+    /// The members of the current table that have no valid value, and were refused for that.
     invalid_members: HashSet<&'static str>,
     errors: ErrorCollector,
 }
 
-/// Longest name that a mistake repeats, in bytes.
+/// Longest name in an error text, in bytes.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
 
-/// A table with what it is called in a mistake.
+/// A table with its name in error texts.
 struct TableContext<'a> {
     table: &'a DeTable<'a>,
     label: String,
@@ -154,35 +154,35 @@ impl PolicyFileParser {
     }
 
     fn policy(&mut self, span: &Range<usize>, table: &DeTable<'_>) {
-        let named = table
+        let label = table
             .get("name")
             .and_then(|name| name.get_ref().as_str())
             .map(|name| format!("policy {:?}", shortened(name)));
-        let place = TableContext { table, label: named.unwrap_or_else(|| "policy".to_owned()) };
+        let context = TableContext { table, label: label.unwrap_or_else(|| "policy".to_owned()) };
         self.invalid_members.clear();
-        self.refuse_unknown(&place, &POLICY_KEYS);
-        let name = self.string_member(&place, span, "name", None);
-        let quota = self.quota(&place, span);
+        self.refuse_unknown(&context, &POLICY_KEYS);
+        let name = self.string_member(&context, span, "name", None);
+        let quota = self.quota(&context, span);
         let definition = LimitPolicyDefinition {
-            class: self.string_member(&place, span, "class", Some("*")),
-            key: self.string_member(&place, span, "key", Some("*")),
-            algorithm: self.string_member(&place, span, "algorithm", Some("gcra")),
+            class: self.string_member(&context, span, "class", Some("*")),
+            key: self.string_member(&context, span, "key", Some("*")),
+            algorithm: self.string_member(&context, span, "algorithm", Some("gcra")),
             limit: quota.limit,
             window_ms: quota.window_ms,
-            shadow: self.bool_member(&place, "shadow"),
-            when_full: self.string_member(&place, span, "when_full", Some("deny")),
+            shadow: self.bool_member(&context, "shadow"),
+            when_full: self.string_member(&context, span, "when_full", Some("deny")),
         };
         if !self.invalid_members.contains("name") && !self.names.insert(name.as_str().into()) {
-            self.refuse(span, &place.label, "another policy has this name already: expected names that differ");
+            self.refuse(span, &context.label, "another policy has this name already: expected names that differ");
         }
         match definition::parse_policy(&name, &definition) {
             Ok(policy) => match self.check_capacity(Some(policy.algorithm), policy.quota) {
-                Some(wrong) => self.refuse_member(&place, span, &wrong),
+                Some(invalid) => self.refuse_member(&context, span, &invalid),
                 None => self.rules.policies.push(policy),
             },
-            Err(wrong) => wrong.iter().for_each(|wrong| self.refuse_member(&place, span, wrong)),
+            Err(invalid) => invalid.iter().for_each(|invalid| self.refuse_member(&context, span, invalid)),
         }
-        self.overrides(&place, &name, definition::parse_algorithm(&definition.algorithm).ok());
+        self.overrides(&context, &name, definition::parse_algorithm(&definition.algorithm).ok());
     }
 
     fn check_capacity(&self, algorithm: Option<Algorithm>, quota: Quota) -> Option<InvalidMember> {
@@ -198,14 +198,14 @@ impl PolicyFileParser {
                 "override: expected tables that begin with [[policy.override]]",
             );
         };
-        for own in overrides {
-            match own.get_ref() {
+        for entry in overrides {
+            match entry.get_ref() {
                 DeValue::Table(table) => {
-                    let place = TableContext { table, label: format!("{}, override", policy.label) };
-                    self.override_entry(&place, &own.span(), name, algorithm);
+                    let context = TableContext { table, label: format!("{}, override", policy.label) };
+                    self.override_entry(&context, &entry.span(), name, algorithm);
                 }
                 _ => self.refuse(
-                    &own.span(),
+                    &entry.span(),
                     &policy.label,
                     "override: expected a table that begins with [[policy.override]]",
                 ),
@@ -215,129 +215,135 @@ impl PolicyFileParser {
 
     fn override_entry(
         &mut self,
-        place: &TableContext<'_>,
+        context: &TableContext<'_>,
         span: &Range<usize>,
         policy: &str,
         algorithm: Option<Algorithm>,
     ) {
         self.invalid_members.clear();
-        self.refuse_unknown(place, &OVERRIDE_KEYS);
-        let key = self.string_member(place, span, "key", None);
-        let quota = self.quota(place, span);
+        self.refuse_unknown(context, &OVERRIDE_KEYS);
+        let key = self.string_member(context, span, "key", None);
+        let quota = self.quota(context, span);
         if !self.invalid_members.contains("key") && !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
-            let why = format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len());
-            self.refuse(span, &place.label, &why);
+            let reason = format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len());
+            self.refuse(span, &context.label, &reason);
         }
         match definition::parse_quota(&quota) {
             Ok(quota) => {
-                if let Some(wrong) = self.check_capacity(algorithm, quota) {
-                    return self.refuse_member(place, span, &wrong);
+                if let Some(invalid) = self.check_capacity(algorithm, quota) {
+                    return self.refuse_member(context, span, &invalid);
                 }
                 let at = (policy.into(), key.as_bytes().into());
                 if self.rules.overrides.insert(at, quota).is_some() {
                     self.refuse(
                         span,
-                        &place.label,
+                        &context.label,
                         &format!("the key {key:?} has an override already: expected one a key"),
                     );
                 }
             }
-            Err(wrong) => wrong.iter().for_each(|wrong| self.refuse_member(place, span, wrong)),
+            Err(invalid) => invalid.iter().for_each(|invalid| self.refuse_member(context, span, invalid)),
         }
     }
 
-    /// Limit and window as they stand; zeros, beside a mistake, where they do not.
-    fn quota(&mut self, place: &TableContext<'_>, span: &Range<usize>) -> LimitQuota {
-        let limit = match place.table.get("limit") {
-            None => self.refuse_missing(place, span, "limit"),
+    /// Parses limit and window; zeros, besides an error, where they are invalid.
+    fn quota(&mut self, context: &TableContext<'_>, span: &Range<usize>) -> LimitQuota {
+        let limit = match context.table.get("limit") {
+            None => self.refuse_missing(context, span, "limit"),
             Some(value) => match value.get_ref() {
                 DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
                 _ => None,
             }
             .unwrap_or_else(|| {
-                self.refuse_value(place, value, "limit", "expected a whole number of units, at least 1");
+                self.refuse_value(context, value, "limit", "expected a whole number of units, at least 1");
                 0
             }),
         };
-        let window_ms = match place.table.get("window") {
-            None => self.refuse_missing(place, span, "window"),
+        let window_ms = match context.table.get("window") {
+            None => self.refuse_missing(context, span, "window"),
             Some(value) => value.get_ref().as_str().and_then(span_ms).unwrap_or_else(|| {
-                let why = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
-                self.refuse_value(place, value, "window", why);
+                let reason = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
+                self.refuse_value(context, value, "window", reason);
                 0
             }),
         };
         LimitQuota { limit, window_ms }
     }
 
-    /// A value that is none of the kind that its member takes.
-    fn refuse_value(&mut self, place: &TableContext<'_>, value: &Spanned<DeValue<'_>>, key: &'static str, why: &str) {
+    /// Refuses a value of the wrong type.
+    fn refuse_value(
+        &mut self,
+        context: &TableContext<'_>,
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        reason: &str,
+    ) {
         self.invalid_members.insert(key);
-        self.refuse(&value.span(), &place.label, &format!("{key}: {why}"));
+        self.refuse(&value.span(), &context.label, &format!("{key}: {reason}"));
     }
 
-    fn refuse_missing(&mut self, place: &TableContext<'_>, span: &Range<usize>, key: &'static str) -> u64 {
+    fn refuse_missing(&mut self, context: &TableContext<'_>, span: &Range<usize>, key: &'static str) -> u64 {
         self.invalid_members.insert(key);
-        self.refuse(span, &place.label, &format!("{key} is missing"));
+        self.refuse(span, &context.label, &format!("{key} is missing"));
         0
     }
 
     fn string_member(
         &mut self,
-        place: &TableContext<'_>,
+        context: &TableContext<'_>,
         span: &Range<usize>,
         key: &'static str,
         default: Option<&str>,
     ) -> String {
-        match place.table.get(key) {
+        match context.table.get(key) {
             Some(value) => value.get_ref().as_str().map(str::to_owned).unwrap_or_else(|| {
-                self.refuse_value(place, value, key, "expected text in quotes");
+                self.refuse_value(context, value, key, "expected text in quotes");
                 String::new()
             }),
             None => default.map(str::to_owned).unwrap_or_else(|| {
-                self.refuse_missing(place, span, key);
+                self.refuse_missing(context, span, key);
                 String::new()
             }),
         }
     }
 
-    fn bool_member(&mut self, place: &TableContext<'_>, key: &'static str) -> bool {
-        let Some(value) = place.table.get(key) else { return false };
+    fn bool_member(&mut self, context: &TableContext<'_>, key: &'static str) -> bool {
+        let Some(value) = context.table.get(key) else { return false };
         value.get_ref().as_bool().unwrap_or_else(|| {
-            self.refuse_value(place, value, key, "expected true or false");
+            self.refuse_value(context, value, key, "expected true or false");
             false
         })
     }
 
-    fn refuse_unknown(&mut self, place: &TableContext<'_>, known: &[&str]) {
-        for key in place.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
-            let why = format!("no such key: {:?}; expected {}", shortened(key.get_ref()), known.join(", "));
-            self.refuse(&key.span(), &place.label, &why);
+    fn refuse_unknown(&mut self, context: &TableContext<'_>, known: &[&str]) {
+        for key in context.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
+            let reason = format!("no such key: {:?}; expected {}", shortened(key.get_ref()), known.join(", "));
+            self.refuse(&key.span(), &context.label, &reason);
         }
     }
 
-    /// A mistake of a value, at the line of its member. What could not be read has been refused already, and would only be refused
-    /// again for the value in its stead.
-    fn refuse_member(&mut self, place: &TableContext<'_>, span: &Range<usize>, wrong: &InvalidMember) {
-        let member = if wrong.member == "window_ms" { "window" } else { wrong.member };
+    /// Refuses the value of a member, at the member's line. A member that could not be parsed has been refused already, and would only be
+    /// refused again for its substitute.
+    fn refuse_member(&mut self, context: &TableContext<'_>, span: &Range<usize>, invalid: &InvalidMember) {
+        let member = if invalid.member == "window_ms" { "window" } else { invalid.member };
         if self.invalid_members.contains(member) {
             return;
         }
-        let span = place.table.get(member).map_or_else(|| span.clone(), Spanned::span);
-        self.refuse(&span, &place.label, &wrong.reason);
+        let span = context.table.get(member).map_or_else(|| span.clone(), Spanned::span);
+        self.refuse(&span, &context.label, &invalid.reason);
     }
 
-    fn refuse(&mut self, span: &Range<usize>, what: &str, why: &str) {
-        self.errors.push(span.start, format_args!("{what}: {why}"));
+    fn refuse(&mut self, span: &Range<usize>, what: &str, reason: &str) {
+        self.errors.push(span.start, format_args!("{what}: {reason}"));
     }
 }
 
-/// So much of a text as a log line can hold.
+/// The beginning of a text, short enough for a log line.
 fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(NAME_SHOWN_BYTES_MAX)]
 }
 
-/// A span such as `60s` in milliseconds.
+/// Parses a span such as `60s` to milliseconds.
 fn span_ms(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (amount, unit) = text.split_at(digits);

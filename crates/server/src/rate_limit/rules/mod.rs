@@ -1,4 +1,4 @@
-//! The rules in force: what the file of policies says, and over it what was set while the server ran.
+//! The rules in force: those of the file of policies, overridden by those set over the API.
 
 mod change;
 mod definition;

@@ -1,7 +1,7 @@
-//! The keeper of the rules: the one task that changes them. Whatever arrives together is committed together, put into force in
+//! The owner of the rules: the one task that changes them. Changes that arrive together are committed together, put into force in
 //! the order of the commit, and answered afterwards. Nothing is in force here that is not durable.
 //!
-//! Where several nodes share a database, the keeper looks for what the others set. Knows no HTTP.
+//! Where several nodes share a database, the owner polls for changes of the others. Knows no HTTP.
 
 use super::change::{Change, ChangeError, command};
 use super::file::{self, FileRules};
@@ -18,26 +18,26 @@ use store::{Store, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// How often a shared database is asked whether there is something new: a change is in force everywhere within a second.
+/// How often a shared database is polled: a change is in force on all nodes within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// Changes of one commit.
 const BATCH_MAX: usize = 256;
-/// Changes that wait for the keeper; whoever comes then waits at the door.
+/// Changes that wait for the owner; further senders wait for capacity.
 pub(crate) const INBOX_CAPACITY: usize = 1_024;
-/// Time in which a file has been read, wherever it lies. Changes wait meanwhile.
+/// Time limit for reading a file. Changes wait meanwhile.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest file of policies: a thousand policies and a hundred thousand quotas fit twice.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// Where an answer goes. Whoever does not wait for it any more has left: the change is made all the same.
+/// The reply channel. A caller that no longer waits has dropped it: the change is made all the same.
 type ChangeReply = oneshot::Sender<Result<(), ChangeError>>;
 
-/// What the keeper is asked.
+/// A message to the owner.
 #[derive(Debug)]
 pub enum RuleOwnerMessage {
     /// Change a rule.
     Change(Change, ChangeReply),
-    /// Read the file again; the answer is how many policies it has, or what is wrong with it.
+    /// Read the file again; the reply is the number of its policies, or what is wrong with it.
     Reload(oneshot::Sender<Result<usize, String>>),
 }
 
@@ -49,18 +49,18 @@ pub struct RuleOwner {
     inbox: mpsc::Receiver<RuleOwnerMessage>,
     /// The version of the stored rules that was read last.
     version: u64,
-    /// Changes of our own since then: each is one version.
+    /// This process's own changes since then: each is one version.
     own_changes: u64,
-    /// Whether a commit failed in a way in which nobody knows what was saved.
+    /// Whether a commit failed so that it is unknown what was saved.
     is_commit_unknown: bool,
     is_failing: bool,
 }
 
 impl RuleOwner {
-    /// Puts the rules into force that there are at the start.
+    /// Puts the initial rules into force.
     ///
     /// # Errors
-    /// What is wrong with the file, as text; or the store's.
+    /// What is wrong with the file, as text; or the store's error.
     pub async fn start(
         limits: Arc<RateLimiter>,
         store: Store,
@@ -86,10 +86,10 @@ impl RuleOwner {
         })
     }
 
-    /// Keeps the rules until everybody who could change them has gone.
+    /// Runs until all senders of messages are gone.
     pub async fn run(mut self) {
-        let mut looks = interval(POLL_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
         loop {
             tokio::select! {
@@ -99,7 +99,7 @@ impl RuleOwner {
                     }
                     self.handle(std::mem::take(&mut messages)).await;
                 }
-                _ = looks.tick(), if self.store.is_shared() || self.is_commit_unknown => self.poll_store().await,
+                _ = ticks.tick(), if self.store.is_shared() || self.is_commit_unknown => self.poll_store().await,
             }
         }
     }
@@ -124,7 +124,7 @@ impl RuleOwner {
         }
     }
 
-    /// Commits what can be done, puts it into force in the same order, then answers.
+    /// Commits valid changes, puts them into force in the same order, then replies.
     async fn change(&mut self, changes: Vec<(Change, ChangeReply)>) {
         let (accepted, refused) = self.validate_changes(changes);
         for (error, reply) in refused {
@@ -147,30 +147,30 @@ impl RuleOwner {
         }
     }
 
-    /// Parts what can be tried from what cannot: the store knows nothing of the file.
+    /// Separates valid changes from invalid ones: the store does not know the file.
     #[expect(clippy::type_complexity, reason = "two lists, used once")]
     fn validate_changes(
         &self,
         changes: Vec<(Change, ChangeReply)>,
     ) -> (Vec<(Change, ChangeReply)>, Vec<(ChangeError, ChangeReply)>) {
         let (mut accepted, mut refused) = (Vec::new(), Vec::new());
-        self.rate_limiter.with_rules(|book| {
-            let (mut policies, mut overrides) = book.policy_and_override_counts();
+        self.rate_limiter.with_rules(|rule_set| {
+            let (mut policies, mut overrides) = rule_set.policy_and_override_counts();
             for (change, reply) in changes {
-                let room = match &change {
-                    Change::PutPolicy(policy) if book.source(&policy.name).is_none() => {
+                let has_capacity = match &change {
+                    Change::PutPolicy(policy) if rule_set.source(&policy.name).is_none() => {
                         policies += 1;
                         policies <= LIMIT_POLICIES_MAX
                     }
-                    Change::PutOverride(place, _) if book.override_with_source(place).is_none() => {
+                    Change::PutOverride(override_key, _) if rule_set.override_with_source(override_key).is_none() => {
                         overrides += 1;
                         overrides <= LIMIT_OVERRIDES_MAX
                     }
                     _ => true,
                 };
                 match &change {
-                    _ if !room => refused.push((ChangeError::TooMany, reply)),
-                    Change::PutOverride((policy, _), _) if !book.has_policy(policy) => {
+                    _ if !has_capacity => refused.push((ChangeError::TooMany, reply)),
+                    Change::PutOverride((policy, _), _) if !rule_set.has_policy(policy) => {
                         refused.push((ChangeError::NoSuchPolicy, reply));
                     }
                     _ => accepted.push((change, reply)),
@@ -180,7 +180,7 @@ impl RuleOwner {
         (accepted, refused)
     }
 
-    /// Puts a change into force that was saved.
+    /// Puts a saved change into force.
     fn apply_outcome(&self, change: &Change, outcome: &Outcome) -> Result<(), ChangeError> {
         match outcome {
             Outcome::Done => {
@@ -188,18 +188,20 @@ impl RuleOwner {
                 Ok(())
             }
             Outcome::LimitReached => Err(ChangeError::TooMany),
-            Outcome::NotFound => Err(self.rate_limiter.with_rules(|book| book.missing_error(change))),
-            other => Err(ChangeError::Internal(format!("a change of the rate limiter's rules came to {other:?}"))),
+            Outcome::NotFound => Err(self.rate_limiter.with_rules(|rule_set| rule_set.missing_error(change))),
+            other => {
+                Err(ChangeError::Internal(format!("a change of the rate limiter's rules had the outcome {other:?}")))
+            }
         }
     }
 
-    /// Looks for what other nodes set, or for what became of a commit that failed.
+    /// Polls for changes of other nodes, or for the outcome of a failed commit.
     async fn poll_store(&mut self) {
         match self.read_updates().await {
             Ok(()) => self.is_failing = false,
             Err(error) => {
                 if !self.is_failing {
-                    tracing::warn!(%error, "the rate limiter's rules cannot be looked up; those in force stay");
+                    tracing::warn!(%error, "the rate limiter's rules cannot be read; those in force stay");
                 }
                 self.is_failing = true;
             }
@@ -213,10 +215,11 @@ impl RuleOwner {
         }
         let rules = self.store.read(|reader| reader.limit_rules()).await?;
         (self.version, self.own_changes, self.is_commit_unknown) = (rules.version, 0, false);
-        let file = self.rate_limiter.with_rules(|book| book.file.clone());
-        if let Err(why) = self.rate_limiter.replace_rules(LimitRuleSet { file, stored: StoredRules::from_rows(rules) })
+        let file = self.rate_limiter.with_rules(|rule_set| rule_set.file.clone());
+        if let Err(reason) =
+            self.rate_limiter.replace_rules(LimitRuleSet { file, stored: StoredRules::from_rows(rules) })
         {
-            tracing::error!(why, "the rate limiter's stored rules cannot be put into force; the old ones stay");
+            tracing::error!(reason, "the rate limiter's stored rules cannot be put into force; the old ones stay");
         }
         Ok(())
     }
@@ -224,10 +227,10 @@ impl RuleOwner {
     /// Reads the file again: as a whole, or not at all.
     async fn reload(&self) -> Result<usize, String> {
         let Some(path) = &self.path else {
-            tracing::info!("asked to read the file of policies again, and there is none (limiter.policies)");
+            tracing::info!("a reload of the file of policies was requested, and there is none (limiter.policies)");
             return Err("there is no file of policies".to_owned());
         };
-        let stored = self.rate_limiter.with_rules(|book| book.stored.clone());
+        let stored = self.rate_limiter.with_rules(|rule_set| rule_set.stored.clone());
         let read = read_file(path.clone(), self.rate_limiter.timestamps_max()).await;
         let adopted = read.and_then(|file| {
             let count = file.policies.len();
@@ -235,23 +238,23 @@ impl RuleOwner {
         });
         match &adopted {
             Ok(0) => {
-                tracing::warn!(file = %path.display(), "the file of policies was read again and has none: it limits nothing");
+                tracing::warn!(file = %path.display(), "the file of policies was reloaded and is empty: it limits nothing");
             }
-            Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
-            Err(why) => {
-                tracing::error!("the file of policies was not taken over, the old policies stay");
-                // A line for each mistake: they are escaped, so that the breaks between them are all there are.
-                why.lines().for_each(|mistake| tracing::error!("{}", mistake.trim()));
+            Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was reloaded"),
+            Err(reason) => {
+                tracing::error!("the file of policies was refused, the old policies stay");
+                // A log line for each error: they are escaped, so that line breaks only separate them.
+                reason.lines().for_each(|error| tracing::error!("{}", error.trim()));
             }
         }
         adopted
     }
 }
 
-/// Why there are no rules to begin with.
+/// Why there are no initial rules.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The file of policies is not good.
+    /// The file of policies is invalid.
     #[error("the rate limiter's policies: {0}")]
     File(String),
     /// The store cannot be read.
@@ -259,7 +262,7 @@ pub enum StartError {
     Store(#[from] StoreError),
 }
 
-/// Reads and checks a file on a thread for what blocks.
+/// Reads and parses a file on a thread for blocking work.
 async fn read_file(path: PathBuf, timestamps_max: usize) -> Result<FileRules, String> {
     let read = tokio::task::spawn_blocking(move || {
         let text = read_text(&path)?;
@@ -277,7 +280,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     if !found.is_file() {
         return Err(format!("{} is not a file: expected a file of policies in TOML", path.display()));
     }
-    // Read with a bound of its own: a file may grow while it is read.
+    // Read with its own bound: a file may grow while it is read.
     let mut text = String::new();
     File::open(path).map_err(cannot)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
     if text.len() as u64 > FILE_BYTES_MAX {

@@ -1,5 +1,5 @@
-//! The book of rules: two sources, one result. What was set while the server ran wins over a policy of the same name in the
-//! file, and over a quota of the same key. Pure: others read the file and the store, and others put the result into force.
+//! The rule set: two sources, one result. A policy set over the API overrides the policy of the same name in the file, and a quota the
+//! quota of the same key. Pure: callers read the file and the store, and put the result into force.
 
 use super::definition::{self, REFERENCE};
 use super::file::FileRules;
@@ -8,12 +8,12 @@ use limiter::{Policy, Quota};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::api::{LimitPolicyDefinition, LimitQuota};
 
-/// Where a rule comes from.
+/// The source of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSource {
     /// The file of policies.
     File,
-    /// The API: it lasts in the store.
+    /// The API: it is saved in the store.
     Api,
 }
 
@@ -31,19 +31,19 @@ impl RuleSource {
 /// A policy's name and a key.
 pub type OverrideKey = (Box<str>, Box<[u8]>);
 
-/// What was set while the server ran, as the store has it.
+/// The rules set over the API, as stored.
 #[derive(Clone, Debug, Default)]
 pub struct StoredRules {
     /// Policies by name.
     pub policies: BTreeMap<Box<str>, Policy>,
     /// Quotas of single keys. Those of [`REFERENCE`] are the reference API's clients.
     pub overrides: BTreeMap<OverrideKey, LimitQuota>,
-    /// What the reference API gives a client that has nothing of its own, if it was configured.
+    /// The default quota of the reference API, if it was configured.
     pub reference: Option<LimitQuota>,
 }
 
 impl StoredRules {
-    /// The rules that the store holds. What cannot be read (a newer version wrote it) is passed over and logged.
+    /// The rules of these rows. A row that cannot be read (a newer version wrote it) is skipped and logged.
     #[must_use]
     pub fn from_rows(rules: LimitRules) -> Self {
         let mut stored = Self::default();
@@ -57,7 +57,7 @@ impl StoredRules {
                 Ok(policy) => {
                     stored.policies.insert(row.name.into(), policy);
                 }
-                Err(why) => log_skipped(&row.name, &why),
+                Err(error) => log_skipped(&row.name, &error),
             }
         }
         for row in rules.overrides {
@@ -73,12 +73,12 @@ fn read_definition(name: &str, text: &str) -> Result<Policy, String> {
     definition::parse_policy(name, &read).map_err(join_reasons)
 }
 
-fn join_reasons(wrong: Vec<definition::InvalidMember>) -> String {
-    wrong.into_iter().map(|wrong| wrong.reason).collect::<Vec<_>>().join("; ")
+fn join_reasons(invalid: Vec<definition::InvalidMember>) -> String {
+    invalid.into_iter().map(|invalid| invalid.reason).collect::<Vec<_>>().join("; ")
 }
 
-fn log_skipped(policy: &str, why: &dyn std::fmt::Display) {
-    tracing::error!(policy, %why, "a stored policy of the rate limiter cannot be read and is not in force; set it again");
+fn log_skipped(policy: &str, reason: &dyn std::fmt::Display) {
+    tracing::error!(policy, %reason, "a stored policy of the rate limiter cannot be read and is not in force; set it again");
 }
 
 /// Both sources.
@@ -107,7 +107,7 @@ impl LimitRuleSet {
         self.stored.policies.get(name).or_else(of_file)
     }
 
-    /// Where the policy of this name comes from, if there is one.
+    /// The source of the policy of this name, if there is one.
     #[must_use]
     pub fn source(&self, name: &str) -> Option<RuleSource> {
         if self.stored.policies.contains_key(name) {
@@ -116,7 +116,7 @@ impl LimitRuleSet {
         self.file.policies.iter().any(|policy| &*policy.name == name).then_some(RuleSource::File)
     }
 
-    /// The quotas of single keys that are in force, of policies that there are, and of the reference API.
+    /// The quotas of single keys that are in force, of existing policies and of the reference API.
     #[must_use]
     pub fn overrides(&self) -> BTreeMap<OverrideKey, Quota> {
         let names: BTreeSet<Box<str>> = self.policies().into_iter().map(|policy| policy.name).collect();
@@ -148,18 +148,17 @@ impl LimitRuleSet {
     }
 }
 
-/// The keys under one policy, which stand together.
+/// The keys under one policy, which are adjacent.
 fn keys_of_policy<'a, T>(all: &'a BTreeMap<OverrideKey, T>, policy: &'a str) -> impl Iterator<Item = &'a OverrideKey> {
     let from: OverrideKey = (policy.into(), Box::default());
-    all.range(from..).map(|(place, _)| place).take_while(move |(name, _)| &**name == policy)
+    all.range(from..).map(|(override_key, _)| override_key).take_while(move |(name, _)| &**name == policy)
 }
 
-/// The quota that a stored row stands for. The reference API has no bound of its own on windows: what is longer than the
-/// limiter's longest is as good as that.
-pub(crate) fn stored_quota(place: &OverrideKey, own: &LimitQuota) -> Option<Quota> {
-    let is_reference = &*place.0 == REFERENCE;
-    let bounded = LimitQuota { limit: own.limit, window_ms: own.window_ms.min(definition::WINDOW_MS_MAX) };
-    definition::parse_quota(if is_reference { &bounded } else { own })
-        .map_err(|wrong| log_skipped(&place.0, &join_reasons(wrong)))
+/// The quota of a stored row. The reference API has no bound on windows: one longer than the limiter's longest is reduced to that.
+pub(crate) fn stored_quota(override_key: &OverrideKey, quota: &LimitQuota) -> Option<Quota> {
+    let is_reference = &*override_key.0 == REFERENCE;
+    let bounded = LimitQuota { limit: quota.limit, window_ms: quota.window_ms.min(definition::WINDOW_MS_MAX) };
+    definition::parse_quota(if is_reference { &bounded } else { quota })
+        .map_err(|invalid| log_skipped(&override_key.0, &join_reasons(invalid)))
         .ok()
 }

@@ -51,7 +51,7 @@ fn a_file_without_policies_is_one() {
     assert!(parse_policies("# none yet\n", TIMESTAMPS_MAX).unwrap().policies.is_empty());
 }
 
-/// The file must be refused with exactly these mistakes.
+/// The file must be refused with exactly these errors.
 #[track_caller]
 fn refused(text: &str, want: &[&str]) {
     let said = parse_policies(text, TIMESTAMPS_MAX).unwrap_err().to_string();
@@ -118,7 +118,7 @@ fn every_mistake_is_named_with_its_line() {
 }
 
 #[test]
-fn mistakes_of_every_kind_are_named_together() {
+fn reports_errors_of_every_kind_together() {
     refused(
         "[[policy]]\nwindow = 60\nname = \"A\"\nlimt = 5\nalgorithm = \"gcraa\"\nlimit = 0\n\
          [[policy.override]]\nlimit = \"many\"\nkey = \"\"\nwindow = \"0s\"\n[[policy]]\nname = 7\n[burst]\n",
@@ -187,13 +187,13 @@ fn text_that_is_not_toml_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_million_mistakes_are_told_in_a_few_lines() {
+fn reports_a_million_errors_in_a_few_lines() {
     let mut text = String::new();
     for number in 0..100_000 {
         writeln!(text, "[[policy]]\nname = \"p{number}\"").unwrap();
     }
     let said = parse_policies(&text, TIMESTAMPS_MAX).unwrap_err().to_string();
-    assert!(said.starts_with("200001 mistakes:") && said.lines().count() == 22, "{said}");
+    assert!(said.starts_with("200001 errors:") && said.lines().count() == 22, "{said}");
 }
 
 fn quota_of_key(limit: u64) -> LimitQuota {
