@@ -1,7 +1,8 @@
 //! The state that all parts of the server share: one value, cheap to clone, made once at the start.
 
-use crate::clock::{Clock, jitter, random_bytes};
+use crate::clock::{Clock, random_bytes};
 use crate::config::Config;
+use crate::drain::Drain;
 use crate::gateway::auth::BootstrapToken;
 use crate::gateway::budget::Budget;
 use crate::gateway::forward::ForwardPermits;
@@ -9,25 +10,22 @@ use crate::gateway::guests::GuestTokens;
 use crate::gateway::response_budget::ResponseBudget;
 use crate::gateway::shed::LoadShedder;
 use crate::grants::Grants;
-use crate::hunts::Hunts;
-use crate::lease::{LeaseContext, LeaseSlot, advertised};
+use crate::hunts::{self, Hunts};
+use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
+use crate::node::Node;
 use crate::notifier::Notifier;
 use crate::quotas::Quotas;
 use crate::rate_limit::RateLimiter;
+use crate::runner::{self, RunnerConfig};
 use crate::socket_budget::SocketBudget;
 use crate::spectate::{Replays, SpectatorPermits};
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
-use engine::commands::{Command, Outcome};
-use engine::limits::DRAIN_JITTER_MAX;
-use engine::time::UnixMs;
+use engine::rows::WorldRow;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use store::{ReaderPool, Store, StoreError};
-use tokio::sync::watch;
-use tokio::time::sleep;
+use store::{ReaderPool, Store};
 
 /// The shared handles of one process: a pointer, because every layer of every request takes one.
 #[derive(Clone)]
@@ -38,6 +36,8 @@ pub struct AppState {
     /// Wakes waiting tasks after commits.
     pub notifier: Notifier,
     pub clock: Clock,
+    /// Store, clock and address, for the owners of matches, tables and worlds.
+    pub node: Node,
     pub config: Arc<Config>,
     pub metrics: Arc<Metrics>,
     /// Decides whether the server is too busy for new games.
@@ -57,7 +57,7 @@ pub struct AppState {
     pub runner_lease: LeaseSlot,
     pub tables: Tables,
     /// The aggregator of claims, and the matchmaker.
-    pub hunts: Hunts,
+    pub hunts: Arc<Hunts>,
     pub worlds: Worlds,
     /// The limit on sockets of clients, bots and other nodes.
     pub socket_budget: Arc<SocketBudget>,
@@ -86,6 +86,44 @@ impl App {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         AppState::new(store, config, metrics, bootstrap).into()
+    }
+}
+
+/// The owners of the process, each to be run once in it. They end with the drain.
+impl App {
+    /// Claims and plays matches.
+    pub async fn play_matches(self) {
+        let environment = runner::ProductionEnvironment::new(
+            self.node.clone(),
+            self.notifier.clone(),
+            &self.config,
+            self.socket_budget.clone(),
+            self.metrics.clone(),
+            self.drain.clone(),
+        );
+        let (config, slot) = (RunnerConfig::of(&self.config), self.runner_lease.clone());
+        runner::run(environment, config, slot, self.drain.clone()).await;
+    }
+
+    /// Owns card tables.
+    pub async fn own_tables(self) {
+        tables::run(self.node.clone(), self.tables.clone(), self.drain.clone()).await;
+    }
+
+    /// Owns worlds, and moves the configured actors in one of them.
+    pub async fn own_worlds(self) {
+        worlds::start_built_in_actors(&self.worlds, &self.config);
+        let hunts = self.hunts.clone();
+        let environment =
+            worlds::ProductionEnvironment::new(self.node.clone(), move |world| hunts.notify_claims(world));
+        worlds::run(environment, self.worlds.clone(), self.drain.clone()).await;
+    }
+
+    /// Counts claims, and matches parties for hunts.
+    pub async fn run_hunts(self) {
+        let (worlds, clock) = (self.worlds.clone(), self.clock.clone());
+        let has_room = move |world: &WorldRow| worlds.check_room(world, None, clock.steady_us()).is_ok();
+        hunts::run(self.hunts.clone(), has_room).await;
     }
 }
 
@@ -129,18 +167,21 @@ impl AppState {
         let forwards = ForwardPermits::new(tables.config());
         let limits = Arc::new(RateLimiter::new(&config, metrics.clone()));
         let quotas = Quotas::new(&config, metrics.clone(), random_bytes());
-        let hunts = Hunts::new(&config, metrics.clone());
+        let (clock, drain) = (Clock::default(), Drain::default());
+        let node = Node::new(store.clone(), clock.clone(), &config);
+        let hunts = Arc::new(Hunts::new(&config, node.clone(), drain.clone(), metrics.clone()));
         let grants = Arc::new(Grants::new(metrics.clone()));
         Self {
             store,
             notifier: Notifier::default(),
-            clock: Clock::default(),
+            clock,
+            node,
             config,
             metrics,
             shedder,
             limits,
             quotas,
-            drain: Drain::default(),
+            drain,
             bootstrap,
             guests: GuestTokens::default(),
             grants,
@@ -158,92 +199,5 @@ impl AppState {
             forwards,
             process_id: u128::from_be_bytes(random_bytes()),
         }
-    }
-}
-
-/// How workers of this process write their leases.
-impl LeaseContext for App {
-    fn now(&self) -> UnixMs {
-        self.clock.now()
-    }
-
-    fn random_bytes(&self) -> [u8; 10] {
-        random_bytes()
-    }
-
-    fn address(&self) -> String {
-        advertised(&self.config)
-    }
-
-    fn has_exclusive_store(&self) -> bool {
-        !self.store.is_shared()
-    }
-
-    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        self.store.commit(command).await
-    }
-}
-
-/// The signal to drain: set once, seen by all.
-#[derive(Clone)]
-pub struct Drain {
-    flag: Arc<AtomicBool>,
-    sender: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Drain {
-    fn default() -> Self {
-        Self { flag: Arc::default(), sender: Arc::new(watch::channel(false).0) }
-    }
-}
-
-impl Drain {
-    /// Begins the drain; idempotent.
-    pub fn begin(&self) {
-        self.flag.store(true, Ordering::Release);
-        self.sender.send_replace(true);
-    }
-
-    #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.flag.load(Ordering::Acquire)
-    }
-
-    /// Waits for the drain.
-    pub async fn begun(&self) {
-        let mut receiver = self.sender.subscribe();
-        // The sender lives in `self`, so the wait can only end with the flag set.
-        let _ = receiver.wait_for(|is_draining| *is_draining).await;
-    }
-
-    /// Waits for the drain plus a random delay, for tasks that disconnect clients: the clients will reconnect, and must not all do so at
-    /// one instant.
-    pub async fn begun_with_jitter(&self) {
-        self.begun().await;
-        sleep(jitter(DRAIN_JITTER_MAX)).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::future::join_all;
-    use std::time::Duration;
-    use tokio::time::Instant;
-
-    #[tokio::test(start_paused = true)]
-    async fn clients_are_disconnected_at_different_times_within_the_longest_jitter() {
-        let drain = Drain::default();
-        let (begun, clients) = (Instant::now(), (0..8).map(|_| drain.clone()));
-        let sent_away = clients.map(|drain| async move {
-            drain.begun_with_jitter().await;
-            begun.elapsed()
-        });
-        drain.begin();
-        let after = join_all(sent_away).await;
-        // Timers fire at the next whole millisecond.
-        let longest = DRAIN_JITTER_MAX + Duration::from_millis(1);
-        assert!(after.iter().all(|after| *after <= longest), "{after:?}");
-        assert!(after.iter().any(|other| *other != after[0]), "{after:?}");
     }
 }

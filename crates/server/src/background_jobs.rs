@@ -41,7 +41,7 @@ pub async fn run(app: App) {
     let of_games = async {
         if app.config.serve_mode == ServeMode::All {
             tokio::join!(
-                run_periodically(grants::REVOCATION_CHECK_EVERY, "grants", &app, grants::revoke_ended),
+                run_periodically(grants::REVOCATION_CHECK_EVERY, "grants", &app, revoke_ended_grants),
                 run_periodically(RETIRE_EVERY, "retire", &app, retire_matches),
                 run_periodically(RETIRE_EVERY, "retire_games", &app, retire_games),
                 run_periodically(RETIRE_EVERY, "retire_worlds", &app, retire_worlds),
@@ -181,6 +181,10 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+async fn revoke_ended_grants(app: App) -> Result<(), StoreError> {
+    grants::revoke_ended(&app.grants, &app.store, app.clock.now()).await
 }
 
 /// Forgets addresses that have created nothing for an hour.

@@ -4,7 +4,6 @@
 //! One registry and one task for the process, so that an open connection costs an entry here and no timer, channel or query of its own.
 //! Knows ids and times; how a client learns of a revocation is up to the holder.
 
-use crate::app::App;
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, TokenId};
 use engine::limits::GRANTS_PER_READ_MAX;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use store::StoreError;
+use store::{Store, StoreError};
 
 /// How often the tokens of open connections are checked: with the time of the read, a revocation takes at most two seconds.
 pub(crate) const REVOCATION_CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -138,14 +137,14 @@ impl Drop for Grant {
 ///
 /// # Errors
 /// The store's.
-pub(crate) async fn revoke_ended(app: App) -> Result<(), StoreError> {
-    app.grants.expire(app.clock.now());
-    for tokens in app.grants.tokens().chunks(GRANTS_PER_READ_MAX) {
+pub(crate) async fn revoke_ended(grants: &Grants, store: &Store, now: UnixMs) -> Result<(), StoreError> {
+    grants.expire(now);
+    for tokens in grants.tokens().chunks(GRANTS_PER_READ_MAX) {
         let batch = tokens.to_vec();
         let existing: BTreeSet<TokenId> =
-            app.store.read(move |reader| reader.existing_tokens(&batch)).await?.into_iter().collect();
+            store.read(move |reader| reader.existing_tokens(&batch)).await?.into_iter().collect();
         for deleted in tokens.iter().filter(|token| !existing.contains(token)) {
-            app.grants.revoke(CredentialId::Token(*deleted), RevocationReason::Deleted);
+            grants.revoke(CredentialId::Token(*deleted), RevocationReason::Deleted);
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::rate_limit::rules::{RuleOwner, StartError};
 use crate::rls;
 use crate::worlds::BuiltInWorldsError;
-use crate::{background_jobs, hunts, runner, tables, worlds};
+use crate::{background_jobs, worlds};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -53,7 +53,7 @@ const _: () = assert!(
     WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(),
     "a client that was asked to leave is not disconnected before"
 );
-/// Pause before a runner that ended because of a defect is restarted.
+/// Pause before an owner that ended because of a defect is restarted.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that the kernel queues while all connection permits are taken.
 const LISTEN_BACKLOG: u32 = 4_096;
@@ -163,9 +163,9 @@ pub async fn serve(
     store_location::open_dedicated_readers(&app.config, &app.store).await?;
     background_jobs::correct_clock(&app).await?;
     app.clock.begin_steady();
-    lease::end_previous_leases(&app).await?;
+    lease::end_previous_leases(&app.node).await?;
     if app.config.serve_mode == ServeMode::All {
-        worlds::ensure_built_in(&app).await?;
+        worlds::ensure_built_in(&app.store, app.clock.now(), &app.config).await?;
     }
     let rule_owner = start_rule_owner(&app).await?;
     let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
@@ -251,10 +251,10 @@ async fn run_until_shutdown(
     }
     ready();
     let proxies = tokio::spawn(serve_grpc(app.clone(), grpc));
-    let runner = tokio::spawn(run_matches(app.clone()));
-    let tables = tokio::spawn(run_tables(app.clone()));
-    let mut hunts = tokio::spawn(run_hunts(app.clone()));
-    let worlds = tokio::spawn(run_worlds(app.clone()));
+    let runner = tokio::spawn(keep_running(app.clone(), "matches", App::play_matches));
+    let tables = tokio::spawn(keep_running(app.clone(), "tables", App::own_tables));
+    let mut hunts = tokio::spawn(keep_running(app.clone(), "hunts", App::run_hunts));
+    let worlds = tokio::spawn(keep_running(app.clone(), "worlds", App::own_worlds));
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
@@ -341,55 +341,14 @@ async fn run_rule_owner(app: App, rule_owner: RuleOwner, mut reloads: mpsc::Rece
     tokio::join!(rule_owner.run(), pass_on);
 }
 
-/// Runs the card tables until the drain, where games are served. They survive defects of a table, and of an owner task; if they end anyway,
-/// their lease ends, and a new one takes over.
-async fn run_tables(app: App) {
+/// Runs one of the process's owners until the drain, where games are served. One that ends before it ended by a defect of this program:
+/// it starts again, under another lease.
+async fn keep_running<F: Future<Output = ()> + Send + 'static>(app: App, owner: &'static str, run: fn(App) -> F) {
     while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
-        let ended = tokio::spawn(tables::run(app.clone())).await;
+        let ended = tokio::spawn(run(app.clone())).await;
         if !app.drain.has_begun() {
-            let error = ended.err().map(|error| error.to_string());
-            tracing::error!(error, "the card tables ended, by a defect of this program; they are restarted");
-            sleep(RESTART_PAUSE).await;
-        }
-    }
-}
-
-/// Runs the background tasks of hunts until the drain, where games are served. If they end before, that is a defect: they continue from the
-/// logs, and with their tickets.
-async fn run_hunts(app: App) {
-    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
-        let ended = tokio::spawn(hunts::run(app.clone())).await;
-        if !app.drain.has_begun() {
-            let error = ended.err().map(|error| error.to_string());
-            tracing::error!(
-                error,
-                "the background tasks of hunts ended, by a defect of this program; they are restarted"
-            );
-            sleep(RESTART_PAUSE).await;
-        }
-    }
-}
-
-/// Runs worlds until the drain, where games are served. If they end by a defect, their lease ends, and a new one takes over.
-async fn run_worlds(app: App) {
-    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
-        let ended = tokio::spawn(worlds::run(app.clone())).await;
-        if !app.drain.has_begun() {
-            let error = ended.err().map(|error| error.to_string());
-            tracing::error!(error, "the worlds ended, by a defect of this program; they are restarted");
-            sleep(RESTART_PAUSE).await;
-        }
-    }
-}
-
-/// Runs matches until the drain, where games are served. If the runner ends before, that is a defect: its lease ends, and a new one takes
-/// over.
-async fn run_matches(app: App) {
-    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
-        let ended = tokio::spawn(runner::run(app.clone())).await;
-        if !app.drain.has_begun() {
-            let error = ended.err().map(|error| error.to_string());
-            tracing::error!(error, "the runner ended, by a defect of this program; it is restarted");
+            let reason = ended.err().map(|error| error.to_string());
+            tracing::error!(owner, reason, "an owner ended by a defect of this program; it starts again");
             sleep(RESTART_PAUSE).await;
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::world::{Freeze, Node, SimWorld, Workload};
 use engine::limits::LEASE_DURATION;
-use server::app::Drain;
+use server::drain::Drain;
 use server::lease;
 use std::sync::Arc;
 use std::time::Duration;

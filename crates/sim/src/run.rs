@@ -8,9 +8,9 @@ use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{Account, MatchStatus};
-use server::app::Drain;
+use server::drain::Drain;
 use server::lease::LeaseSlot;
-use server::runner::{RunnerConfig, run_with};
+use server::runner::RunnerConfig;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -106,7 +106,7 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     let leave = drain.clone();
     let task = async move {
         acquire_store(&node, &leave).await;
-        run_with(node, settings, LeaseSlot::default(), leave).await;
+        server::runner::run(node, settings, LeaseSlot::default(), leave).await;
     };
     Process::new(task, drain, freeze)
 }

@@ -4,7 +4,7 @@
 //! the logs. An operator may stop and restart it; while it is stopped, claims are kept for it. These claims are all that grows meanwhile,
 //! so a stop is bounded in time and in claims: then counting starts again by itself.
 
-use crate::app::App;
+use super::Hunts;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::hunts::aggregate_claims;
@@ -105,19 +105,19 @@ impl AggregatorHandle {
 }
 
 /// Counts until the drain.
-pub(super) async fn run(app: &App) {
-    let Some(inbox) = app.hunts.aggregator.take_inbox() else { return };
-    let switch = app.hunts.aggregator.is_enabled.subscribe();
+pub(super) async fn run(hunts: &Hunts) {
+    let Some(inbox) = hunts.aggregator.take_inbox() else { return };
+    let switch = hunts.aggregator.is_enabled.subscribe();
     let mut aggregator = Aggregator {
-        app,
-        inbox: InboxGuard { inbox: Some(inbox), app },
+        hunts,
+        inbox: InboxGuard { inbox: Some(inbox), hunts },
         enabled: switch,
         pending: BTreeSet::new(),
         uncountable: BTreeMap::new(),
         sweep_at: Instant::now(),
     };
     tokio::select! {
-        () = app.drain.begun() => {}
+        () = hunts.drain.begun() => {}
         () = aggregator.run() => {}
     }
 }
@@ -125,19 +125,19 @@ pub(super) async fn run(app: &App) {
 /// The queue's receiver, returned however the aggregator ends, so that another one can start.
 struct InboxGuard<'a> {
     inbox: Option<mpsc::Receiver<WorldId>>,
-    app: &'a App,
+    hunts: &'a Hunts,
 }
 
 impl Drop for InboxGuard<'_> {
     fn drop(&mut self) {
         if let Some(inbox) = self.inbox.take() {
-            self.app.hunts.aggregator.return_inbox(inbox);
+            self.hunts.aggregator.return_inbox(inbox);
         }
     }
 }
 
 struct Aggregator<'a> {
-    app: &'a App,
+    hunts: &'a Hunts,
     inbox: InboxGuard<'a>,
     enabled: watch::Receiver<bool>,
     pending: BTreeSet<WorldId>,
@@ -176,7 +176,7 @@ impl Aggregator<'_> {
             // While the store cannot be read the backlog does not grow either: claims go into the same store.
             let behind = self.read_backlog().await.map_or(0, |behind| entries(&behind));
             let pause = Pause { duration: since.elapsed(), entries_behind: behind };
-            let aggregation = &self.app.hunts.aggregator;
+            let aggregation = &self.hunts.aggregator;
             if pause.is_beyond(aggregation.pause_max) {
                 tracing::warn!(?pause, "hunts are counted again automatically: counting was stopped for too long");
                 aggregation.set_enabled(true);
@@ -186,14 +186,14 @@ impl Aggregator<'_> {
 
     /// The logs that are not counted to their end.
     async fn read_backlog(&self) -> Result<Vec<AggregationLag>, StoreError> {
-        let behind = self.app.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
-        self.app.metrics.hunt_claims_uncounted(entries(&behind));
+        let behind = self.hunts.node.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
+        self.hunts.metrics.hunt_claims_uncounted(entries(&behind));
         Ok(behind)
     }
 
     /// Waits for a notice, or for the next sweep.
     async fn wait_for_work(&mut self) {
-        let aggregation = &self.app.hunts.aggregator;
+        let aggregation = &self.hunts.aggregator;
         let Some(inbox) = self.inbox.inbox.as_mut() else { return };
         if self.pending.is_empty() && !aggregation.has_dropped_notice.load(Ordering::Acquire) {
             tokio::select! {
@@ -208,11 +208,10 @@ impl Aggregator<'_> {
     }
 
     async fn pass(&mut self) -> Result<(), StoreError> {
-        if Instant::now() >= self.sweep_at || self.app.hunts.aggregator.has_dropped_notice.swap(false, Ordering::AcqRel)
-        {
+        if Instant::now() >= self.sweep_at || self.hunts.aggregator.has_dropped_notice.swap(false, Ordering::AcqRel) {
             let behind = self.read_backlog().await;
             if behind.is_err() {
-                self.app.hunts.aggregator.has_dropped_notice.store(true, Ordering::Release);
+                self.hunts.aggregator.has_dropped_notice.store(true, Ordering::Release);
             }
             self.pending.extend(behind?.into_iter().map(|world| world.id));
             self.sweep_at = Instant::now() + SWEEP_EVERY;
@@ -230,7 +229,7 @@ impl Aggregator<'_> {
 
     /// Counts a world's next entries; returns whether that was all for now.
     async fn count(&mut self, id: WorldId) -> Result<bool, StoreError> {
-        let page = self.app.store.read(move |reader| {
+        let page = self.hunts.node.store.read(move |reader| {
             let Some(cursor) = reader.world_log(id, 0, 0)?.map(|page| page.aggregated_version) else { return Ok(None) };
             Ok(reader.world_log(id, cursor, AGGREGATE_ROWS_MAX)?.map(|page| (cursor, page)))
         });
@@ -245,7 +244,7 @@ impl Aggregator<'_> {
         match aggregate_claims(id, cursor, &page.rows) {
             Ok(aggregate) => {
                 let is_last = aggregate.to_version >= page.version;
-                let outcome = self.app.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
+                let outcome = self.hunts.node.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
                 Ok(self.record_outcome(id, outcome, page.rows.len(), is_last))
             }
             Err(reason) => {
@@ -261,8 +260,8 @@ impl Aggregator<'_> {
     fn record_outcome(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
         match outcome {
             Outcome::Done => {
-                self.app.metrics.hunt_claims_counted(entries);
-                self.app.hunts.aggregator.counted.send_modify(|counted| *counted += entries as u64);
+                self.hunts.metrics.hunt_claims_counted(entries);
+                self.hunts.aggregator.counted.send_modify(|counted| *counted += entries as u64);
                 is_last
             }
             // Another node was first.
@@ -284,7 +283,10 @@ pub(crate) fn entries(behind: &[AggregationLag]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use crate::config::Config;
+    use crate::drain::Drain;
+    use crate::node::Node;
     use store::memory::MemoryDatabase;
     use store::{Store, StoreConfig};
 
@@ -307,13 +309,15 @@ mod tests {
     async fn a_forgotten_stop_ends_by_itself() {
         let metrics = Arc::<Metrics>::default();
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(Config::default()), metrics, None);
-        let aggregation = &app.hunts.aggregator;
+        let config = Config::default();
+        let node = Node::new(store, Clock::default(), &config);
+        let hunts = Arc::new(Hunts::new(&config, node, Drain::default(), metrics));
+        let aggregation = &hunts.aggregator;
         aggregation.set_enabled(false);
         let (mut switch, began) = (aggregation.is_enabled.subscribe(), Instant::now());
         tokio::spawn({
-            let app = app.clone();
-            async move { run(&app).await }
+            let hunts = hunts.clone();
+            async move { run(&hunts).await }
         });
         assert!(*switch.wait_for(|is_on| *is_on).await.unwrap());
         let stood = began.elapsed();

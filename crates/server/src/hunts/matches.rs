@@ -1,7 +1,7 @@
 //! The hunts of matched tickets, until they are saved.
 
+use super::Hunts;
 use super::new_hunt;
-use crate::app::App;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorkerId};
 use engine::matchmaking::Ticket;
@@ -36,24 +36,24 @@ pub(super) enum SaveOutcome {
 
 /// Matches whose hunts are being saved. However that ends, none is forgotten: unknown outcomes are resolved.
 pub(super) struct UnsettledMatches<'a> {
-    pub(super) app: &'a App,
+    pub(super) hunts: &'a Hunts,
     pub(super) matches: Vec<Match>,
 }
 
 impl Drop for UnsettledMatches<'_> {
     fn drop(&mut self) {
         for made in self.matches.drain(..) {
-            self.app.hunts.matchmaker.settle(made, SaveOutcome::Unknown, self.app.clock.steady());
+            self.hunts.matchmaker.settle(made, SaveOutcome::Unknown, self.hunts.node.clock.steady());
         }
     }
 }
 
 /// Saves a hunt for each match, all in one commit; returns whether all were saved.
-pub(super) async fn save_hunts(app: &App, mut unsettled: UnsettledMatches<'_>) -> bool {
-    let matchmaker = &app.hunts.matchmaker;
+pub(super) async fn save_hunts(hunts: &Hunts, mut unsettled: UnsettledMatches<'_>) -> bool {
+    let matchmaker = &hunts.matchmaker;
     let commands = unsettled.matches.iter().map(Match::commands).collect::<Vec<_>>();
     let counts: Vec<_> = commands.iter().map(Vec::len).collect();
-    let outcomes = app.store.commit_all(commands.into_iter().flatten().collect()).await;
+    let outcomes = hunts.node.store.commit_all(commands.into_iter().flatten().collect()).await;
     let matches = std::mem::take(&mut unsettled.matches);
     let mut is_saved = true;
     let mut at = 0;
@@ -65,7 +65,7 @@ pub(super) async fn save_hunts(app: &App, mut unsettled: UnsettledMatches<'_>) -
         };
         at += count;
         is_saved &= saved == SaveOutcome::Saved;
-        matchmaker.settle(made, saved, app.clock.steady());
+        matchmaker.settle(made, saved, hunts.node.clock.steady());
     }
     is_saved
 }

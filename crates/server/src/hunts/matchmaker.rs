@@ -5,10 +5,10 @@
 //! unknown whether it was saved, it is saved again until that is known, so that no player is matched twice. While one hunt is being saved,
 //! other tickets are not delayed.
 
+use super::Hunts;
 use super::matches::{Match, SaveOutcome, UnsettledMatches, save_hunts};
 use super::new_hunt;
 use crate::address_key::AddressKey;
-use crate::app::App;
 use crate::keyed_permits::{KeyedPermit, KeyedPermits};
 use crate::lease::Lease;
 use crate::metrics::Metrics;
@@ -16,6 +16,7 @@ use crate::quotas::{QuotaExceeded, QuotaKind};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
 use engine::limits::{TICKET_PLAYERS_MIN, TICKET_RETENTION, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{MatchingRules, Ticket, TicketEnd, TicketPool, TicketRefusal};
+use engine::rows::WorldRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -499,26 +500,22 @@ impl MatchmakingQueue {
     }
 }
 
-/// Whether a hunt of a match could be loaded into this process's memory, as far as this node can tell.
-fn has_room(app: &App, date: UnixMs) -> bool {
-    let hunt = new_hunt::matched_hunt_row(TICKET_PLAYERS_MIN, date);
-    app.worlds.check_room(&hunt, None, app.clock.steady_us()).is_ok()
-}
-
-/// Makes matches until the drain, and saves their hunts. Saving runs concurrently: a slow store does not keep tickets from timing out or
+/// Makes matches until the drain, and saves their hunts. `has_room` tells whether a hunt could be loaded into a process's memory, as far
+/// as this node knows. Saving runs concurrently: a slow store does not keep tickets from timing out or
 /// being cancelled.
-pub(super) async fn run(app: &App) {
-    let matchmaker = &app.hunts.matchmaker;
+pub(super) async fn run(hunts: &Hunts, has_room: impl Fn(&WorldRow) -> bool) {
+    let matchmaker = &hunts.matchmaker;
     let (mut savings, mut is_failing) = (FuturesUnordered::new(), false);
-    let (mut draining, mut pause) = (pin!(app.drain.begun()), pin!(matchmaker.wait_for_next_step()));
+    let (mut draining, mut pause) = (pin!(hunts.drain.begun()), pin!(matchmaker.wait_for_next_step()));
     loop {
         tokio::select! {
             () = &mut draining => break,
             () = &mut pause => {
-                let (now, date) = (app.clock.steady(), app.clock.now());
-                let matches = matchmaker.step(now, date, has_room(app, date));
+                let (now, date) = (hunts.node.clock.steady(), hunts.node.clock.now());
+                let has_room = has_room(&new_hunt::matched_hunt_row(TICKET_PLAYERS_MIN, date));
+                let matches = matchmaker.step(now, date, has_room);
                 if !matches.is_empty() {
-                    savings.push(save_hunts(app, UnsettledMatches { app, matches }));
+                    savings.push(save_hunts(hunts, UnsettledMatches { hunts, matches }));
                 }
                 pause.set(matchmaker.wait_for_next_step());
             }

@@ -15,15 +15,19 @@ pub use matchmaker::{Matchmaker, TicketError, TicketReceiver, TicketState, Ticke
 pub use new_hunt::{NewHunt, hunt_row, matched_hunt_settings};
 pub use queue_lease::{QueueLease, TicketLocation, join_ticket, locate_ticket, submit_ticket};
 
-use crate::app::App;
 use crate::config::Config;
+use crate::drain::Drain;
 use crate::metrics::Metrics;
+use crate::node::Node;
 use engine::ids::{PlayerId, WorldId};
 use engine::rows::{Admission, WorldRow};
 use std::sync::Arc;
-use store::{Store, StoreError};
+use store::StoreError;
 
 pub struct Hunts {
+    node: Node,
+    drain: Drain,
+    metrics: Arc<Metrics>,
     /// Counts claims.
     pub aggregator: AggregatorHandle,
     pub matchmaker: Matchmaker,
@@ -34,11 +38,14 @@ pub struct Hunts {
 impl Hunts {
     /// Handles of a new process; nothing is counted or matched before [`run`].
     #[must_use]
-    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(config: &Config, node: Node, drain: Drain, metrics: Arc<Metrics>) -> Self {
         Self {
+            node,
+            drain,
             aggregator: AggregatorHandle::new(Arc::clone(&metrics)),
-            matchmaker: Matchmaker::new(config.quotas_tickets_per_address_max, metrics),
+            matchmaker: Matchmaker::new(config.quotas_tickets_per_address_max, metrics.clone()),
             queue_lease: QueueLease::default(),
+            metrics,
         }
     }
 
@@ -51,24 +58,20 @@ impl Hunts {
     ///
     /// # Errors
     /// The store's.
-    pub async fn can_enter(
-        &self,
-        store: &Store,
-        world: &WorldRow,
-        player: Option<PlayerId>,
-    ) -> Result<bool, StoreError> {
+    pub async fn can_enter(&self, world: &WorldRow, player: Option<PlayerId>) -> Result<bool, StoreError> {
         match (world.admission, player) {
             (Admission::Everybody, _) => Ok(true),
             (Admission::Joined | Admission::Matched, None) => Ok(false),
             (Admission::Joined | Admission::Matched, Some(player)) => {
                 let id = world.id;
-                store.read(move |reader| reader.has_joined(id, player)).await
+                self.node.store.read(move |reader| reader.has_joined(id, player)).await
             }
         }
     }
 }
 
-/// Counts and matches until the drain. To be run once in a process.
-pub async fn run(app: App) {
-    tokio::join!(aggregator::run(&app), matchmaker::run(&app), queue_lease::run(&app));
+/// Counts and matches until the drain. To be run once in a process. `has_room` tells whether a world could be loaded into a process's
+/// memory, as far as this node knows.
+pub async fn run(hunts: Arc<Hunts>, has_room: impl Fn(&WorldRow) -> bool) {
+    tokio::join!(aggregator::run(&hunts), matchmaker::run(&hunts, has_room), queue_lease::run(&hunts));
 }

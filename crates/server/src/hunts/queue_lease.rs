@@ -2,9 +2,9 @@
 //! one process owns it under a lease, from the first ticket it gets until it drains or the lease is lost, and the others forward their
 //! clients there. A ticket's id tells the lease under which it was accepted, so that every node knows whether it can still be found.
 
+use super::Hunts;
 use super::matchmaker::{TicketError, TicketReceiver, is_issued_under};
 use crate::address_key::AddressKey;
-use crate::app::App;
 use crate::clock::random_bytes;
 use crate::lease::{self, LeaseContext, LeaseSlot};
 use engine::commands::{Command, Outcome, WorldCommand};
@@ -50,19 +50,19 @@ pub enum TicketLocation {
 /// # Errors
 /// The store's.
 pub async fn submit_ticket(
-    app: &App,
+    hunts: &Hunts,
     ticket: Ticket,
     address: Option<AddressKey>,
 ) -> Result<Result<TicketReceiver, TicketError>, StoreError> {
-    let (matchmaker, queue_lease) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
+    let (matchmaker, queue_lease) = (&hunts.matchmaker, &hunts.queue_lease);
     let mut attempts = queue_lease.attempts.subscribe();
     for _ in 0..ATTEMPTS_MAX {
-        if app.drain.has_begun() {
+        if hunts.drain.has_begun() {
             return Ok(Err(TicketError::Draining));
         }
         let last = matchmaker.last_match(ticket.owner);
         if matchmaker.owner().is_some() {
-            if let Some(hunt) = active_hunt_of(app, ticket.owner).await? {
+            if let Some(hunt) = active_hunt_of(hunts, ticket.owner).await? {
                 return Ok(Err(TicketError::InHunt(hunt.name)));
             }
             match matchmaker.submit(ticket.clone(), last, address) {
@@ -71,10 +71,10 @@ pub async fn submit_ticket(
                 entered => return Ok(entered),
             }
         }
-        let now = app.clock.now();
-        let owner = app.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
+        let now = hunts.node.clock.now();
+        let owner = hunts.node.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
         // Our own address means this process in a moment, or an earlier one whose lease has not expired yet.
-        if let Some(owner) = owner.filter(|owner| owner.address != app.address()) {
+        if let Some(owner) = owner.filter(|owner| owner.address != hunts.node.address()) {
             return Ok(Err(TicketError::Elsewhere { address: owner.address }));
         }
         queue_lease.requested.notify_one();
@@ -88,20 +88,20 @@ pub async fn submit_ticket(
 /// # Errors
 /// The store's.
 pub async fn join_ticket(
-    app: &App,
+    hunts: &Hunts,
     id: TicketId,
     player: PlayerId,
 ) -> Result<Result<TicketReceiver, TicketError>, StoreError> {
-    let matchmaker = &app.hunts.matchmaker;
+    let matchmaker = &hunts.matchmaker;
     for _ in 0..ATTEMPTS_MAX {
         let last = matchmaker.last_match(player);
         if !matchmaker.has_issued(id) {
             break;
         }
-        if let Some(hunt) = active_hunt_of(app, player).await? {
+        if let Some(hunt) = active_hunt_of(hunts, player).await? {
             return Ok(Err(TicketError::InHunt(hunt.name)));
         }
-        match matchmaker.join(id, player, last, app.clock.steady()) {
+        match matchmaker.join(id, player, last, hunts.node.clock.steady()) {
             Err(TicketError::JustMatched) => {}
             joined => return Ok(joined),
         }
@@ -110,9 +110,9 @@ pub async fn join_ticket(
 }
 
 /// The hunt of a match in which a player plays.
-async fn active_hunt_of(app: &App, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
-    let now = app.clock.now();
-    app.store.read(move |reader| reader.hunt_of_player(player, now)).await
+async fn active_hunt_of(hunts: &Hunts, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
+    let now = hunts.node.clock.now();
+    hunts.node.store.read(move |reader| reader.hunt_of_player(player, now)).await
 }
 
 /// Where a ticket is that is not in this process's queue. The process that accepted it may save its hunt until another process owns the
@@ -120,27 +120,28 @@ async fn active_hunt_of(app: &App, player: PlayerId) -> Result<Option<WorldRow>,
 ///
 /// # Errors
 /// The store's.
-pub async fn locate_ticket(app: &App, id: TicketId, player: PlayerId) -> Result<TicketLocation, StoreError> {
-    let queue_lease = &app.hunts.queue_lease;
+pub async fn locate_ticket(hunts: &Hunts, id: TicketId, player: PlayerId) -> Result<TicketLocation, StoreError> {
+    let queue_lease = &hunts.queue_lease;
     let mut attempts = queue_lease.attempts.subscribe();
     for _ in 0..ATTEMPTS_MAX {
-        if app.hunts.matchmaker.has_issued(id) {
+        if hunts.matchmaker.has_issued(id) {
             return Ok(TicketLocation::Forgotten);
         }
-        let now = app.clock.now();
+        let now = hunts.node.clock.now();
         // In this order: once another process owns the queue, no hunt is saved for this ticket any more.
-        let read = app
+        let read = hunts
+            .node
             .store
             .read(move |reader| Ok((reader.matchmaking_queue_owner(now)?, reader.hunt_of_ticket(id, player)?)));
         match read.await? {
             (_, Some(hunt)) => return Ok(TicketLocation::Matched(Box::new(hunt))),
             (Some(owner), None) if !is_issued_under(id, owner.worker) => return Ok(TicketLocation::Lost),
-            (Some(owner), None) if owner.address != app.address() => {
+            (Some(owner), None) if owner.address != hunts.node.address() => {
                 return Ok(TicketLocation::Elsewhere(owner.address));
             }
             (Some(_) | None, None) => {}
         }
-        if app.drain.has_begun() {
+        if hunts.drain.has_begun() {
             break;
         }
         queue_lease.requested.notify_one();
@@ -150,47 +151,47 @@ pub async fn locate_ticket(app: &App, id: TicketId, player: PlayerId) -> Result<
 }
 
 /// Owns the queue whenever that is requested and it is free, until the drain. Without its owner, every ticket in it ends.
-pub(super) async fn run(app: &App) {
-    let (matchmaker, queue_lease) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
-    while !app.drain.has_begun() {
+pub(super) async fn run(hunts: &Hunts) {
+    let (matchmaker, queue_lease) = (&hunts.matchmaker, &hunts.queue_lease);
+    while !hunts.drain.has_begun() {
         // If it ended because of a defect, it goes on under the same lease.
         let worker = match matchmaker.owner() {
             Some(worker) => worker,
             None => {
                 tokio::select! {
                     () = queue_lease.requested.notified() => {}
-                    () = app.drain.begun() => return,
+                    () = hunts.drain.begun() => return,
                 }
-                WorkerId::new(app.clock.now(), random_bytes())
+                WorkerId::new(hunts.node.clock.now(), random_bytes())
             }
         };
         tokio::select! {
-            () = hold_queue(app, worker) => {}
-            () = app.drain.begun() => {}
+            () = hold_queue(hunts, worker) => {}
+            () = hunts.drain.begun() => {}
         }
-        matchmaker.stop_accepting(app.clock.steady());
-        queue_lease.lease_slot.release(app, worker).await;
+        matchmaker.stop_accepting(hunts.node.clock.steady());
+        queue_lease.lease_slot.release(&hunts.node, worker).await;
         queue_lease.attempts.send_modify(|attempts| *attempts += 1);
     }
 }
 
 /// Owns the queue until the lease is lost, unless another process owns it.
-async fn hold_queue(app: &App, worker: WorkerId) {
-    let (renewer, lease) = lease::LeaseRenewer::new(app.clone(), worker, app.hunts.queue_lease.lease_slot.clone());
-    if !renewer.acquire().await || !try_acquire_queue(app, worker).await {
+async fn hold_queue(hunts: &Hunts, worker: WorkerId) {
+    let (renewer, lease) = lease::LeaseRenewer::new(hunts.node.clone(), worker, hunts.queue_lease.lease_slot.clone());
+    if !renewer.acquire().await || !try_acquire_queue(hunts, worker).await {
         return;
     }
     tracing::info!(worker.id = %worker, "this node owns the matchmaking queue");
-    app.hunts.matchmaker.start_accepting(worker, lease);
-    app.hunts.queue_lease.attempts.send_modify(|attempts| *attempts += 1);
+    hunts.matchmaker.start_accepting(worker, lease);
+    hunts.queue_lease.attempts.send_modify(|attempts| *attempts += 1);
     renewer.renew_until_lost().await;
     tracing::warn!(worker.id = %worker, "the lease of the matchmaking queue is lost; its tickets are cancelled");
-    app.metrics.lease_lost(0);
+    hunts.metrics.lease_lost(0);
 }
 
-async fn try_acquire_queue(app: &App, worker: WorkerId) -> bool {
-    let acquire = WorldCommand::AcquireQueue { worker, now: app.clock.now() };
-    match app.store.commit(Command::World(acquire)).await {
+async fn try_acquire_queue(hunts: &Hunts, worker: WorkerId) -> bool {
+    let acquire = WorldCommand::AcquireQueue { worker, now: hunts.node.clock.now() };
+    match hunts.node.store.commit(Command::World(acquire)).await {
         Ok(Outcome::QueueOwnedBy(owner)) => owner.worker == worker,
         Ok(Outcome::LeaseLost) | Err(_) => false,
         Ok(other) => {

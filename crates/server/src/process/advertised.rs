@@ -70,8 +70,8 @@ impl<'a> AddressClaim<'a> {
     /// A claim that is not written yet. None is needed where no other node forwards requests to this one: where the lock of the data file
     /// proves that there is no other, and where only the rate limiter is served.
     pub(super) fn of(app: &'a App) -> Self {
-        let is_needed = !app.has_exclusive_store() && app.config.serve_mode == ServeMode::All;
-        Self { app, worker: WorkerId::new(app.now(), app.random_bytes()), is_needed }
+        let is_needed = !app.node.has_exclusive_store() && app.config.serve_mode == ServeMode::All;
+        Self { app, worker: WorkerId::new(app.node.now(), app.node.random_bytes()), is_needed }
     }
 
     /// Checks whether this process may advertise its address. Waits until the leases of dead processes at the address are over. The gateway
@@ -83,7 +83,7 @@ impl<'a> AddressClaim<'a> {
         if !self.is_needed {
             return Ok(());
         }
-        let address = self.app.address();
+        let address = self.app.node.address();
         match answer_at(&address).await {
             Answer::Server(id) if id == self.app.process_id => {}
             Answer::Server(_) => return Err(AddressError::Answered { address }),
@@ -104,7 +104,7 @@ impl<'a> AddressClaim<'a> {
     /// Ends the lease, so that the next process at the same address need not wait for its expiry.
     pub(super) async fn release(&self) {
         if self.is_needed {
-            let _ = self.app.commit(Command::EndLease { worker: self.worker }).await;
+            let _ = self.app.node.commit(Command::EndLease { worker: self.worker }).await;
         }
     }
 
@@ -116,7 +116,7 @@ impl<'a> AddressClaim<'a> {
         let mut first: Option<BTreeMap<WorkerId, UnixMs>> = None;
         loop {
             self.write_lease(&address).await?;
-            let now = self.app.now();
+            let now = self.app.node.now();
             let leases_at = address.clone();
             let mut leases = self.app.store.read(move |reader| reader.leases_at(&leases_at, now)).await?;
             let before = leases.len();
@@ -140,9 +140,9 @@ impl<'a> AddressClaim<'a> {
     }
 
     async fn write_lease(&self, address: &str) -> Result<(), StoreError> {
-        let now = self.app.now();
+        let now = self.app.node.now();
         let (worker, address, until) = (self.worker, address.to_owned(), now.plus(LEASE_DURATION));
-        match self.app.commit(Command::RenewLease { worker, address, now, until }).await? {
+        match self.app.node.commit(Command::RenewLease { worker, address, now, until }).await? {
             Outcome::Done => Ok(()),
             Outcome::LeaseLost => {
                 let why = "the database took too long to renew the lease for the address of this server".to_owned();

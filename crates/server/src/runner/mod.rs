@@ -12,13 +12,5 @@ pub mod view;
 mod worker;
 
 pub use environment::{BotAnswer, BotCall, MatchEnvironment, Webhook};
-pub use worker::{RunnerConfig, run as run_with};
-
-use crate::app::App;
-
-/// Runs matches until the process drains, then releases what it holds and returns.
-pub async fn run(app: App) {
-    let settings = RunnerConfig::of(&app.config);
-    let (slot, drain) = (app.runner_lease.clone(), app.drain.clone());
-    run_with(production::ProductionEnvironment::new(app), settings, slot, drain).await;
-}
+pub use production::ProductionEnvironment;
+pub use worker::{RunnerConfig, run};

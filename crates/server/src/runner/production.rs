@@ -2,14 +2,19 @@
 
 use super::bots::BotClient;
 use super::environment::{BotAnswer, BotCall, MatchEnvironment};
-use crate::app::App;
+use crate::config::Config;
+use crate::drain::Drain;
 use crate::lease::LeaseContext;
 use crate::metrics::Metrics;
+use crate::node::Node;
+use crate::notifier::Notifier;
+use crate::socket_budget::SocketBudget;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
+use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
 
@@ -17,56 +22,65 @@ use store::StoreError;
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
-pub(super) struct ProductionEnvironment {
-    app: App,
+pub struct ProductionEnvironment {
+    node: Node,
+    notifier: Notifier,
+    metrics: Arc<Metrics>,
     bots: BotClient,
 }
 
 impl ProductionEnvironment {
-    pub(super) fn new(app: App) -> Self {
-        let config = &app.config;
-        let (metrics, sockets) = (app.metrics.clone(), app.socket_budget.clone());
-        let bots = BotClient::new(config.bot_connections_per_host, config.allow_private_bots, metrics, sockets);
-        tokio::spawn(sweep(bots.clone(), app.clone()));
-        Self { app, bots }
+    /// Its connections to bots are swept until the drain.
+    pub fn new(
+        node: Node,
+        notifier: Notifier,
+        config: &Config,
+        sockets: Arc<SocketBudget>,
+        metrics: Arc<Metrics>,
+        drain: Drain,
+    ) -> Self {
+        let (per_host, allows_private) = (config.bot_connections_per_host, config.allow_private_bots);
+        let bots = BotClient::new(per_host, allows_private, metrics.clone(), sockets.clone());
+        tokio::spawn(sweep(bots.clone(), sockets, drain));
+        Self { node, notifier, metrics, bots }
     }
 }
 
-async fn sweep(bots: BotClient, app: App) {
+async fn sweep(bots: BotClient, sockets: Arc<SocketBudget>, drain: Drain) {
     loop {
         tokio::select! {
-            () = app.drain.begun() => return,
+            () = drain.begun() => return,
             () = tokio::time::sleep(SWEEP_EVERY) => bots.sweep(),
-            () = app.socket_budget.wait_for_shortage() => bots.close_idle(),
+            () = sockets.wait_for_shortage() => bots.close_idle(),
         }
     }
 }
 
 impl LeaseContext for ProductionEnvironment {
     fn now(&self) -> UnixMs {
-        self.app.now()
+        self.node.now()
     }
 
     fn random_bytes(&self) -> [u8; 10] {
-        self.app.random_bytes()
+        self.node.random_bytes()
     }
 
     fn address(&self) -> String {
-        self.app.address()
+        self.node.address()
     }
 
     fn has_exclusive_store(&self) -> bool {
-        self.app.has_exclusive_store()
+        self.node.has_exclusive_store()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        self.app.commit(command).await
+        self.node.commit(command).await
     }
 }
 
 impl MatchEnvironment for ProductionEnvironment {
     async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
-        let page = self.app.store.read(move |reader| reader.match_log(id, 0, usize::MAX)).await?;
+        let page = self.node.store.read(move |reader| reader.match_log(id, 0, usize::MAX)).await?;
         Ok(page.map(|page| page.rows).unwrap_or_default())
     }
 
@@ -79,14 +93,14 @@ impl MatchEnvironment for ProductionEnvironment {
     }
 
     fn notify_saved(&self, id: MatchId, version: u32) {
-        self.app.notifier.notify(id, version);
+        self.notifier.notify(id, version);
     }
 
     async fn queue_notified(&self) {
-        self.app.notifier.queue_notified().await;
+        self.notifier.queue_notified().await;
     }
 
     fn metrics(&self) -> &Metrics {
-        &self.app.metrics
+        &self.metrics
     }
 }

@@ -3,8 +3,8 @@
 
 use super::environment::MatchEnvironment;
 use super::room::{self, RoomOutcome};
-use crate::app::Drain;
 use crate::config::Config;
+use crate::drain::Drain;
 use crate::lease::{Lease, LeaseRenewer, LeaseSlot};
 use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};

@@ -23,11 +23,10 @@ mod waiters;
 
 pub use config::TablesConfig;
 pub use environment::{Committed, TableEnvironment};
-pub use ownership::run as run_with;
+pub use ownership::run;
 pub use waiters::FeedWait;
 
 use crate::address_key::AddressKey;
-use crate::app::App;
 use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
 use bytes::Bytes;
@@ -44,10 +43,6 @@ use table_permits::TablePermits;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use wait_permits::{WaitLimits, WaitPermits};
 use waiters::PresenceNotifier;
-
-pub async fn run(app: App) {
-    ownership::run(app.clone(), app.tables.clone(), app.drain.clone()).await;
-}
 
 /// The tables of this process. Cheap to clone.
 #[derive(Clone)]

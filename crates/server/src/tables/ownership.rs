@@ -8,7 +8,7 @@ use super::environment::TableEnvironment;
 use super::message::OwnerMessage;
 use super::owner_task::{OwnerTask, OwnerTaskEnd};
 use super::{OwnerMailbox, Tables, TablesState};
-use crate::app::Drain;
+use crate::drain::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;

@@ -1,8 +1,8 @@
 //! The real environment of tables: the store, the clock, and random numbers from the operating system.
 
 use super::environment::{Committed, TableEnvironment};
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::node::Node;
 use engine::commands::Command;
 use engine::ids::TableId;
 use engine::rows::TableOwner;
@@ -10,11 +10,11 @@ use engine::time::UnixMs;
 use rules::chance::Seed;
 use store::StoreError;
 
-impl TableEnvironment for App {
+impl TableEnvironment for Node {
     async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
         let (outcomes, committed_at) = self.store.commit_timed(commands).await?;
         let since_us = i64::try_from(committed_at.elapsed().as_micros()).unwrap_or(i64::MAX);
-        Ok(Committed { outcomes, at_us: self.now_us().saturating_sub(since_us) })
+        Ok(Committed { outcomes, at_us: self.clock.now_us().saturating_sub(since_us) })
     }
 
     async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {

@@ -25,15 +25,15 @@ mod tests;
 mod timer_ring;
 mod writer;
 
-pub use built_in::{BuiltInWorldsError, HUNT, PLAZA, ensure_built_in, world_row};
+pub use built_in::{BuiltInWorldsError, HUNT, PLAZA, ensure_built_in, start_built_in_actors, world_row};
 pub use client_sink::{ClientSink, CloseReason, OutboundMessage};
 pub use config::WorldsConfig;
 pub use environment::WorldEnvironment;
 pub use handle::{MoverHandle, RegisterError, SendError, SowError, WorldHandle, WorldInfo};
-pub use ownership::run as run_with;
+pub use ownership::run;
+pub use production::ProductionEnvironment;
 
 use crate::address_key::AddressKey;
-use crate::app::App;
 use crate::fair_semaphore::FairSemaphore;
 use crate::keyed_permits::{KeyedPermit, KeyedPermits};
 use crate::lease::LeaseSlot;
@@ -53,16 +53,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::StoreError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-
-/// Owns worlds until the process drains, then gives them up and returns. The configured actors move from the start, or as soon as this node
-/// can load their world.
-pub async fn run(app: App) {
-    let plan = actors::ActorPlan::of_config(&app.config);
-    if plan.count > 0 {
-        app.worlds.start_actors(&built_in::plaza_name(), plan);
-    }
-    ownership::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
-}
 
 /// The worlds of this process. Cheap to clone.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use super::handle::{ControlMessage, WorldContext, WorldHandle, WorldInfo, Writer
 use super::pictures::Pictures;
 use super::writer::{Writer, WriterParams};
 use super::{VisitError, Worlds, WorldsState, inline_rounds};
-use crate::app::Drain;
+use crate::drain::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};

@@ -262,7 +262,7 @@ fn no_request_however_malformed_gives_a_500_or_a_panic() {
         })
         .await;
         // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.
-        tokio::spawn(server::hunts::run(server.app.clone()));
+        tokio::spawn(server.app.clone().run_hunts());
         let games = vec![server.game().await, server.game().await, server.game().await];
         (server, games)
     });

@@ -76,7 +76,7 @@ impl TestServer {
         std::fs::write(&file, "").unwrap();
         let inbox = app.limits.take_inbox().unwrap();
         tokio::spawn(RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
-        tokio::spawn(server::tables::run(app.clone()));
+        tokio::spawn(app.clone().own_tables());
         let server = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         server.furnish().await;
         server

@@ -152,13 +152,13 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
 async fn an_aggregator_that_panicked_continues_where_it_was() {
     let server = TestServer::open().await;
     let mut writer = Writer::of(&server, 1).await;
-    let aggregator = tokio::spawn(server::hunts::run(server.app.clone()));
+    let aggregator = tokio::spawn(server.app.clone().run_hunts());
     writer.save(&[dug(ANN.into(), 1)]).await;
     counted(&server, 1).await;
     aggregator.abort();
     assert!(aggregator.await.unwrap_err().is_cancelled());
     writer.save(&[dug(ANN.into(), 2), dug(BOB.into(), 9)]).await;
-    tokio::spawn(server::hunts::run(server.app.clone()));
+    tokio::spawn(server.app.clone().run_hunts());
     counted(&server, 3).await;
     assert_eq!(leaders(&server).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
 }
@@ -170,7 +170,7 @@ async fn two_aggregators_count_no_claim_twice() {
     let mut writer = Writer::of(&server, 1).await;
     let rival =
         server::app::App::new(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
-    tokio::spawn(server::hunts::run(rival.clone()));
+    tokio::spawn(rival.clone().run_hunts());
     let rounds = 200;
     for _ in 0..rounds {
         writer.save(&[dug(ANN.into(), 1)]).await;

@@ -19,7 +19,6 @@ use server::gateway::auth::BootstrapToken;
 use server::gateway::listener::{self, ListenerConfig};
 use server::gateway::router;
 use server::metrics::Metrics;
-use server::runner;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +87,7 @@ impl TestServer {
 
     /// Starts to play the waiting matches.
     pub(crate) fn play(&self) {
-        tokio::spawn(runner::run(self.app.clone()));
+        tokio::spawn(self.app.clone().play_matches());
     }
 
     /// A match of bots at these URLs, which is not played yet.

@@ -80,7 +80,7 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
         let made = server.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
         assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
-    tokio::spawn(server::worlds::run(server.app.clone()));
+    tokio::spawn(server.app.clone().own_worlds());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(5));

@@ -205,6 +205,6 @@ async fn hunt_state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> A
         Some(player) => Some(app.store.read(move |reader| reader.has_joined(id, player)).await?),
     };
     let is_over = entry.row.is_over(app.clock.now());
-    let may_enter = !is_over && app.hunts.can_enter(&app.store, &entry.row, viewer).await?;
+    let may_enter = !is_over && app.hunts.can_enter(&entry.row, viewer).await?;
     Ok(HuntState { hunt: view::hunt(entry)?, has_joined, may_enter })
 }

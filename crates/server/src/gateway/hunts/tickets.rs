@@ -66,7 +66,7 @@ async fn create_ticket(
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
     let id = TicketId::new(app.clock.now(), random_bytes());
     let ticket = parse_ticket(&asked, sitter.player(), id, app.clock.steady())?;
-    let seen = submit_ticket(&app, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
+    let seen = submit_ticket(&app.hunts, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
     let view = view::ticket(&seen.borrow());
     let place = format!("/api/hunts/tickets/{}", view.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(view)))
@@ -88,7 +88,7 @@ async fn join(
     sitter: ActingPlayer,
     PathId(id): PathId<TicketId>,
 ) -> ApiResult<Json<TicketView>> {
-    match join_ticket(&app, id, sitter.player()).await? {
+    match join_ticket(&app.hunts, id, sitter.player()).await? {
         Ok(seen) => Ok(Json(view::ticket(&seen.borrow()))),
         Err(TicketError::NotOwner | TicketError::NoSuchTicket) => {
             resolve_elsewhere(&app, id, sitter.player()).await.map(Json)
@@ -174,7 +174,7 @@ async fn wait_for_end(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>>
 /// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
 /// was matched is told so all the same.
 async fn resolve_elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
-    match locate_ticket(app, id, player).await? {
+    match locate_ticket(&app.hunts, id, player).await? {
         TicketLocation::Matched(hunt) => Ok(view::matched_ticket(id, player, &hunt)),
         TicketLocation::Elsewhere(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
         TicketLocation::Forgotten => Err(ApiError::NotFound(Resource::Ticket)),

@@ -139,7 +139,8 @@ async fn test_server() -> TestServer {
 impl TestServer {
     /// Holds a lease on tables from here on.
     async fn serve_tables(&self) {
-        tokio::spawn(crate::tables::run(self.app.clone()));
+        let (node, tables, drain) = (self.app.node.clone(), self.app.tables.clone(), self.app.drain.clone());
+        tokio::spawn(crate::tables::run(node, tables, drain));
         while !self.app.tables.is_serving() {
             tokio::task::yield_now().await;
         }

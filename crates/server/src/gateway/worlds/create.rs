@@ -92,7 +92,7 @@ fn parse_world(app: &App, request: &CreateWorld) -> ApiResult<WorldRow> {
     let name: WorldName =
         request.name.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))?;
     let open = request.open_ms.map(parse_open_duration).transpose()?;
-    let row = worlds::world_row(app, name, WorldKind::World, &parse_settings(request)?);
+    let row = worlds::world_row(app.clock.now(), name, WorldKind::World, &parse_settings(request)?);
     Ok(WorldRow { ends_at: open.map(|span| row.created_at.plus(span)), ..row })
 }
 

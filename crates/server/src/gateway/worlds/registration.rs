@@ -96,7 +96,7 @@ pub(super) fn resolve_world(named: &str, address: Option<&WorldName>) -> Result<
 
 /// Whether this mover may enter the world at all.
 pub(super) async fn can_enter(app: &App, world: &WorldRow, identity: &MoverIdentity) -> Result<bool, Disconnect> {
-    let may_enter = app.hunts.can_enter(&app.store, world, identity.player).await;
+    let may_enter = app.hunts.can_enter(world, identity.player).await;
     may_enter.map_err(|error| CloseMessage::refused(&error.into()).into())
 }
 

@@ -40,7 +40,7 @@ pub(super) fn world(app: &App, entry: WorldEntry) -> ApiResult<WorldView> {
 
 /// Whether an address is this server's own, as other servers know it.
 pub(super) fn is_own_address(app: &App, address: &str) -> bool {
-    app.address() == address
+    app.node.address() == address
 }
 
 pub(super) fn section(name: &WorldName, section: &Section) -> WorldSection {

@@ -21,7 +21,7 @@ pub(in crate::gateway) struct Viewer {
 impl Viewer {
     /// Whether the viewer may know that this world exists.
     pub(in crate::gateway) async fn may_see(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
-        Ok(self.is_shown(world) || app.hunts.can_enter(&app.store, world, self.player).await?)
+        Ok(self.is_shown(world) || app.hunts.can_enter(world, self.player).await?)
     }
 
     /// Whether the world is visible to the viewer even without playing in it.

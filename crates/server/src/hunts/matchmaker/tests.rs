@@ -1,6 +1,9 @@
 use super::*;
+use crate::clock::Clock;
 use crate::clock::random_bytes;
 use crate::config::Config;
+use crate::drain::Drain;
+use crate::node::Node;
 use store::memory::MemoryDatabase;
 use store::{Store, StoreConfig};
 
@@ -64,14 +67,16 @@ async fn tickets_of_an_address_are_limited() {
 async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     let metrics = Arc::<Metrics>::default();
     let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-    let app = App::new(store, Arc::new(Config::default()), metrics, None);
-    tokio::spawn(crate::hunts::run(app.clone()));
-    let (now, owner) = (app.clock.now(), PlayerId(1));
+    let (config, clock) = (Config::default(), Clock::default());
+    let node = Node::new(store, clock.clone(), &config);
+    let hunts = Arc::new(Hunts::new(&config, node, Drain::default(), metrics));
+    tokio::spawn(crate::hunts::run(hunts.clone(), |_| true));
+    let (now, owner) = (clock.now(), PlayerId(1));
     let (party, until) = (vec![owner], now.plus(Duration::from_secs(600)));
     let id = TicketId::new(now, random_bytes());
     let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
-    let seen = crate::hunts::submit_ticket(&app, ticket, None).await.unwrap().unwrap();
-    let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
+    let seen = crate::hunts::submit_ticket(&hunts, ticket, None).await.unwrap().unwrap();
+    let (matchmaker, id) = (&hunts.matchmaker, seen.borrow().ticket.id);
     assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     let is_known_after = |time: Duration| {
         matchmaker.step(now.plus(time), now, true);

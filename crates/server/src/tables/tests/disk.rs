@@ -2,7 +2,10 @@
 
 use super::super::*;
 use super::support::{events, newcomer, player};
+use crate::clock::Clock;
 use crate::config::Config;
+use crate::drain::Drain;
+use crate::node::Node;
 use engine::tables::{Action, EventKind, TableSettings};
 use engine::time::UnixMs;
 use std::time::Duration;
@@ -12,7 +15,9 @@ use store::{Store, StoreConfig};
 use tokio::task::JoinHandle;
 
 struct Process {
-    app: App,
+    store: Store,
+    tables: Tables,
+    drain: Drain,
     task: JoinHandle<()>,
 }
 
@@ -20,13 +25,15 @@ async fn start(directory: &TempDir) -> Process {
     let metrics = Arc::<Metrics>::default();
     let database = Arc::new(SqliteDatabase::new(directory.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-    let app = App::new(store, Arc::new(Config::default()), metrics, None);
-    crate::lease::end_previous_leases(&app).await.unwrap();
-    let task = tokio::spawn(run(app.clone()));
-    while !app.tables.shared.is_serving.load(Ordering::Acquire) {
+    let config = Config::default();
+    let node = Node::new(store.clone(), Clock::default(), &config);
+    crate::lease::end_previous_leases(&node).await.unwrap();
+    let (tables, drain) = (Tables::new(TablesConfig::of(&config), metrics), Drain::default());
+    let task = tokio::spawn(run(node, tables.clone(), drain.clone()));
+    while !tables.shared.is_serving.load(Ordering::Acquire) {
         tokio::task::yield_now().await;
     }
-    Process { app, task }
+    Process { store, tables, drain, task }
 }
 
 /// The first response with a matching event; polls as a client does.
@@ -62,21 +69,21 @@ async fn a_restart_keeps_games_and_timers() {
         bots: false,
         idempotency: None,
     };
-    let opened = process.app.tables.open(opening).await.unwrap();
+    let opened = process.tables.open(opening).await.unwrap();
     assert!(matches!(opened, OpenResult::New { .. }));
     let join = Action::Join(newcomer(2));
-    process.app.tables.act(id, Some(1), player(2), join).await.unwrap();
+    process.tables.act(id, Some(1), player(2), join).await.unwrap();
     process.task.abort();
     let _ = process.task.await;
-    process.app.store.close().await;
+    process.store.close().await;
 
     // The lease was not released: the next process ends it.
     let process = start(&directory).await;
-    let seen = until(&process.app.tables, id, |kind| matches!(kind, EventKind::Canceled { .. })).await;
+    let seen = until(&process.tables, id, |kind| matches!(kind, EventKind::Canceled { .. })).await;
     let numbers: Vec<u64> = seen.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(numbers, (1..=seen.len() as u64).collect::<Vec<_>>(), "from the beginning, each once");
     assert!(matches!(&seen[1].1, EventKind::Joined { player: who, .. } if *who == player(2)));
-    process.app.drain.begin();
+    process.drain.begin();
     process.task.await.unwrap();
-    process.app.store.close().await;
+    process.store.close().await;
 }

@@ -1,7 +1,7 @@
 //! A store in memory that several processes share, and that fails on demand; processes that can be killed.
 
 use super::super::*;
-use crate::app::Drain;
+use crate::drain::Drain;
 use crate::lease::LeaseContext;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
@@ -225,7 +225,7 @@ impl Node {
         let drain = Drain::default();
         let touch = TestEnvironment { world: world.clone(), address };
         crate::lease::end_previous_leases(&touch).await.unwrap();
-        let task = tokio::spawn(run_with(touch, tables.clone(), drain.clone()));
+        let task = tokio::spawn(run(touch, tables.clone(), drain.clone()));
         while !tables.shared.is_serving.load(Ordering::Acquire) {
             tokio::task::yield_now().await;
         }

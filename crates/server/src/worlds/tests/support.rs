@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::recording_sink::{PATIENCE, RecordingSink};
-use crate::app::Drain;
+use crate::drain::Drain;
 use crate::lease::LeaseContext;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorkerId, WorldId};
@@ -360,7 +360,7 @@ impl Node {
         if store.is_own {
             assert_eq!(store.commit_now(Command::EndAllLeases), Outcome::Done);
         }
-        let task = tokio::spawn(run_with(touch, worlds.clone(), drain.clone()));
+        let task = tokio::spawn(run(touch, worlds.clone(), drain.clone()));
         Self { worlds, metrics, drain, task }
     }
 
