@@ -87,7 +87,7 @@ impl world::Oracle for MatchOracle {
             Command::AppendMatch(append) => self.check_epoch(append.id, append.epoch),
             Command::FinishMatch { append, .. } => self.check_epoch(append.id, append.epoch),
             Command::FailMatch { id, epoch, .. } | Command::ReleaseMatch { id, epoch, .. } => {
-                self.check_epoch(*id, *epoch)
+                self.check_epoch(*id, *epoch);
             }
             _ => {}
         }

@@ -258,7 +258,7 @@ impl MatchMachine {
                 self.start_notified = self.start_notified.with(usize::from(seat));
             }
             Entry::Delivered { notice: Notice::End, seat, .. } => {
-                self.end_notified = self.end_notified.with(usize::from(seat))
+                self.end_notified = self.end_notified.with(usize::from(seat));
             }
             Entry::Turn { played, .. } => {
                 for (last, played) in self.last_moves.iter_mut().zip(played) {

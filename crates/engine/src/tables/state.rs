@@ -306,7 +306,7 @@ impl TableState {
         match (because, storyteller) {
             (TransitionReason::StorytellerLeft, Some(id)) => self.people.leave(id),
             (TransitionReason::StorytellerLate, Some(id)) => {
-                self.next_storyteller.get_or_insert_default().passed.push(id)
+                self.next_storyteller.get_or_insert_default().passed.push(id);
             }
             _ => {}
         }

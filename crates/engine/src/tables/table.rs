@@ -102,7 +102,7 @@ impl Table {
     /// A table as its base and the entries after it left it.
     ///
     /// # Errors
-    /// [`Corrupt`] when they cannot be read, or do not fit.
+    /// [`TableLoadError`] when they cannot be read, or do not fit.
     pub fn restore(base: &[u8], rows: &[TableLogRow]) -> Result<Self, TableLoadError> {
         let mut table = Self::from_state(decode_versioned(FORMAT, base).map_err(TableLoadError::Snapshot)?);
         for row in rows {

@@ -99,7 +99,7 @@ impl World {
     /// viewers see it, and waiting answers are sent. A version that nothing waits for changes nothing.
     ///
     /// # Errors
-    /// [`Corrupt`] when a fact does not follow on what was before, which breaks an invariant: the world is to leave
+    /// [`WorldLoadError`] when a fact does not follow on what was before, which breaks an invariant: the world is to leave
     /// memory.
     pub fn committed(&mut self, version: u32, now_us: i64, out: &mut Vec<Answer>) -> Result<(), WorldLoadError> {
         let first = self.log.committed();

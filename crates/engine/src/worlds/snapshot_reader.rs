@@ -87,7 +87,7 @@ impl World {
     /// back are there and have their grace to do so.
     ///
     /// # Errors
-    /// [`Corrupt`] when the settings are none, or the snapshot or a row cannot be read or does not fit.
+    /// [`WorldLoadError`] when the settings are none, or the snapshot or a row cannot be read or does not fit.
     pub fn open(
         opening: WorldParams,
         snapshot: Option<&[u8]>,

@@ -76,7 +76,7 @@ impl Iterator for ArrivalIter {
     fn nth(&mut self, skipped: usize) -> Option<Arrival> {
         match &mut self.source {
             ArrivalSource::Computed { next, .. } => {
-                *next = next.saturating_add(self.worker_count.saturating_mul(skipped as u64))
+                *next = next.saturating_add(self.worker_count.saturating_mul(skipped as u64));
             }
             ArrivalSource::Drawn(_) => (0..skipped).try_for_each(|_| self.next().map(|_| ()))?,
         }

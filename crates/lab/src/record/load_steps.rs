@@ -309,7 +309,7 @@ mod tests {
                 number: load_step,
                 start: Duration::from_secs(1),
                 ..LoadStepSpec::default()
-            })
+            });
         });
         accumulator
     }

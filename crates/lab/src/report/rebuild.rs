@@ -94,7 +94,7 @@ impl TimelineScan {
                 self.sampled_s = row.t_s;
             }
             TimelineRow::Opening(row) if self.openings.len() < 2 * LOAD_STEPS_MAX as usize => {
-                self.openings.push(row.clone())
+                self.openings.push(row.clone());
             }
             TimelineRow::Held(row) => {
                 self.held.entry(row.part).or_insert_with(|| HeldStats::new(row.part)).merge(&held_stats(row));

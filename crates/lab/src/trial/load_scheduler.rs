@@ -81,7 +81,7 @@ impl LoadScheduler {
                     self.load_step_changed.notify_waiters();
                 }
                 WorkerReport::LoadStepDone { load_step: part, at, not_sent, pause_impact: own, .. } => {
-                    self.record_worker_done(part, at, not_sent, own)
+                    self.record_worker_done(part, at, not_sent, own);
                 }
                 WorkerReport::WorkerFailed { message, .. } => return Err(message),
                 WorkerReport::WorkerEnded { .. } => {

@@ -1,7 +1,7 @@
 //! A world on a grid: trees that block, movers that step, bacteria that grow between them, and a hunt for items.
 //!
-//! The parts of a world, as functions of values: where trees stand ([`trees`]), where a [`Step`] leads, what a
-//! generation of [`Life`] does, what lies where in a round of a hunt ([`place`]). Who moves, in which order and how
+//! The parts of a world, as functions of values: where trees stand ([`place_trees`]), where a [`Step`] leads, what a
+//! generation of [`Life`] does, what lies where in a round of a hunt ([`place_items`]). Who moves, in which order and how
 //! often is not known here, nor are time, names and viewers.
 
 mod cell_set;

@@ -541,7 +541,7 @@ impl IntoResponse for ApiError {
         }
         match &self {
             Self::RateLimited(limits) | Self::NeverAllowed(limits) | Self::LimiterFull(limits) => {
-                limits.write_to(headers)
+                limits.write_to(headers);
             }
             // The bytes that follow on the connection may be anything.
             Self::UnknownTransferCoding | Self::BadFraming | Self::BadUpgrade => {

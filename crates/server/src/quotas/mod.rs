@@ -2,7 +2,7 @@
 //! nothing, so limits by account alone would bound nothing.
 //!
 //! Counts are soft: they are in this process's memory, and begin anew with it. Card tables, tickets and worlds in memory are counted where
-//! they are kept (`tables`, `hunts`, `worlds`), each by a [`crate::keyed_permits::KeyedPermits`]; here are the rules, the hourly quotas, and the hunts that are not over.
+//! they are kept (`tables`, `hunts`, `worlds`), each by a `KeyedPermits`; here are the rules, the hourly quotas, and the hunts that are not over.
 //! Clients on loopback are not counted, unless `quotas.loopback` says so.
 
 mod live_hunts;

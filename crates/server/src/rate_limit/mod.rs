@@ -233,7 +233,7 @@ impl RateLimiter {
             new.contains(&override_key.0) || rules.overrides.get(*override_key) != Some(*quota)
         });
         changed.for_each(|(override_key, quota)| self.set_override(override_key, Some(*quota), now));
-        *rules = ActiveRules { rule_set: rule_set, overrides: overrides };
+        *rules = ActiveRules { rule_set, overrides };
         Ok(())
     }
 

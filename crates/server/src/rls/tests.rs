@@ -211,7 +211,7 @@ fn hits_cost_what_is_said() {
             ),
             (
                 request_with(&["user=2"], |request| {
-                    request.descriptors[0].hits_addend = Some(UInt64Value { value: 0 })
+                    request.descriptors[0].hits_addend = Some(UInt64Value { value: 0 });
                 }),
                 "OK: OK 0 of 3 per MINUTE (burst), 60.000 s",
             ),

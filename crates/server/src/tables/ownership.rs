@@ -188,7 +188,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
         match last {
             // All tables are free at once.
             OwnershipEnd::Drained | OwnershipEnd::Broken => {
-                self.shared.lease_slot.release(&self.environment, self.worker).await
+                self.shared.lease_slot.release(&self.environment, self.worker).await;
             }
             // Others may own everything already, so nothing is written. The next lease releases what they do not own.
             OwnershipEnd::LeaseLost => self.shared.metrics.lease_lost(0),

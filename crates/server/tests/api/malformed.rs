@@ -258,7 +258,7 @@ fn no_request_however_malformed_gives_a_500_or_a_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (server, games) = runtime.block_on(async {
         let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
-            config.http_body_bytes_max = BODY_BYTES_MAX
+            config.http_body_bytes_max = BODY_BYTES_MAX;
         })
         .await;
         // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.

@@ -202,7 +202,7 @@ fn let_in(app: &App) -> SocketAddr {
     let limits = ListenerConfig::of(&app.config, Duration::from_secs(1));
     let (router, metrics, drain) = (router(app.clone()), app.metrics.clone(), app.drain.clone());
     tokio::spawn(async move {
-        listener::serve(listener, router, limits, metrics, async move { drain.begun().await }).await
+        listener::serve(listener, router, limits, metrics, async move { drain.begun().await }).await;
     });
     address
 }

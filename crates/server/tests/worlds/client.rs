@@ -88,7 +88,7 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
     let resources = ListenerResources { address_limit, ..ListenerResources::from(server.app.metrics.clone()) };
     let (front, drain) = (server.front(), server.app.drain.clone());
     tokio::spawn(async move {
-        listener::serve(listener, front, limits, resources, async move { drain.begun().await }).await
+        listener::serve(listener, front, limits, resources, async move { drain.begun().await }).await;
     });
     Open { server, address }
 }

@@ -131,7 +131,7 @@ impl History {
         for (version, (table, _)) in self.states.iter().enumerate() {
             match table.feed(viewer, expected.len() as u64) {
                 Feed::Update(update) => {
-                    expected.extend(update.events.into_iter().map(|event| ExpectedEvent { event, version }))
+                    expected.extend(update.events.into_iter().map(|event| ExpectedEvent { event, version }));
                 }
                 Feed::TooOld => panic!("table {}: {viewer:?} cannot follow the log itself at {version}", self.id),
             }

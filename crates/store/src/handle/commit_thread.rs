@@ -71,7 +71,7 @@ impl CommitThread {
             database,
             observer,
             inbox,
-            status: status,
+            status,
             backend: link,
             reopen_delay: REOPEN_DELAY_MIN,
             deferred: None,
@@ -189,7 +189,7 @@ impl CommitThread {
             Ok(_) => self.reopen_delay = REOPEN_DELAY_MIN,
             Err(StoreError::Corrupt { .. } | StoreError::Overloaded { .. }) => {}
             Err(error @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {
-                self.mark_lost(error.clone())
+                self.mark_lost(error.clone());
             }
         }
         outcomes

@@ -117,7 +117,7 @@ impl Store {
             readers.close();
             return Err(error);
         }
-        Ok(Self { to_writer, status: status, readers, is_shared })
+        Ok(Self { to_writer, status, readers, is_shared })
     }
 
     /// Saves one command; returns when it is durable.

@@ -184,7 +184,7 @@ fn server_messages_agree_with_the_proto_files() {
                 check(&error, "world.v1.Error", r#"code:"busy",reason:"?",close:1013,address:"a:1""#);
             }
             ServerMessage::Watched(watched) => {
-                check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}")
+                check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}");
             }
         }
     }

@@ -67,7 +67,7 @@ fn a_log_that_does_not_follow_is_refused() {
     let fixture = TableFixture::up_to_vote(2);
     let check = |rows: &[TableLogRow], version: u32| match Table::restore(&fixture.base, rows) {
         Err(TableLoadError::Log { version: at, .. } | TableLoadError::Entry { version: at, .. }) => {
-            assert_eq!(at, version)
+            assert_eq!(at, version);
         }
         other => panic!("{:?}", other.map(|table| table.version())),
     };

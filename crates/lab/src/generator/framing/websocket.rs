@@ -285,7 +285,7 @@ mod tests {
                     Event::NeedMore => {}
                     Event::Frame(FramePayload::InPlace(range)) => received.push(text(range)),
                     Event::Frame(FramePayload::Reassembled(joined)) => {
-                        received.push(String::from_utf8_lossy(joined).into_owned())
+                        received.push(String::from_utf8_lossy(joined).into_owned());
                     }
                     Event::Ping(range) => received.push(format!("ping {}", text(range))),
                     Event::Upgraded => received.push("agreed".to_owned()),

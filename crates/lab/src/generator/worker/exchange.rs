@@ -318,7 +318,7 @@ impl Worker {
             Event::Done { .. } => self.on_response_end(key, false, true, &[]),
             Event::Failed(failure) => self.on_connection_lost(key, failure, false),
             Event::NeedMore | Event::Head { .. } | Event::Frame(_) | Event::Ping(_) | Event::Upgraded => {
-                self.close_connection(key)
+                self.close_connection(key);
             }
         }
     }

@@ -327,7 +327,7 @@ impl Worker {
             |held: &mut HeldConnections| if stays { held.keep_all_open() } else { held.close_batch(CLOSED_PER_TURN) };
         match self.held_connections(at).map(wind_down) {
             Some(CloseBatch::Some(connections)) => {
-                connections.into_iter().for_each(|connection| self.close_connection(connection))
+                connections.into_iter().for_each(|connection| self.close_connection(connection));
             }
             Some(CloseBatch::Last) => {
                 self.loads[at].load_steps.count_ended(load_step, &mut self.finished_steps);

@@ -454,7 +454,7 @@ impl Worker {
                 }
             }
             LoadState::ClosedLoop(_) | LoadState::Held(_) | LoadState::Retained(_) | LoadState::Idle => {
-                self.release(key)
+                self.release(key);
             }
         }
     }
@@ -502,7 +502,7 @@ impl Worker {
                 (_, Role::Background { .. }) => {}
                 (_, Role::OpenConnection | Role::OpenWithJourney) => self.abandon(key),
                 (StepState::Delayed, _) if running.times.sent.is_none() && !self.is_holding(at) => {
-                    self.discard_unstarted(key)
+                    self.discard_unstarted(key);
                 }
                 (StepState::Delayed, _) if ended_early => self.abandon(key),
                 (StepState::Delayed | StepState::Exchanging, _) => {}

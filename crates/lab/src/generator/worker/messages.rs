@@ -147,7 +147,7 @@ impl Worker {
             (Ok(FrameClass::Denial), Some(key)) => self.end_step(key, &StepOutcome::Denied),
             // An error frame ends its connection, whether it answers a step or not.
             (Ok(FrameClass::Error), _) => {
-                self.on_connection_lost(connection, error_frame_failure(socket, frame), false)
+                self.on_connection_lost(connection, error_frame_failure(socket, frame), false);
             }
             (Ok(FrameClass::Push | FrameClass::Answer | FrameClass::Denial), _) => self.record_push(connection, frame),
             (Err(failure), _) => self.on_connection_lost(connection, failure, false),

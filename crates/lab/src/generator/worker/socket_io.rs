@@ -60,7 +60,7 @@ impl Worker {
             None => self.on_transport_ready(key),
             Some(Ok(session)) => self.start_tls_handshake(key, session),
             Some(Err(error)) => {
-                self.on_connection_lost(key, Failure::new(ErrorKind::Connect, format!("TLS: {error}")), true)
+                self.on_connection_lost(key, Failure::new(ErrorKind::Connect, format!("TLS: {error}")), true);
             }
         }
     }

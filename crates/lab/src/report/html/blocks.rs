@@ -63,7 +63,7 @@ fn table(page: &mut Markup, title: &str, table: &Table) {
     });
     if !table.notes.is_empty() {
         page.element("ul", &[("class", "notes")], |page| {
-            table.notes.iter().for_each(|note| page.text_element("li", &[], note))
+            table.notes.iter().for_each(|note| page.text_element("li", &[], note));
         });
     }
 }

@@ -108,7 +108,7 @@ fn contents(page: &mut Markup, sections: &[Section]) {
         for section in sections {
             let link = format!("#{}", section.id);
             page.element("li", &[], |page| {
-                page.text_element("a", &[("href", &link)], &format::sanitize(&section.title))
+                page.text_element("a", &[("href", &link)], &format::sanitize(&section.title));
             });
         }
     });

@@ -284,7 +284,7 @@ impl HarnessResults {
                 self.opened.push((worker, load_step, at));
             }
             WorkerReport::LoadStepDone { worker, load_step, not_sent, .. } => {
-                self.finished_steps.push((worker, load_step, not_sent))
+                self.finished_steps.push((worker, load_step, not_sent));
             }
             WorkerReport::WorkerEnded { .. } => self.ended += 1,
             WorkerReport::WorkerFailed { message, .. } => panic!("{message}"),

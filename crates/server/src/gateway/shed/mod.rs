@@ -3,7 +3,7 @@
 //! that there is too much of it, and from whom.
 //!
 //! What "too much" is, settings say; all are off by default. A reason begins above its ceiling and ends below 80 % of it, so
-//! that the door does not flap. [`watch`] looks once a second; a request costs one load of an atomic.
+//! that the door does not flap. [`watch_load`] looks once a second; a request costs one load of an atomic.
 
 mod recent;
 

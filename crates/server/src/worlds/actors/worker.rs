@@ -177,7 +177,7 @@ impl ActorWorker {
             match message {
                 ActorWorkerMessage::Attached(number) => self.number = Some(number),
                 ActorWorkerMessage::Registered { actor, seat, next_seq } => {
-                    self.actor_registered(actor, seat, next_seq)
+                    self.actor_registered(actor, seat, next_seq);
                 }
                 ActorWorkerMessage::Refused { actor, refusal } => {
                     tracing::debug!(?refusal, "the world refused an actor");

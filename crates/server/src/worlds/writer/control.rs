@@ -25,7 +25,7 @@ impl<O: WorldEnvironment> Writer<O> {
             ControlMessage::ConnectionLost(occupancy) => self.disconnect(occupancy, false),
             ControlMessage::AddActorWorker(inbox) => self.actor_workers.attach(inbox),
             ControlMessage::RegisterActor { worker, actor, registration } => {
-                self.register_actor(worker, actor, &registration)
+                self.register_actor(worker, actor, &registration);
             }
             ControlMessage::RemoveActor(seat) => self.remove_actor(seat),
             ControlMessage::ClaimsSaved(outcome) => self.claims_saved(outcome),

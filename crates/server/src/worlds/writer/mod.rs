@@ -245,7 +245,7 @@ impl<O: WorldEnvironment> Writer<O> {
             self.round_began,
         ) {
             portion.clone().for_each(|index| {
-                send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound)
+                send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
             });
             self.broadcast_log.mark_sent(&portion, self.round_began);
         }

@@ -86,7 +86,7 @@ pub(super) fn respond(
 
 fn body_refusal(error: BodyError) -> Refusal {
     match error {
-        BodyError::TooLong => Refusal::PictureError,
+        BodyError::TooLong => Refusal::TooLarge,
         BodyError::BudgetExceeded(_) => Refusal::Unavailable,
         BodyError::TooSlow => Refusal::TooSlow,
         BodyError::Broken => Refusal::BadRequest,

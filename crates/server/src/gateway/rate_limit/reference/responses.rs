@@ -21,7 +21,7 @@ pub(super) enum Refusal {
     /// The client does not take JSON.
     NotAcceptable,
     /// The body is too long.
-    PictureError,
+    TooLarge,
     /// The body did not come in its time.
     TooSlow,
     /// As many clients are configured as may be.
@@ -45,7 +45,7 @@ impl Refusal {
             Self::BadRequest => detail(StatusCode::BAD_REQUEST, "Bad Request"),
             Self::NotFound => detail(StatusCode::NOT_FOUND, "Not Found"),
             Self::NotAcceptable => detail(StatusCode::NOT_ACCEPTABLE, "Not Acceptable"),
-            Self::PictureError => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+            Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
             Self::TooSlow => detail(StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
             Self::Unavailable => detail(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
             Self::Internal | Self::NothingToReset => internal(),
