@@ -7,6 +7,7 @@
 //! plan       PURE  (phases, seed) -> arrivals, lazily
 //! generator        arrivals -> exchanges; an open loop with a visible in-flight cap
 //! work             work items that outlive their request: followed, counted, reconciled
+//! measurement PURE samples, seconds and rows of the timeline, as data
 //! record           samples and timeline, as they happen
 //! aggregate  PURE  samples -> figures, mergeable, in constant memory
 //! edge       PURE  levels -> the highest sustained rate, and what it implies for capacity
@@ -34,10 +35,12 @@ pub mod default_gates;
 pub mod edge;
 pub mod findings;
 mod flag;
+pub mod format;
 pub mod generator;
 pub mod guard;
 pub mod limits;
 pub mod machine;
+pub mod measurement;
 pub mod metrics;
 pub mod plan;
 pub mod preflight;

@@ -8,8 +8,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::aggregate::{HeldFigures, figure, figure_below, found, round};
-use crate::report::format::{count, number};
+use crate::aggregate::{HeldFigures, figure, figure_below, found};
+use crate::format::round;
+use crate::format::{count, number};
 use crate::scenario::{Gate, LoadProfile, Phase};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,38 +1,8 @@
 //! A curve over time that never takes more than a given number of points: when it is full, every second point is
 //! dropped and the distance doubles. Its last point is always the latest. Does not know what drains.
 
-use serde::{Deserialize, Serialize};
-
 use crate::limits::CURVE_POINTS_MAX;
-
-/// The work of one kind at one moment. The counts add up to what was created.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WorkPoint {
-    /// Seconds from the start of the plan.
-    pub t_s: f64,
-    /// In the server's queue.
-    pub waiting: u64,
-    pub running: u64,
-    pub finished: u64,
-    pub failed: u64,
-    /// Not ended, and without progress for too long.
-    pub stuck: u64,
-    /// Created, but unknown to the server at the last poll.
-    #[serde(default)]
-    pub unknown: u64,
-}
-
-impl WorkPoint {
-    #[must_use]
-    pub fn created(&self) -> u64 {
-        self.unfinished() + self.finished + self.failed
-    }
-
-    #[must_use]
-    pub fn unfinished(&self) -> u64 {
-        self.waiting + self.running + self.stuck + self.unknown
-    }
-}
+use crate::measurement::WorkPoint;
 
 /// Points in the order of time.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::{count, number};
 use crate::limits::{UNRECORDED_MIN, UNRECORDED_SPANS_MAX};
-use crate::record::timeline::PauseRow;
-use crate::report::format::{count, number};
+use crate::measurement::timeline::PauseRow;
 
 /// The times without data: of requests, and of what is sampled once a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::op::{Basis, TimeHistogram};
-use super::summary::{Statistics, round};
-use crate::record::{HeldStats, merge_spans};
+use super::summary::Statistics;
+use crate::format::round;
+use crate::measurement::{HeldStats, merge_spans};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldAggregate {
@@ -71,14 +72,6 @@ pub struct HeldFigures {
     /// From the time at which a connection was due until it was open, its opening journey included, in milliseconds.
     pub opening_ms: Statistics,
 }
-
-/// Paths of the numbers in [`HeldFigures`] that every phase with held connections has.
-pub(super) const HELD_FIGURES: [&str; 9] =
-    ["planned", "opened", "kept", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
-
-/// Paths of those that only a phase has whose connections a later one resumes: of any other, a gate on them could not
-/// fail.
-pub(super) const RETAINED_FIGURES: [&str; 3] = ["left", "closed_after", "dropped_after"];
 
 impl HeldFigures {
     /// Connections that were left open and lost before a later phase resumed them.

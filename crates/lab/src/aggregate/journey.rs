@@ -3,7 +3,7 @@
 
 use super::op::{Basis, OpAggregate, OutcomeCounts};
 use super::results::JourneyFigures;
-use crate::record::OpStats;
+use crate::measurement::OpStats;
 use crate::scenario::Journey;
 
 /// A journey, in the whole trial or in a phase.

@@ -18,8 +18,8 @@ mod timeline;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use drain_curve::{DrainCurve, WorkPoint};
-pub use figure_paths::{figure, known_figures};
+pub use drain_curve::DrainCurve;
+pub use figure_paths::figure;
 pub(crate) use figure_paths::{figure_below, found};
 pub use gaps::{Span, Spans, Unrecorded};
 pub(crate) use held::HeldAggregate;
@@ -34,17 +34,16 @@ pub(crate) use push::PushAggregate;
 pub use push::PushFigures;
 pub use results::{
     ErrorGroup, GeneratorFigures, JourneyFigures, LoadStepFigures, ObservedFigure, OpFigures, PhaseFigures,
-    ProcessFigures, RESERVED_NAMES, Results, Rss, ServerFigures, Total, TotalsFigures, WORK_FIGURES, WorkFigures,
-    observer_figures,
+    ProcessFigures, Results, Rss, ServerFigures, Total, TotalsFigures, WorkFigures, observer_figures,
 };
 pub use series::{Series, SeriesBucket};
-pub(crate) use summary::round;
-pub use summary::{PERCENTILES, Percentile, STATISTICS, Statistics, Summary};
+pub use summary::{PERCENTILES, Percentile, Statistics, Summary};
 pub use timeline::{LoadStepSpan, Timeline};
 pub(crate) use timeline::{Outage, seconds_in_unit};
 
+use crate::format::round;
 use crate::limits::ERROR_GROUPS_MAX;
-use crate::record::{ErrorKind, ErrorStats, Interval, OpId, keep_sample};
+use crate::measurement::{ErrorKind, ErrorStats, Interval, OpId, keep_sample};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Phase, Push, Scenario};
 
@@ -277,7 +276,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::{Awaited, OpStats};
+    use crate::measurement::{Awaited, OpStats};
 
     fn empty() -> Aggregate {
         let journey = |name: &str| Journey { name: name.to_owned(), ..Journey::default() };

@@ -3,8 +3,9 @@
 use hdrhistogram::Histogram;
 
 use super::results::OpFigures;
-use super::summary::{Statistics, round};
-use crate::record::{GeneratorDelay, OpStats, histogram};
+use super::summary::Statistics;
+use crate::format::round;
+use crate::measurement::{GeneratorDelay, OpStats, histogram};
 
 /// What figures are computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::round;
+use crate::format::round;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PauseAggregate {

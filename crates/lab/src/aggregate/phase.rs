@@ -5,7 +5,7 @@
 use super::journey::JourneyAggregate;
 use super::op::Basis;
 use super::results::JourneyFigures;
-use crate::record::OpStats;
+use crate::measurement::OpStats;
 
 #[derive(Clone, Debug)]
 pub(crate) enum PhaseAggregate {

@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::op::{Basis, TimeHistogram};
-use super::summary::{Statistics, round};
-use crate::record::PushStats;
+use super::summary::Statistics;
+use crate::format::round;
+use crate::measurement::PushStats;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PushAggregate {

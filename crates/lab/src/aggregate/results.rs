@@ -7,48 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::covered_s;
-use super::drain_curve::WorkPoint;
 use super::gaps::Unrecorded;
 use super::held::HeldFigures;
 use super::pauses::PauseFigures;
 use super::phase::PhaseJourneyFigures;
 use super::push::PushFigures;
 use super::series::Series;
-use super::summary::{Statistics, round};
+use super::summary::Statistics;
 use super::timeline::Timeline;
 use crate::cgroup::{LimitStats, LimitsApplied};
-
-/// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
-pub const RESERVED_NAMES: [&str; 5] = ["generator", "observe", "push", "server", "total"];
-
-/// The statistics of a figure that an observer reads.
-pub(super) const OBSERVED_STATISTICS: [&str; 4] = ["min", "avg", "max", "last"];
-
-/// Names that no derived figure may have: a work's own figures, and after them those of a phase of the same name.
-pub const WORK_FIGURES: [&str; 22] = [
-    "created",
-    "finished",
-    "failed",
-    "stuck",
-    "unknown",
-    "waiting",
-    "running",
-    "duplicates",
-    "throughput_per_min",
-    "drain_s",
-    "completion_s",
-    "queue_wait_s",
-    "run_s",
-    "figures",
-    "progress_per_s",
-    "totals",
-    "drain_curve",
-    "stuck_by",
-    "unknown_ids",
-    "connections",
-    "journey",
-    "opening",
-];
+use crate::format::round;
+use crate::measurement::WorkPoint;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {

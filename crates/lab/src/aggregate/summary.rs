@@ -1,6 +1,7 @@
 //! Summarises numbers: count, sum and extremes exactly, percentiles to one part in a thousand, in constant memory.
 //! Merging is associative. Does not know what the numbers mean.
 
+use crate::format::round;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -9,10 +10,6 @@ const STEPS_PER_UNIT: f64 = 1000.0;
 
 /// Larger numbers are counted as this one.
 const STEPS_MAX: f64 = 1e15;
-
-/// The names of all statistics of a summary, in results and gates.
-pub const STATISTICS: [&str; 12] =
-    ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "p9999", "p99999", "max"];
 
 /// The percentiles of a summary. One that leaves a share of `1 - quantile` above it needs `1 / (1 - quantile)` numbers:
 /// with fewer, not one number lies above it, and it is just the largest. So the percentile output of HdrHistogram, and
@@ -148,10 +145,6 @@ impl<'de> Deserialize<'de> for Statistics {
     }
 }
 
-pub(crate) fn round(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -179,7 +172,7 @@ mod tests {
         let figures = Statistics::of(100_000, [1.0; 4], |_| 1.0);
         let record = serde_json::to_value(figures).unwrap();
         let mut names: Vec<_> = record.as_object().unwrap().keys().cloned().collect();
-        let mut stated = STATISTICS.map(str::to_owned).to_vec();
+        let mut stated = crate::scenario::STATISTICS.map(str::to_owned).to_vec();
         names.sort();
         stated.sort();
         assert_eq!(names, stated);

@@ -2,6 +2,7 @@
 //! of it is killed at once when the lab drops the group, and by a guard that waits for the lab's end if the lab is
 //! killed. Does not know what runs in it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,6 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use super::group::{Group, GroupName, remove, remove_stale, write};
 use super::locate::unified;
 use super::refused;
-use crate::guard::Guard;
 
 /// The suffix of the group's name: a target with limits has a group of the plain name.
 const GROUP_SUFFIX: &str = ".all";
@@ -35,11 +35,16 @@ struct CgroupWatchdog {
 }
 
 impl TrialCgroup {
-    /// Creates the group of a run. The guard kills what is in `others` as well.
+    /// Creates the group of a run. A watchdog, started by the command line that `watchdog_args` gives for some groups, kills what is in
+    /// this group and in `others` once the lab is gone.
     ///
     /// # Errors
     /// Why this machine does not allow it, as part of a sentence.
-    pub fn create(run: &str, guard: &Guard, others: &[PathBuf]) -> Result<Self, String> {
+    pub fn create(
+        run: &str,
+        watchdog_args: impl Fn(&[&Path]) -> Vec<OsString>,
+        others: &[PathBuf],
+    ) -> Result<Self, String> {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let own = unified(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
         let own = own.ok_or("no control groups of the second interface (cgroup2) are mounted")?;
@@ -47,8 +52,8 @@ impl TrialCgroup {
         remove_stale(&own);
         let group = Self::group(&own, &format!("{name}{GROUP_SUFFIX}"))?;
         let dirs: Vec<&Path> = others.iter().map(PathBuf::as_path).chain([group.dir()]).collect();
-        let _watch =
-            CgroupWatchdog::start(guard, &dirs).map_err(|error| format!("no guard can be started: {error}"))?;
+        let _watch = CgroupWatchdog::start(&watchdog_args(&dirs))
+            .map_err(|error| format!("no guard can be started: {error}"))?;
         Ok(Self { group, _watch })
     }
 
@@ -80,8 +85,7 @@ impl Drop for TrialCgroup {
 }
 
 impl CgroupWatchdog {
-    fn start(guard: &Guard, dirs: &[&Path]) -> std::io::Result<Self> {
-        let words = guard.watchdog_args(dirs);
+    fn start(words: &[OsString]) -> std::io::Result<Self> {
         let (program, arguments) = words.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

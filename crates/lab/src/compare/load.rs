@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::run_series::RunSeries;
 use crate::limits::{COMPARE_UNITS_MAX, RECORD_BYTES_MAX};
+use crate::measurement::timeline::TimelineRow;
 use crate::record::hlog;
-use crate::record::timeline::TimelineRow;
 use crate::report::Run;
 
 /// A run as it was recorded.

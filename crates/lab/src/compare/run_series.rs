@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::stats::ValueCounts;
 use crate::aggregate::Spans;
+use crate::measurement::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::record::hlog::{Entry, HistogramKind};
-use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 
 /// A pause of at least this length does not belong to the time in which an operation was active.
 const PAUSE_S: u64 = 10;
@@ -246,9 +246,9 @@ fn merge_counts(one: ValueCounts, other: ValueCounts) -> ValueCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::WorkPoint;
-    use crate::record::histogram;
-    use crate::record::timeline::PauseRow;
+    use crate::measurement::WorkPoint;
+    use crate::measurement::histogram;
+    use crate::measurement::timeline::PauseRow;
 
     fn op(t_s: f64, ok: u64) -> TimelineRow {
         TimelineRow::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })

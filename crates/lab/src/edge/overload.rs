@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::format::{number, percent};
 use super::growth::{Growth, Window, growth};
 use super::spec::{LatencyGate, Overload};
+use crate::format::first_few;
 use crate::limits::LEVEL_PAUSED_MAX;
-use crate::report::format::first_few;
 
 /// The measurements of one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

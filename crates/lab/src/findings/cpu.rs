@@ -12,8 +12,8 @@ use super::thresholds::{
 use super::view::{GENERATOR, RunView, SERVER};
 use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::Series;
+use crate::format::{first_few, sanitize};
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
-use crate::report::format::{first_few, sanitize};
 
 /// The prefix of figures of programs that are not part of the trial, after the machine's own name.
 const NEIGHBOUR_PREFIX: &str = "cores_of.";

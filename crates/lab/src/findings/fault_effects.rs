@@ -11,7 +11,7 @@ use super::thresholds::{
 use super::view::{OpSeries, RunView};
 use super::{Candidate, CandidateBuilder};
 use crate::aggregate::{LoadStepFigures, Series, Timeline};
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 
 /// Faults that are listed one by one.
 const LISTED_MAX: usize = 5;

@@ -1,6 +1,6 @@
 //! Numbers as written in sentences: three significant digits, and a suitable unit. Does not know what they measure.
 
-pub(crate) use crate::report::format::{count, pluralize};
+pub(crate) use crate::format::{count, pluralize};
 
 /// A time: `0.18 ms`, `112 ms`, `2.31 s`.
 pub(super) fn time(seconds: f64) -> String {

@@ -8,7 +8,7 @@ use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_TOLERANCE, OFFERED_A
 use super::view::RunView;
 use super::{Candidate, CandidateBuilder};
 use crate::aggregate::LoadStepFigures;
-use crate::report::format::sanitize;
+use crate::format::sanitize;
 
 /// Load steps that are listed one by one.
 const LISTED_MAX: usize = 5;

@@ -7,7 +7,7 @@ use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{OpSeries, RunView, SERVER, first_above_zero};
 use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::{ErrorGroup, Series};
-use crate::report::format::{first_few, sanitize};
+use crate::format::{first_few, sanitize};
 
 /// How the system reports that no local port is left for a connection: EADDRNOTAVAIL, 99 on Linux.
 pub(super) const NO_PORT_TEXTS: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOTAVAIL"];

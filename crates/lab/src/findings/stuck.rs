@@ -5,8 +5,8 @@ use super::format::{count, moment, pluralize, share};
 use super::view::RunView;
 use super::{Candidate, CandidateBuilder, ProcessExit};
 use crate::aggregate::WorkFigures;
-use crate::record::timeline::FaultRow;
-use crate::report::format::{first_few, first_few_of};
+use crate::format::{first_few, first_few_of};
+use crate::measurement::timeline::FaultRow;
 
 /// How many exits and faults one finding lists.
 const EVENTS_MAX: usize = 8;

@@ -12,7 +12,7 @@ use super::series::{TimeRanges, area, mean, steps, times_when, usual_peak, value
 use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, SUSTAINED_MIN_S, SUSTAINED_SHARE_MIN};
 use super::{FindingsInput, ProcessExit};
 use crate::aggregate::{Series, Timeline};
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 
 /// The name of the target's process.
 pub(super) const SERVER: &str = "server";

@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use super::Failure;
 use super::tls::{Tls, Trust};
 use crate::limits::ANSWER_BYTES_MAX;
-use crate::record::{Awaited, ErrorKind};
+use crate::measurement::{Awaited, ErrorKind};
 use crate::scenario::{BaseUrl, Target};
 
 /// A host and the idle connections to it.

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, header};
 use super::Failure;
 use super::control_client::{ControlClient, ControlRequest, ControlResponse};
 use super::response::{self, StatusClass};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::{Body, Scope, Step, Target, ValueSource};
 
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Failure;
 use super::framing::FramePayload;
 use crate::limits::{ANSWER_BYTES_MAX, SAMPLE_CHARS_MAX, SPARE_BUFFER_BYTES_MAX};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 
 /// A protocol on one connection. Its value is that connection's memory between two reads, so it stays small: the caller
 /// keeps the bytes that were not consumed, and only while a message is incomplete.

@@ -1,7 +1,7 @@
 //! Why a request failed: a kind for grouping and a message for people. Does not know where it happened.
 
 use crate::limits::SAMPLE_CHARS_MAX;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

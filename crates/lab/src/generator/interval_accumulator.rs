@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::failure::Failure;
 use crate::limits::{ERROR_GROUPS_MAX, GENERATOR_DELAY_MIN, INTERVALS_SPREAD, SPARE_OPS_MAX};
-use crate::record::{
+use crate::measurement::{
     Class, ErrorKind, ErrorStats, HeldStats, Interval, OpId, OpStats, PushStats, Sample, histogram, keep_sample,
 };
 
@@ -379,7 +379,7 @@ fn us(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
-    use crate::record::Awaited;
+    use crate::measurement::Awaited;
 
     fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
         let ms = Duration::from_millis;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::failure::{Failure, excerpt};
 use super::json_pointer;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::{JsonMatch, KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

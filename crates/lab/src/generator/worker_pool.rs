@@ -18,8 +18,8 @@ use super::monotonic_time::MonotonicTime;
 use super::poller::Waker;
 use super::worker::Worker;
 use super::worker_processes::{WorkerProcess, WorkerProcessSpec, process_segments};
+use crate::measurement::{Interval, PauseImpact};
 use crate::plan::LoadSpec;
-use crate::record::{Interval, PauseImpact};
 use crate::scenario::{FeedRows, Scenario};
 
 #[derive(Clone, Debug)]

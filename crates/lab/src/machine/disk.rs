@@ -29,7 +29,7 @@ pub fn fsync_ms_p50(dir: &Path) -> io::Result<f64> {
     drop(file);
     fs::remove_file(path)?;
     took.sort();
-    Ok(crate::aggregate::round(took[took.len() / 2].as_secs_f64() * 1000.0))
+    Ok(crate::format::round(took[took.len() / 2].as_secs_f64() * 1000.0))
 }
 
 /// Bytes that this process may still write to the file system of this directory.

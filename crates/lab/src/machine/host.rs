@@ -7,7 +7,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 
 use super::proc_text::{kib_to_bytes, value_of};
-use crate::aggregate::round;
+use crate::format::round;
 
 /// Counters as the kernel keeps them, since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,16 +5,8 @@
 use std::time::Duration;
 
 use super::Schedule;
+use crate::scenario::due_within;
 use crate::scenario::rng::{DrawPurpose, draw, to_unit_interval};
-
-/// The share of a count that rounding may add to it: no arrival is made of it.
-const ROUNDING: f64 = 1e-12;
-
-/// How many arrivals are due before the integral of the rate reaches `expected`.
-#[must_use]
-pub(crate) fn due_within(expected: f64) -> u64 {
-    (expected - expected * ROUNDING).ceil().max(0.0) as u64
-}
 
 /// When arrival `index` of an even rate is due.
 pub(super) fn constant_rate_offset(index: u64, rate_per_s: f64) -> Duration {

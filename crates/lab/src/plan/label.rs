@@ -1,7 +1,7 @@
 //! The labels of load steps for people. Does not number them.
 
 use super::{LoadSpec, Schedule};
-use crate::report::format::{count, number};
+use crate::format::{count, number};
 use crate::scenario::{LoadProfile, Phase};
 
 /// The label of `load_step` in a load of a phase whose first load step is `first`: `burst 2`, `50 clients`, `1,250/s`,

@@ -13,7 +13,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::{Arrival, ArrivalIter};
-pub(crate) use due_times::due_within;
 pub use label::load_step_label;
 
 use crate::scenario::rng::{DrawPurpose, draw};

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
+use crate::format::first_few;
 use crate::limits::{CONNECT_WITHIN, RESOLVE_WITHIN};
-use crate::report::format::first_few;
 use crate::scenario::BaseUrl;
 
 /// All addresses of a host, in the system's order.

@@ -166,7 +166,7 @@ mod tests {
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     use super::*;
-    use crate::record::histogram;
+    use crate::measurement::histogram;
 
     fn entry(second: u64, op: &str, figure: HistogramKind, values: &[u64]) -> Entry {
         let mut histogram = histogram();

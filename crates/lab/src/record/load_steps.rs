@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::interval::{HeldStats, OpStats, PauseImpact};
 use crate::aggregate::{
     Basis, HeldAggregate, HeldFigures, JourneyAggregate, LoadStepFigures, OpAggregate, PhaseAggregate,
-    PhaseJourneyFigures, round,
+    PhaseJourneyFigures,
 };
 use crate::edge::LevelAssessment;
+use crate::format::round;
 use crate::limits::LOAD_STEPS_MAX;
+use crate::measurement::{HeldStats, OpStats, PauseImpact};
 use crate::scenario::Journey;
 
 /// In the order in which their figures are kept.
@@ -298,7 +299,7 @@ mod tests {
 
     use super::*;
     use crate::aggregate::{Aggregate, JourneyFigures, PhaseFigures};
-    use crate::record::{Interval, OpId};
+    use crate::measurement::{Interval, OpId};
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;
 

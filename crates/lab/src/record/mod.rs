@@ -4,36 +4,27 @@
 
 mod files;
 pub mod hlog;
-mod interval;
 mod load_steps;
-mod portable;
 mod replay;
-mod sample;
-pub mod timeline;
+mod timeline_log;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use files::{JsonLinesFile, SampleFile};
-pub use interval::{
-    ErrorStats, GeneratorDelay, GeneratorDelays, HeldStats, Interval, LongPollTimes, OpId, OpStats, PauseImpact,
-    PushStats, histogram,
-};
-pub(crate) use interval::{keep_sample, merge_spans};
 pub use load_steps::{LoadStepAccumulator, LoadStepSpec};
 pub use replay::{aggregate_rows, for_each_row, read_timeline};
-pub use sample::{Awaited, Class, ErrorKind, Sample};
+pub(crate) use timeline_log::TimelineLog;
 
-use crate::aggregate::{Aggregate, OpAggregate, PushAggregate, TimeHistogram, round};
+use crate::aggregate::{Aggregate, OpAggregate, PushAggregate, TimeHistogram};
+use crate::format::round;
 use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
+use crate::measurement::timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
+use crate::measurement::{HeldStats, Interval, OpId, SECOND_OPEN_FOR_S};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Push};
 use hlog::{Entry, HistogramKind, Writer};
-use timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
-
-/// How long after its end a second waits for late workers.
-pub(crate) const SECOND_OPEN_FOR_S: u64 = 2;
 
 /// The operation of the generator's schedule lag in intervals.hlog.
 const GENERATOR_OP: &str = "generator";
@@ -324,6 +315,7 @@ fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::{OpStats, histogram};
 
     fn recorder() -> Recorder {
         let journey = Journey { name: "get".to_owned(), ..Journey::default() };

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::timeline::{NoteRow, TimelineRow};
 use crate::aggregate::Timeline;
 use crate::limits::TIMELINE_LINE_BYTES_MAX;
+use crate::measurement::timeline::{NoteRow, TimelineRow};
 
 /// Aggregates the file at `path`.
 ///

@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use serde_json::Value;
 
 use super::Run;
-use super::format::{count, highest_of, number, pluralize, sanitize};
 use super::levels::{find_key, find_number, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
+use crate::format::{count, highest_of, number, pluralize, sanitize};
 use crate::verdict::{GateResult, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.

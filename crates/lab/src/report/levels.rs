@@ -5,9 +5,9 @@
 use serde_json::Value;
 
 use super::Run;
-use super::format::{first_few, number, sanitize};
 use crate::aggregate::LoadStepFigures;
 use crate::edge::{FitError, Usl};
+use crate::format::{first_few, number, sanitize};
 
 /// The keys below a phase's capacity that may hold its parts: what levels show, and how a search ended.
 const CAPACITY_KEYS: [&str; 4] = ["capacity", "edge", "search", "outcome"];

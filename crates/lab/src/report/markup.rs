@@ -1,7 +1,7 @@
 //! Markup for HTML and SVG. Only names from our own source become tags and attributes; every other text is escaped on
 //! its way in, so that nothing that a service sent can become markup. Does not know what the tags mean.
 
-use super::format::sanitize;
+use crate::format::sanitize;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Markup(String);

@@ -16,7 +16,6 @@ mod charts;
 pub mod cli;
 mod content;
 mod dashboard;
-pub(crate) mod format;
 mod headline;
 mod html;
 mod levels;
@@ -54,7 +53,7 @@ pub use summary::summary;
 use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Series};
 use crate::findings::Finding;
 use crate::machine::Machine;
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 

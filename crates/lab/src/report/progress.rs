@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::format::{count, join_fitting, mebibytes, number, sanitize};
-use crate::aggregate::WorkPoint;
 use crate::findings::CurrentOutage;
+use crate::format::{count, join_fitting, mebibytes, number, sanitize};
+use crate::measurement::WorkPoint;
 
 /// The indentation below the time on the first line.
 const INDENT: &str = "       ";

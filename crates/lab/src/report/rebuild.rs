@@ -8,19 +8,21 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-use super::format::{count, number};
 use super::start_record::StartRecord;
 use super::{Run, read_json_file};
 use crate::aggregate::{
     Aggregate, Basis, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
-    WorkFigures, WorkPoint,
+    WorkFigures,
 };
 use crate::default_gates::default_gates;
 use crate::findings::{FindingsInput, LimitCounters, find_bottlenecks};
+use crate::format::{count, number};
 use crate::limits::LOAD_STEPS_MAX;
+use crate::measurement::WorkPoint;
+use crate::measurement::timeline::{HeldRow, LoadStepRow, OpRow, TimelineRow};
+use crate::measurement::{HeldStats, Interval, OpId, OpStats, PushStats};
 use crate::record::hlog::{self, HistogramKind};
-use crate::record::timeline::{HeldRow, LoadStepRow, OpRow, TimelineRow};
-use crate::record::{HeldStats, Interval, LoadStepAccumulator, LoadStepSpec, OpId, OpStats, PushStats, for_each_row};
+use crate::record::{LoadStepAccumulator, LoadStepSpec, for_each_row};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Document, LoadProfile, Scenario};
 use crate::verdict::{Verdict, evaluate_gates, evaluate_opening};

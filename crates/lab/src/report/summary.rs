@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::Run;
 use super::content::{failing_gates, finding_sentences};
-use super::format::{count, sanitize};
 use super::headline::headline;
+use crate::format::{count, sanitize};
 use crate::verdict::Verdict;
 
 /// The two numbers, the verdict, the failing gates, the findings, and where the reports are.

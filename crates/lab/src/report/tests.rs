@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
-use crate::aggregate::{LoadStepFigures, OpFigures, Timeline, WorkPoint};
+use crate::aggregate::{LoadStepFigures, OpFigures, Timeline};
 use crate::findings::{CurrentOutage, Finding};
-use crate::record::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
+use crate::measurement::WorkPoint;
+use crate::measurement::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 
@@ -250,7 +251,7 @@ fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
     let p99 = journey.op.service_ms.p99;
     assert!(journey.paced);
     let lasted = super::headline(&run).timing;
-    assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", super::format::number(p99))), "{lasted}");
+    assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", crate::format::number(p99))), "{lasted}");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::document::Value;
 use super::reader::{NodeReader, check_template_name};
 use super::template::TemplateNames;
+use crate::format::known_names;
 use crate::limits::BACKGROUND_LOOPS_MAX;
-use crate::report::format::known_names;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundLoops {

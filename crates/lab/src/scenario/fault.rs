@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::document::{Node, Value};
 use super::reader::{NodeReader, read_name};
 use super::validation::Origin;
+use crate::format::known_names;
 use crate::limits::WAIT_MAX;
-use crate::report::format::known_names;
 
 /// The name of the target's process in faults.
 const SERVER: &str = "server";

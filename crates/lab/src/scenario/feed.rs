@@ -7,8 +7,8 @@ use super::reader::{NodeReader, is_valid_name};
 use super::rng::{DrawPurpose, draw, to_range};
 use super::scope::ArrivalContext;
 use super::validation::{Origin, ValidationError};
+use crate::format::known_names;
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
-use crate::report::format::known_names;
 
 /// Rows from a file, whose columns templates use as `{{feed.NAME.COLUMN}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::formula::Formula;
 use super::reader::NodeReader;
-use crate::report::format::known_names;
+use crate::format::known_names;
 
 /// A condition on a figure that must hold.
 #[derive(Clone, Debug, PartialEq)]

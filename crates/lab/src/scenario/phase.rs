@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::due_within::due_within;
 use super::journey::Journey;
 use super::reader::{NodeReader, TableReader, read_name};
 use super::{arrivals, resumed_connections};
+use crate::format::known_names;
 use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE, WAIT_MAX};
-use crate::plan::due_within;
-use crate::report::format::known_names;
 
 /// A section of the trial with one kind of load.
 #[derive(Clone, Debug, PartialEq)]

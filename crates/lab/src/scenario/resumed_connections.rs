@@ -4,7 +4,7 @@
 
 use super::phase::{LoadProfile, Phase};
 use super::reader::NodeReader;
-use crate::report::format::known_names;
+use crate::format::known_names;
 
 /// The index of the phase that is meant. If it is written but could not be read, its own errors were already added.
 pub(super) fn find_resumed_phase(

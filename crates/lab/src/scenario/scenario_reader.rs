@@ -25,8 +25,8 @@ use super::template::{FeedColumns, Template, TemplateNames};
 use super::validation::Origin;
 use super::work::WorkSpec;
 use super::{FORMAT, MetricRoles, Scenario, Secret};
-use crate::aggregate::{RESERVED_NAMES, known_figures};
 use crate::limits::{LOAD_STEPS_MAX, PHASE_OPS_MAX};
+use crate::scenario::{RESERVED_NAMES, known_figures};
 
 pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<String, String>) -> Option<Scenario> {
     let fields = at.table()?;

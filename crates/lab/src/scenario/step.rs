@@ -14,7 +14,7 @@ use super::repeat::RepeatEnd;
 use super::rng::{DrawPurpose, draw, to_unit_interval};
 use super::template::{Template, TemplateNames};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 
 /// One request or message, and what its responses mean.
 #[derive(Clone, Debug)]

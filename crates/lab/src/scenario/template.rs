@@ -13,8 +13,8 @@ use super::keys::{KeyDraw, KeySet};
 use super::reader::NodeReader;
 use super::rng::{DrawPurpose, draw, to_range};
 use super::scope::Scope;
+use crate::format::known_names;
 use crate::limits::KEY_DRAWS_MAX;
-use crate::report::format::known_names;
 
 /// A text with placeholders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

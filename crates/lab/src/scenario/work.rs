@@ -10,8 +10,8 @@ use super::reader::{NodeReader, TableReader, is_valid_name, read_pointer};
 use super::step::read_request_line;
 use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
+use crate::format::known_names;
 use crate::limits::{BULK_MAX, POLLS_AT_ONCE, POLLS_AT_ONCE_MAX, WAIT_MAX};
-use crate::report::format::known_names;
 
 /// One kind of work, followed from its start to its end.
 #[derive(Clone, Debug)]
@@ -250,7 +250,7 @@ fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<(Str
         status_mapping.figures.iter().map(|(name, _)| name.as_str()).chain(WORK_ITEM_FIGURES).collect();
     let mut derived = Vec::new();
     for (name, at) in at.named_entries().unwrap_or_default() {
-        if !is_valid_name(name) || crate::aggregate::WORK_FIGURES.contains(&name) {
+        if !is_valid_name(name) || crate::scenario::WORK_FIGURES.contains(&name) {
             at.add_error("must be a name of small letters, digits and _ that no other figure of the work has");
         }
         let Some(text) = at.text() else { continue };

@@ -12,11 +12,11 @@ use super::{
     Objective, PlannedRun, RunFailure, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan,
     run_all, table,
 };
-use crate::aggregate::known_figures;
 use crate::cli::{CliError, RunArgs, TrialRunner, assemble};
+use crate::format::{first_few, number};
 use crate::report::Run;
-use crate::report::format::{first_few, number};
 use crate::scenario::Scenario;
+use crate::scenario::known_figures;
 
 const EXIT_COULD_NOT_RUN: u8 = 1;
 const EXIT_USAGE: u8 = 2;

@@ -1,7 +1,7 @@
 //! A sweep for people: the best in a sentence, one row per combination, and what did not hold. Pure.
 
 use super::table::{FigureSummary, Ranking, SweepRow, SweepTable};
-use crate::report::format::{first_few, markdown_table, number, wrap};
+use crate::format::{first_few, markdown_table, number, wrap};
 
 /// Columns that a line of text may take.
 const WIDTH: usize = 80;

@@ -19,10 +19,10 @@ use crate::cgroup::LimitStats;
 use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
 use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
 use crate::findings::{FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
+use crate::format::{count, first_few, number};
 use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 use crate::report::Run;
-use crate::report::format::{count, first_few, number};
 use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};
 use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates_with, evaluate_opening};
 

@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 
 use super::load_scheduler::{LoadScheduler, START_LOAD_LEAD};
 use crate::aggregate::HeldFigures;
+use crate::format::{count, number};
+use crate::measurement::timeline::{LoadStepRow, TimelineRow};
 use crate::plan::{LoadSpec, PhasePosition};
-use crate::record::timeline::{LoadStepRow, TimelineRow};
-use crate::report::format::{count, number};
 
 /// Phases that are opening connections, or will from a known moment on.
 #[derive(Debug, Default)]

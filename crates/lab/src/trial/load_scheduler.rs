@@ -11,15 +11,16 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::held_phase::OpeningBarrier;
-use super::run_context::TimelineLog;
 use super::search;
 use crate::edge::SearchOutcome;
 use crate::flag::wait_until_raised;
 use crate::generator::{WorkerPool, WorkerReport};
 use crate::limits::{INTERRUPT_GRACE, LOAD_STEPS_MAX};
+use crate::measurement::PauseImpact;
+use crate::measurement::timeline::{LoadStepRow, TimelineRow};
 use crate::plan::{LoadSpec, PhasePosition, Schedule, load_specs, load_step_label};
-use crate::record::timeline::{LoadStepRow, TimelineRow};
-use crate::record::{LoadStepAccumulator, LoadStepSpec, PauseImpact, Recorder};
+use crate::record::TimelineLog;
+use crate::record::{LoadStepAccumulator, LoadStepSpec, Recorder};
 use crate::scenario::{EdgeSearch, LoadProfile, Phase, Scenario};
 use crate::work::Trackers;
 

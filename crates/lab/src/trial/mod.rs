@@ -27,18 +27,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub(crate) use run_context::TimelineLog;
 pub(crate) use run_directory::find_interrupted_run;
 pub use secrets::Secrets;
 pub use supervisor::{ProcessList, ProcessSupervisor, ScheduledFault, fault_schedule};
 
-use crate::aggregate::{Aggregate, Basis, Results, Timeline, round};
+use crate::aggregate::{Aggregate, Basis, Results, Timeline};
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::flag::wait_until_raised;
+use crate::format::number;
+use crate::format::round;
 use crate::generator::ControlClient;
 use crate::guard::Guard;
 use crate::machine::Machine;
-use crate::report::format::number;
 use crate::report::{Run, ScenarioRecord, Screen, StartRecord, write_reports};
 use crate::safety;
 use crate::scenario::{BaseUrl, FeedRows, Scenario, ScenarioSource, Scope};

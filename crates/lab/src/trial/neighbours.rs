@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::watched_process::sample_pause;
-use crate::aggregate::round;
+use crate::format::round;
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 use crate::machine::{ProcessTable, process_name};
 

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{Secrets, TrialError};
 use crate::aggregate::TotalsFigures;
+use crate::format::first_few;
 use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
-use crate::record::ErrorKind;
-use crate::report::format::first_few;
+use crate::measurement::ErrorKind;
 use crate::scenario::{FeedRows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 

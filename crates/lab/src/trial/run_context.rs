@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, watch};
@@ -18,17 +18,18 @@ use super::sampler::{GENERATOR, SERVER, Sampler};
 use super::supervisor::fault_schedule;
 use super::watched_process::{ProcessScope, WatchedProcess};
 use super::{PendingRun, ProcessSupervisor, ResolvedEndpoints, Trial, TrialEnd, TrialError};
-use crate::aggregate::{Timeline, TotalsFigures, round};
+use crate::aggregate::{Timeline, TotalsFigures};
 use crate::clock::unix_ms_now;
 use crate::findings::metric_names;
 use crate::flag::{propagate_panic, wait_until_raised};
+use crate::format::round;
 use crate::generator::{GeneratorConfig, MonotonicTime, Segment, WorkerPool, WorkerProcessSpec, WorkerReport};
 use crate::limits::{INTERRUPT_DRAIN, START_LEAD};
 use crate::machine::local_ports;
+use crate::measurement::timeline::{FaultRow, TimelineRow};
 use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
-use crate::record::timeline::{FaultRow, TimelineRow};
-use crate::record::{JsonLinesFile, Recorder, SampleFile};
+use crate::record::{JsonLinesFile, Recorder, SampleFile, TimelineLog};
 use crate::report::Run;
 use crate::safety::is_loopback;
 use crate::scenario::Scenario;
@@ -49,33 +50,6 @@ pub(crate) struct RunContext {
     pub(crate) log: Arc<TimelineLog>,
     pub(crate) prepared: PreparedTrial,
     reports: mpsc::UnboundedReceiver<WorkerReport>,
-}
-
-/// The timeline: every row goes into the file and into the aggregation for the reports.
-#[derive(Debug)]
-pub(crate) struct TimelineLog(Mutex<(JsonLinesFile, Timeline)>);
-
-impl TimelineLog {
-    pub(crate) fn new(lines: JsonLinesFile, timeline: Timeline) -> Self {
-        Self(Mutex::new((lines, timeline)))
-    }
-
-    pub(crate) fn write(&self, row: &TimelineRow) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.0.write(row);
-        log.1.add(row);
-    }
-
-    /// Reads what has been aggregated so far.
-    pub(crate) fn with_timeline<T>(&self, sample: impl FnOnce(&Timeline) -> T) -> T {
-        sample(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
-    }
-
-    /// What has been aggregated so far, and the error of the file, if any.
-    pub(crate) fn take(&self) -> (Timeline, Option<std::io::Error>) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (std::mem::take(&mut log.1), log.0.failure())
-    }
 }
 
 impl RunContext {

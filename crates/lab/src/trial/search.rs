@@ -9,8 +9,8 @@ use super::load_scheduler::LoadScheduler;
 use crate::aggregate::Aggregate;
 use crate::edge::{LatencyGate, Level, LevelMeasurement, Overload, Search, SearchOutcome, SearchSpec};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
+use crate::measurement::timeline::{NoteRow, TimelineRow};
 use crate::plan::{self, LoadSpec, PhasePosition};
-use crate::record::timeline::{NoteRow, TimelineRow};
 use crate::scenario::{EdgeSearch, Phase};
 
 /// From the end of one level to the beginning of the next, so that caches and accept queues settle.

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use crate::aggregate::round;
+use crate::format::round;
 use crate::generator::Gauges;
 use crate::limits::{SILENCE_NOTED_MIN, SILENCE_REPORTED_EVERY, SILENCE_SAMPLES_APART_MAX};
-use crate::record::timeline::SilenceRow;
+use crate::measurement::timeline::SilenceRow;
 
 #[derive(Debug, Default)]
 pub(super) struct SilenceDetector {

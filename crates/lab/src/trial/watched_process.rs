@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::aggregate::{ProcessFigures, Rss, round};
+use crate::aggregate::{ProcessFigures, Rss};
+use crate::format::round;
 use crate::limits::{PSS_EVERY, PSS_SHARE_MAX};
 use crate::machine::{ProcessTable, ProcessUsage, read_pss_of, read_usages, start_ticks};
 

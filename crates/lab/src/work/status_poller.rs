@@ -18,9 +18,9 @@ use super::Trackers;
 use crate::flag::wait_until_raised;
 use crate::generator::{ControlClient, ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
-use crate::record::timeline::{TimelineRow, WorkRow};
+use crate::measurement::timeline::{TimelineRow, WorkRow};
+use crate::record::TimelineLog;
 use crate::scenario::{Scenario, Scope, StatusRequest, WorkSpec};
-use crate::trial::TimelineLog;
 
 #[derive(Debug)]
 pub struct StatusPoller {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Mismatch, Tracker, read_totals, reconcile};
-use crate::aggregate::{TotalsFigures, WorkFigures, WorkPoint};
+use crate::aggregate::{TotalsFigures, WorkFigures};
+use crate::measurement::WorkPoint;
 use crate::scenario::{Document, Scenario, WorkSpec, WorkTotals};
 
 const WORK: &str = r#"

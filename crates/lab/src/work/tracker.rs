@@ -15,9 +15,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::holders::{Holder, Holders};
-use crate::aggregate::{DrainCurve, Summary, TotalsFigures, WorkFigures, WorkPoint, round};
+use crate::aggregate::{DrainCurve, Summary, TotalsFigures, WorkFigures};
 use crate::clock::parse_rfc3339;
+use crate::format::round;
 use crate::limits::UNKNOWN_IDS_MAX;
+use crate::measurement::WorkPoint;
 use crate::scenario::{Formula, StatusMapping, WorkSpec, WorkState};
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::FromArgMatches as _;
 use lab::guard::{Guard, GuardArgs};
-use lab::record::timeline::FaultRow;
+use lab::measurement::timeline::FaultRow;
 use lab::scenario::{Document, Fault, FaultAction, Scenario, Scope, TargetLimits};
 use lab::trial::{ProcessSupervisor, ScheduledFault, TrialError, fault_schedule};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};

@@ -23,7 +23,7 @@ impl WakeProbe {
         let over = Arc::new(AtomicBool::new(false));
         let seen = over.clone();
         let thread = std::thread::spawn(move || {
-            let (mut late_us, mut planned) = (lab::record::histogram(), Instant::now());
+            let (mut late_us, mut planned) = (lab::measurement::histogram(), Instant::now());
             while !seen.load(Ordering::Relaxed) {
                 planned += Duration::from_millis(2);
                 std::thread::sleep(planned.saturating_duration_since(Instant::now()));

@@ -40,8 +40,10 @@ use crate::limits::{
     LOAD_STEPS_MAX, METRIC_POINTS_MAX, METRIC_SERIES_MAX, SAMPLER_EVERY, SERIES_MAX, SERIES_POINTS_MAX, SILENCES_MAX,
     TIMELINE_NOTES_MAX, UNSAMPLED_MIN,
 };
-use crate::record::SECOND_OPEN_FOR_S;
-use crate::record::timeline::{FaultRow, LoadStepRow, NoteRow, PauseRow, SamplerRow, SilenceRow, TimelineRow, WorkRow};
+use crate::measurement::SECOND_OPEN_FOR_S;
+use crate::measurement::timeline::{
+    FaultRow, LoadStepRow, NoteRow, PauseRow, SamplerRow, SilenceRow, TimelineRow, WorkRow,
+};
 pub(crate) use metrics::seconds_in_unit;
 use ops::OpenSeconds;
 pub(crate) use outages::Outage;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{SeriesClass, Timeline};
 use crate::limits::EMPTY_SECONDS_MAX;
-use crate::record::timeline::{OpRow, Percentiles};
+use crate::measurement::timeline::{OpRow, Percentiles};
 
 /// For each operation, the second that further rows may belong to.
 pub(super) type OpenSeconds = BTreeMap<String, OpSecond>;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::aggregate::{SeriesBucket, WorkPoint};
-use crate::record::timeline::{LagRow, OpRow, Percentiles};
+use crate::aggregate::SeriesBucket;
+use crate::measurement::WorkPoint;
+use crate::measurement::timeline::{LagRow, OpRow, Percentiles};
 
 fn map(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()

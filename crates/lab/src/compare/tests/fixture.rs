@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::super::stats::synthetic::{TestRng, drift};
 use super::super::{CompareOptions, Comparison, RunRecord, RunSeries, Side, compare};
-use crate::aggregate::WorkPoint;
+use crate::measurement::WorkPoint;
+use crate::measurement::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::record::JsonLinesFile;
 use crate::record::hlog::{Entry, HistogramKind, Writer};
-use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::report::Run;
 
 /// The properties of a made-up run.
@@ -127,7 +127,7 @@ impl TestRun {
         let rng = &mut TestRng::new(self.seed);
         let levels = drift(rng, self.seconds as usize, 0.5);
         let second = |(second, level): (usize, &f64)| {
-            let (mut latency, mut service) = (crate::record::histogram(), crate::record::histogram());
+            let (mut latency, mut service) = (crate::measurement::histogram(), crate::measurement::histogram());
             for _ in 0..self.rate_per_s {
                 let served = self.latency_us * (0.02 * level + 0.25 * rng.normal()).exp();
                 let waited = 0.3 * self.latency_us * -(1.0 - rng.uniform()).ln();

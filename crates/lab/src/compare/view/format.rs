@@ -2,7 +2,7 @@
 
 use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind};
 use super::super::stats::{ComparisonScale, EffectSize, UNITS_MIN, UndecidedReason};
-use crate::report::format::number;
+use crate::format::number;
 
 /// From this ratio on, a factor is easier to read than percent.
 const MULTIPLE_FROM: f64 = 2.0;

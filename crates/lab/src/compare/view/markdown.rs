@@ -8,8 +8,8 @@ use super::super::stats::UndecidedReason;
 use super::super::{Comparison, Side, unique_gates};
 use super::format::{format_change, format_interval, outcome_name, reason_name, reason_sentence};
 use super::sentence::verdict_sentence;
+use crate::format::{count, markdown_table, number, wrap};
 use crate::report::Run;
-use crate::report::format::{count, markdown_table, number, wrap};
 use crate::verdict::GateResult;
 
 /// Columns that a line of text may take.

@@ -7,7 +7,7 @@ use super::super::Comparison;
 use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind};
 use super::super::stats::UndecidedReason;
 use super::format::{describe_outcome, reason_sentence};
-use crate::report::format::first_few;
+use crate::format::first_few;
 
 /// The figure that is named first if nothing differs, if it is decided: what users notice.
 const HEADLINE_FIGURE: &str = "latency p99";

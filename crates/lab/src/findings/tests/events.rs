@@ -5,7 +5,7 @@ use super::waits::small_pool;
 use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, JourneyFigures, LoadStepFigures, PhaseFigures};
 use crate::findings::ProcessExit;
-use crate::record::timeline::{FaultRow, PauseRow};
+use crate::measurement::timeline::{FaultRow, PauseRow};
 
 #[test]
 fn limiter_rejects() {

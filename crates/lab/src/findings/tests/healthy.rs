@@ -98,7 +98,7 @@ fn a_full_machine_without_waiting_requests() {
 #[test]
 fn a_fault_that_is_survived() {
     let story = Story::busy(nothing).with(|story| {
-        let fault = crate::record::timeline::FaultRow {
+        let fault = crate::measurement::timeline::FaultRow {
             t_s: 30.4,
             act: "kill".to_owned(),
             process: "node_b".to_owned(),

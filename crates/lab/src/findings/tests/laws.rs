@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::story::{Story, StorySecond};
 use crate::aggregate::ErrorGroup;
 use crate::findings::{ProcessExit, ROLE_METRICS};
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 
 /// Anything that a figure may be, and much that it should not.
 fn number() -> impl Strategy<Value = f64> {

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures, WorkPoint};
+use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures};
 use crate::findings::{CurrentOutage, Finding, FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
 use crate::machine::Machine;
-use crate::record::timeline::{FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow};
+use crate::measurement::WorkPoint;
+use crate::measurement::timeline::{
+    FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow,
+};
 use crate::scenario::{MetricRoles, TargetLimits};
 
 /// Seconds of a story.

@@ -5,7 +5,7 @@ use super::waits::small_pool;
 use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, LoadStepFigures, PhaseFigures, Statistics};
 use crate::findings::{LimitCounters, ProcessExit};
-use crate::record::timeline::FaultRow;
+use crate::measurement::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
 /// No CPU is left for the target, and its tasks wait for a core.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::{Failure, json_pointer};
 use super::FramePayload;
 use super::protobuf::{FieldLookup, Malformed, WireValue, find};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::MessageFormat;
 use crate::scenario::message::{FieldType, FrameMatch, FramePath, ProtobufPath};
 

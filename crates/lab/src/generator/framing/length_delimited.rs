@@ -5,7 +5,7 @@ use super::super::Failure;
 use super::super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody};
 use super::FramePayload;
 use crate::limits::FRAME_BYTES_MAX;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::message::push_varint;
 
 /// Groups of seven bits in the longest length.

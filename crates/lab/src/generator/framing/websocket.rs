@@ -14,7 +14,7 @@ use super::super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseB
 use super::super::http1;
 use super::{FramePayload, Opcode};
 use crate::limits::{FRAME_BYTES_MAX, HEAD_BYTES_MAX};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::mix;
 
 /// The GUID that a server appends to the key (section 1.3).

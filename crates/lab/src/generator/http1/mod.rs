@@ -12,7 +12,7 @@ mod tests;
 use super::Failure;
 use super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody, too_large};
 use crate::limits::{ANSWER_BYTES_MAX, HEAD_BYTES_MAX};
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use chunked::{ChunkToken, ChunkedDecoder};
 use head::{Framing, ResponseHead};
 

@@ -9,8 +9,8 @@ use super::held_connections::HeldConnections;
 use super::load_steps::{FinishedLoadStep, LoadStepTracker};
 use super::pauses::PauseTracker;
 use crate::limits::DUE_COUNTED_PER_TURN;
+use crate::measurement::PauseImpact;
 use crate::plan::{Arrival, ArrivalIter, LoadSpec, Schedule};
-use crate::record::PauseImpact;
 use crate::scenario::PerClientLimit;
 
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::generator::framing::{Codec, LengthDelimited, WebSocketDecoder, payloa
 use crate::generator::http1::{self, Http1Decoder};
 use crate::generator::response::{self, StatusClass};
 use crate::limits::{LINGER, LINGERING_MAX};
-use crate::record::{Awaited, ErrorKind};
+use crate::measurement::{Awaited, ErrorKind};
 use crate::scenario::{ArrivalContext, Reconnect, Scope, ValueSource};
 
 impl Worker {

@@ -11,8 +11,8 @@ use crate::generator::framing;
 use crate::generator::response::{self, StatusClass};
 use crate::generator::worker_pool::StartedWork;
 use crate::limits::REST_AFTER_REFUSAL;
+use crate::measurement::{Class, ErrorKind, Sample};
 use crate::plan::Arrival;
-use crate::record::{Class, ErrorKind, Sample};
 use crate::scenario::{EndCondition, NextStep, Reconnect, Retry, ValueSource};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

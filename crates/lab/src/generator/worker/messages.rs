@@ -10,7 +10,7 @@ use crate::generator::Failure;
 use crate::generator::framing::{self, Codec, Opcode, UpgradeRequest};
 use crate::generator::prepared::Scratch;
 use crate::generator::worker_pool::StartedWork;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 use crate::scenario::message::FrameMatch;
 use crate::scenario::{EndCondition, Message, MessagePayload, RepeatEnd, Scope, SocketTarget, mix};
 

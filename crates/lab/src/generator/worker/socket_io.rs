@@ -12,7 +12,7 @@ use crate::generator::Failure;
 use crate::generator::poller::Ready;
 use crate::generator::socket;
 use crate::generator::tls::Tls;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 
 /// Reads from one connection before the next connection's turn.
 const READS_PER_TURN: usize = 8;

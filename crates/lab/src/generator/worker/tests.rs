@@ -150,10 +150,10 @@ impl Stopped {
     }
 
     /// Everything that was reported, as one interval.
-    fn interval(mut self) -> crate::record::Interval {
+    fn interval(mut self) -> crate::measurement::Interval {
         self.worker.accumulator.flush();
         self.worker.send_intervals();
-        let mut all = crate::record::Interval::default();
+        let mut all = crate::measurement::Interval::default();
         while let Ok(report) = self.reports.try_recv() {
             let WorkerReport::Interval(interval) = report else { continue };
             all.ops.extend(interval.ops);

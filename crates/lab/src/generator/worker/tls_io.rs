@@ -12,7 +12,7 @@ use super::{SlabKey, Worker};
 use crate::generator::Failure;
 use crate::generator::socket;
 use crate::limits::READ_BYTES;
-use crate::record::ErrorKind;
+use crate::measurement::ErrorKind;
 
 /// The socket that TLS writes its records to.
 struct RecordSink<'a>(&'a OwnedFd);

@@ -11,9 +11,9 @@ pub(super) mod work;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::format::sanitize;
 use super::svg::{Band, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
 use crate::aggregate::{Series, SeriesBucket};
+use crate::format::sanitize;
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;

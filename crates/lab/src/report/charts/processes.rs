@@ -1,8 +1,8 @@
 //! Charts of processes and of the machine: memory, CPU, threads and files; and how late the lab itself was.
 
 use super::{SeriesByName, TimeCharts, figure_unit, into_chart, names_between};
+use crate::format::number;
 use crate::report::Run;
-use crate::report::format::number;
 use crate::report::svg::{Chart, Layer, LayerStyle, SeriesChart, Threshold, Unit};
 
 /// Processes that are drawn; the table has all.

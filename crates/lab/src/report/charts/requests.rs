@@ -3,9 +3,9 @@
 
 use super::{SeriesByName, TimeCharts, gate_threshold, into_chart};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, Statistics};
+use crate::format::sanitize;
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
-use crate::report::format::sanitize;
 use crate::report::svg::{BarChart, BarGroup, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 
 /// What a gap between the two lines means.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{SeriesByName, TimeCharts, into_chart};
-use crate::aggregate::WorkPoint;
+use crate::measurement::WorkPoint;
 use crate::report::Run;
 use crate::report::svg::{Chart, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{ContentBlock, Section, Table, TableCell, Tone};
 use crate::aggregate::LoadStepFigures;
 use crate::edge::{Estimate, SuggestionKind};
+use crate::format::{clock, first_few, number, percent, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::levels::charts;
-use crate::report::format::{clock, first_few, number, percent, sanitize};
 use crate::report::levels::{describe, find_key, fit_refusal, fitted_law, ladders, levels};
 use crate::report::{Run, slug};
 

@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::{ContentBlock, Section, Table, TableCell};
+use crate::format::{first_few, gibibytes, number, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::format::{first_few, gibibytes, number, sanitize};
 
 /// Characters of a value of the target's configuration.
 const VALUE_CHARS_MAX: usize = 300;

@@ -4,9 +4,9 @@
 use super::{ContentBlock, ListItem, Section, Table, TableCell, Tone};
 use crate::aggregate::ErrorGroup;
 use crate::findings::Finding;
-use crate::record::timeline::FaultRow;
+use crate::format::{count, number, sanitize};
+use crate::measurement::timeline::FaultRow;
 use crate::report::charts::{SeriesByName, evidence};
-use crate::report::format::{count, number, sanitize};
 use crate::report::{Run, slug};
 use crate::verdict::Verdict;
 

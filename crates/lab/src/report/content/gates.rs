@@ -1,8 +1,8 @@
 //! The gates, each with its limit and its value. Does not evaluate them.
 
 use super::{ContentBlock, Section, Table, TableCell, Tone};
+use crate::format::{count, first_few, highest_of, number, sanitize};
 use crate::report::Run;
-use crate::report::format::{count, first_few, highest_of, number, sanitize};
 use crate::verdict::GateResult;
 
 /// Failing gates at the head of a report; the table has all of them.

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
+use crate::format::{clock, percent};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::requests;
-use crate::report::format::{clock, percent};
 use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {

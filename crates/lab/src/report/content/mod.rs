@@ -12,10 +12,11 @@ mod pushes;
 mod requests;
 mod work;
 
+use super::Run;
 use super::charts::SeriesByName;
 use super::svg::Chart;
-use super::{Run, format};
 use crate::aggregate::Statistics;
+use crate::format;
 
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;

@@ -2,9 +2,9 @@
 
 use super::{ContentBlock, Section, Table, TableCell};
 use crate::aggregate::{ObservedFigure, ProcessFigures};
+use crate::format::{count, mebibytes, number, percent, sanitize};
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::format::{count, mebibytes, number, percent, sanitize};
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let results = &run.results;

@@ -1,10 +1,10 @@
 //! What the target pushed: how many frames, how large, how late. Does not evaluate delays.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use crate::format::number;
 use crate::report::Run;
 use crate::report::charts::SeriesByName;
 use crate::report::charts::pushes::charts;
-use crate::report::format::number;
 
 /// What a delay is.
 const DELAY_NOTE: &str = "Delay counts from what a frame tells of to its arrival, by the clock of the machine that both run on. \

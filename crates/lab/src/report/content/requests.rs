@@ -2,8 +2,9 @@
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::OpFigures;
+use crate::format;
+use crate::report::Run;
 use crate::report::charts::{SeriesByName, requests};
-use crate::report::{Run, format};
 
 /// What the two times of a request are.
 const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \

@@ -1,9 +1,10 @@
 //! The work that outlived its requests: its outcome, how long it took, how fast it drained.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
-use crate::aggregate::{WorkFigures, WorkPoint};
+use crate::aggregate::WorkFigures;
+use crate::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
+use crate::measurement::WorkPoint;
 use crate::report::charts::{SeriesByName, work};
-use crate::report::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::NOTES_MAX;
-use crate::report::format::{clock, sanitize};
+use crate::format::{clock, sanitize};
 use crate::report::progress::Progress;
 
 /// Moments that are kept: one per second, one per column.

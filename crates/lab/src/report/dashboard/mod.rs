@@ -12,9 +12,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Sparkline, Widget};
 
-use super::format::{clock, count, join_fitting, number, sanitize};
 use super::progress::{Progress, state_texts};
-use crate::aggregate::WorkPoint;
+use crate::format::{clock, count, join_fitting, number, sanitize};
+use crate::measurement::WorkPoint;
 use history::{FigureHistory, History};
 
 /// The narrowest terminal that gets a dashboard.

@@ -6,11 +6,12 @@ mod blocks;
 #[cfg(test)]
 mod tests;
 
+use super::Run;
 use super::charts::SeriesByName;
 use super::content::{Section, Tone, failing_gates, finding_sentences, findings_title, sections};
 use super::headline::{HeadlineValue, headline};
 use super::markup::Markup;
-use super::{Run, format};
+use crate::format;
 use crate::verdict::Verdict;
 
 /// Nothing is loaded, and no script ever runs, whatever text the page contains.

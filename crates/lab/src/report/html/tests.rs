@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::html;
+use crate::format::sanitize;
 use crate::report::fixture::{FAILING, HOSTILE, full, leaderboard, series};
-use crate::report::format::sanitize;
 
 /// Elements that HTML never closes.
 const VOID: [&str; 1] = ["meta"];

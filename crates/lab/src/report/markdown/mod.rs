@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::Run;
 use super::content::{ContentBlock, ListItem, Section, failing_gates, finding_sentences, findings_title, sections};
-use super::format::{sanitize, wrap};
 use super::headline::headline;
+use crate::format::{sanitize, wrap};
 use table::fit_table;
 
 /// Columns that a line may take.

@@ -3,8 +3,8 @@
 //! not know their content.
 
 use super::{escape_line, escape_markdown};
+use crate::format::markdown_table;
 use crate::report::content::{Table, TableCell};
-use crate::report::format::markdown_table;
 
 /// Characters from which a text cell moves below the table, if the table is too wide.
 const CELL_MAX: usize = 18;

@@ -3,7 +3,7 @@
 
 use super::bar_chart::BarChart;
 use super::series_chart::{Layer, LayerStyle, SeriesChart};
-use crate::report::format::first_few;
+use crate::format::first_few;
 
 pub(super) fn describe_series_chart(curves: &SeriesChart) -> String {
     let layers = curves.layers.iter().filter(|layer| layer.style != LayerStyle::Fitted);

@@ -1,7 +1,7 @@
 //! How the figures of an axis are written: their unit, how it scales with them, and readable steps between ticks. Does
 //! not know the size of the drawing.
 
-use crate::report::format::{clock, number};
+use crate::format::{clock, number};
 
 const KIB: f64 = 1024.0;
 

@@ -7,7 +7,7 @@ use prost_reflect::{DescriptorPool, FieldDescriptor, MessageDescriptor};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 
 use super::frame_path::{FieldType, PathSegment, ProtobufPath, WireType};
-use crate::report::format::known_names;
+use crate::format::known_names;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {

@@ -10,8 +10,8 @@ use super::MessagePayload;
 use super::encoder::ProtobufEncoder;
 use super::frame_path::FramePath;
 use super::schema::{Schema, compile};
+use crate::format::known_names;
 use crate::limits::ENDPOINTS_MAX;
-use crate::report::format::known_names;
 
 /// Where messages are sent.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Repeated steps, long polls and background loops: what a scenario may say of them, and what it may not.
 
 use super::{complaints, read};
-use crate::aggregate::known_figures;
 use crate::scenario::Journey;
+use crate::scenario::known_figures;
 
 const HEAD: &str = r#"format = 1
 name = "n"

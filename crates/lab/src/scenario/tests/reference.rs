@@ -104,7 +104,7 @@ fn every_key_that_the_reader_knows_is_explained_and_used() {
     let used: BTreeSet<&str> = tables.values().flatten().copied().collect();
     assert!(LOAD_KINDS.iter().all(|kind| used.contains(kind)), "every kind of load has an example");
     let acts = ["kill", "stop", "continue", "term", "restart"];
-    for word in METRIC_ROLES.iter().chain(&crate::aggregate::STATISTICS).chain(&acts) {
+    for word in METRIC_ROLES.iter().chain(&crate::scenario::STATISTICS).chain(&acts) {
         assert!(words.contains(word), "docs/scenario.md does not explain `{word}`");
     }
 }
@@ -116,7 +116,7 @@ fn every_kind_of_figure_is_listed() {
         let scenario = Scenario::read(&placed(&example)).unwrap();
         let (journeys, works) = (&scenario.journeys, &scenario.work_specs);
         let paths =
-            crate::aggregate::known_figures(journeys, works, &scenario.phases, &scenario.observers, &scenario.pushes);
+            crate::scenario::known_figures(journeys, works, &scenario.phases, &scenario.observers, &scenario.pushes);
         let derived: BTreeSet<&str> =
             works.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
         for path in paths {

@@ -12,10 +12,10 @@ use super::fault_schedule::{ScheduledFault, action_name};
 use super::managed_process::{Intent, ManagedProcess, next_exit};
 use super::readiness::await_ready;
 use super::{ProcessSupervisor, TrialError, not_ready_message};
-use crate::aggregate::round;
+use crate::format::first_few;
+use crate::format::round;
 use crate::limits::STOP_WITHIN;
-use crate::record::timeline::FaultRow;
-use crate::report::format::first_few;
+use crate::measurement::timeline::FaultRow;
 use crate::scenario::FaultAction;
 
 /// A finished step of a restart that runs in the background. Processes and faults are given by their indices.

@@ -25,8 +25,8 @@ use super::sampler::SERVER;
 use crate::cgroup::{LimitStats, LimitsApplied, TargetCgroups, TrialCgroup};
 use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;
+use crate::measurement::timeline::FaultRow;
 use crate::preflight::check_reachable;
-use crate::record::timeline::FaultRow;
 use crate::scenario::{Command, HelperProcess, Scenario, Scope, Target, TargetLimits};
 use faults::RestartEvent;
 use managed_process::ManagedProcess;
@@ -96,7 +96,7 @@ impl ProcessSupervisor {
         let starts = scenario.target.spawn.is_some() || scenario.helpers.iter().any(|helper| helper.spawn.is_some());
         let guard = self.guard.as_ref().filter(|_| starts)?;
         let limited = self.cgroups.as_ref().map_or_else(Vec::new, TargetCgroups::unified);
-        match TrialCgroup::create(run, guard, &limited) {
+        match TrialCgroup::create(run, |groups| guard.watchdog_args(groups), &limited) {
             Ok(together) => {
                 // In cgroup v2 a process belongs to exactly one group.
                 if limited.is_empty() {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lab::measurement::{Awaited, ErrorKind};
 use lab::plan::LoadSpec;
-use lab::record::{Awaited, ErrorKind};
 use lab::scenario::Reconnect;
 
 use super::{

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lab::measurement::ErrorKind;
 use lab::plan::{LoadSpec, Schedule};
-use lab::record::ErrorKind;
 use lab::scenario::OpeningSpec;
 
 use super::{HOUR, Harness, UNUSED_ADDRESS, generator_config, hold, load_spec, visit};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lab::generator::StartedWork;
+use lab::measurement::ErrorKind;
 use lab::plan::{LoadSpec, Schedule};
-use lab::record::ErrorKind;
 use lab::scenario::PerClientLimit;
 
 use super::{Harness, UNUSED_ADDRESS, burst, clients, generator_config, load_spec, run_load, scenario, visit};

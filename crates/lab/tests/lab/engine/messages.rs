@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::generator::GeneratorConfig;
+use lab::measurement::{ErrorKind, OpId};
 use lab::plan::LoadSpec;
-use lab::record::{ErrorKind, OpId};
 use lab::scenario::{Document, Reconnect, Scenario};
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn friendly_script(received: &ReceivedMessage) -> Vec<Reply> {
 fn pushed(results: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
-        let (mut frames, mut bytes, mut delay) = (0, 0, lab::record::histogram());
+        let (mut frames, mut bytes, mut delay) = (0, 0, lab::measurement::histogram());
         for pushed in
             results.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push_index == place)
         {

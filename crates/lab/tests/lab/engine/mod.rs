@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use lab::generator::{Gauges, GeneratorConfig, MonotonicTime, Segment, StartedWork, WorkerPool, WorkerReport};
+use lab::measurement::{ErrorKind, ErrorStats, HeldStats, Interval, OpId};
 use lab::plan::{LoadSpec, Schedule};
-use lab::record::{ErrorKind, ErrorStats, HeldStats, Interval, OpId};
 use lab::scenario::{Document, OpeningSpec, PerClientLimit, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -361,7 +361,7 @@ impl HarnessResults {
 
     /// Latency, service time and lag in microseconds, of journeys as a whole.
     pub(super) fn times(&self) -> [Histogram<u64>; 3] {
-        let mut times = [lab::record::histogram(), lab::record::histogram(), lab::record::histogram()];
+        let mut times = [lab::measurement::histogram(), lab::measurement::histogram(), lab::measurement::histogram()];
         for interval in &self.intervals {
             for cell in interval.ops.iter().filter(|cell| cell.op.step.is_none()) {
                 times[0].add(&cell.latency_us).unwrap();

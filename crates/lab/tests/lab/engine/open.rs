@@ -127,6 +127,6 @@ fn a_request_that_cannot_be_built_is_an_error_of_its_kind() {
     broken.globals.clear();
     let results = Harness::start(broken, vec![load_spec(burst(3), 1)], 1).run_to_end();
     assert_eq!((results.counts(), target.requests()), ((0, 0, 3), 0));
-    let expected = (0, lab::record::ErrorKind::Request, 3, "`run.id` has no value yet");
+    let expected = (0, lab::measurement::ErrorKind::Request, 3, "`run.id` has no value yet");
     assert_eq!(results.errors(), [expected]);
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use lab::measurement::Interval;
 use lab::plan::{LoadSpec, Schedule};
-use lab::record::Interval;
 use lab::scenario::PerClientLimit;
 use rustix::process::{Pid, Signal, kill_process};
 

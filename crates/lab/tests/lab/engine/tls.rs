@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lab::generator::{ControlClient, Failure};
+use lab::measurement::{Awaited, ErrorKind};
 use lab::plan::LoadSpec;
-use lab::record::{Awaited, ErrorKind};
 use lab::scenario::{BaseUrl, Reconnect, Scenario};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lab::record::{ErrorKind, OpId};
+use lab::measurement::{ErrorKind, OpId};
 
 use super::{Harness, HarnessResults, burst, clients, generator_config, load_spec, run_load, scenario};
 use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, response};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::aggregate::WorkPoint;
+use crate::measurement::WorkPoint;
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -194,6 +194,11 @@ pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
+/// Rounds to three decimals: more digits of a measurement are noise.
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,7 +62,7 @@ pub(super) mod lines {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::{Interval, OpId, OpStats};
+    use crate::measurement::{Interval, OpId, OpStats};
 
     #[test]
     fn an_interval_round_trips() {
