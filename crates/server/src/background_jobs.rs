@@ -1,8 +1,8 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use crate::app::App;
 use crate::config::ServeMode;
+use crate::gateway::app::App;
 use crate::gateway::shed;
 use crate::grants;
 use crate::metrics::Metrics;

@@ -4,10 +4,10 @@
 //! executes what the engine asks for, saves the result, and only then sends it.
 
 pub mod address_key;
-pub mod app;
 pub mod background_jobs;
 pub mod clock;
 pub mod config;
+pub mod digest;
 pub mod drain;
 mod escape;
 mod fair_semaphore;
@@ -29,3 +29,5 @@ pub mod socket_budget;
 pub mod spectate;
 pub mod tables;
 pub mod worlds;
+
+pub use gateway::app;

@@ -3,6 +3,7 @@
 //! Takes the configuration, the listener and the signal as arguments: the binary provides the real ones, tests their own.
 
 mod advertised;
+mod owners;
 mod store_location;
 mod system_limits;
 #[cfg(test)]
@@ -12,10 +13,10 @@ pub use advertised::AddressError;
 pub use store_location::{StoreLocationError, open_store};
 pub use system_limits::{machine, raise_file_limit};
 
-use crate::app::App;
 use crate::clock::random_bytes;
 use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
 use crate::gateway::Gateway;
+use crate::gateway::app::App;
 use crate::gateway::auth::BootstrapToken;
 use crate::gateway::listener;
 use crate::lease;

@@ -9,18 +9,17 @@ use super::listener::Rank;
 use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
 use super::session;
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::digest::{digest, is_equal_in_constant_time};
+use crate::gateway::app::App;
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use engine::ids::{AccountId, TokenId};
 use engine::rows::{Role, Token, TokenPurpose};
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
-use std::hint::black_box;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -213,12 +212,6 @@ pub fn new_secret() -> String {
     format!("{SECRET_PREFIX}{hex}")
 }
 
-/// The stored form of a secret. One round of SHA-256 is enough: secrets are 256 random bits, not passwords.
-#[must_use]
-pub fn digest(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret.as_bytes()).into()
-}
-
 /// Recently checked tokens, so that a busy client costs one read in two seconds instead of one per request. Unknown tokens are not
 /// cached: random junk never repeats, and would only evict valid ones.
 #[derive(Clone, Default)]
@@ -308,11 +301,6 @@ fn parse_bearer(headers: &HeaderMap) -> Bearer<'_> {
     }
 }
 
-pub(crate) fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
-    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| black_box(difference | (a ^ b)));
-    difference == 0
-}
-
 macro_rules! role {
     ($(#[$doc:meta])* $name:ident => $role:expr) => {
         $(#[$doc])*
@@ -400,15 +388,6 @@ mod tests {
         assert_eq!(cache.lock().len(), TOKEN_CACHE_ENTRIES_MAX);
         cache.insert([9; 32], TokenId(0), caller(), now + TOKEN_CACHE_TTL);
         assert_eq!(cache.lock().len(), 1);
-    }
-
-    #[test]
-    fn digests_are_compared_whole() {
-        let one = digest("a");
-        let mut other = one;
-        assert!(is_equal_in_constant_time(&one, &other));
-        other[31] ^= 1;
-        assert!(!is_equal_in_constant_time(&one, &other));
     }
 
     #[test]

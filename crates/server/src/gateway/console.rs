@@ -4,7 +4,7 @@
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
 use super::response_budget::BudgetExempt;
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -4,7 +4,7 @@
 use super::body::{self, BodyBudget, BodyError, ReadBody};
 use super::budget::{BudgetExceeded, BudgetOwner};
 use super::problem::{ApiError, ApiResult};
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
 use axum::http::request::Parts;

@@ -22,7 +22,7 @@ use super::listener::park::{ParkCandidate, ParkMarker, ParkToken, Waited};
 use super::problem::{ApiError, Elsewhere};
 use super::request_id::REQUEST_ID;
 use super::stories::feed::{FEED_ROUTE, is_stream_requested};
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Query, Request, State};
 use axum::http::request::Parts;

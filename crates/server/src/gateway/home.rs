@@ -4,8 +4,8 @@
 //! Knows paths, and which of them this process serves. Reads no state, so that it is the same whatever the server does.
 
 use super::console::{HTML, SECURITY_HEADERS, has_world_page};
-use crate::app::App;
 use crate::config::ServeMode;
+use crate::gateway::app::App;
 use axum::Router;
 use axum::http::header;
 use axum::response::IntoResponse;

@@ -5,7 +5,7 @@
 
 use super::extract::RawJson;
 use super::problem::{ApiError, ApiResult};
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Idempotency;

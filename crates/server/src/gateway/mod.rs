@@ -5,6 +5,7 @@
 
 mod admin;
 mod admission;
+pub mod app;
 pub mod auth;
 mod body;
 mod bot_url;
@@ -35,6 +36,7 @@ mod revocation;
 mod session;
 pub mod shed;
 mod snakes;
+mod spectate;
 mod stories;
 mod text;
 mod tokens;
@@ -47,8 +49,8 @@ pub(crate) use admission::ClientAddress;
 pub use dispatch::{Gateway, ResponseBody};
 pub(crate) use worlds::frame_rate::FrameRateLimiter;
 
-use crate::app::App;
 use crate::config::ServeMode;
+use crate::gateway::app::App;
 use auth::TokenCache;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
@@ -61,7 +63,7 @@ pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
             let (routes, document) = api_routes().split_for_parts();
-            (routes.merge(crate::spectate::routes()).merge(console::routes()), openapi::complete(document))
+            (routes.merge(spectate::routes()).merge(console::routes()), openapi::complete(document))
         }
         ServeMode::Limiter => {
             let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();

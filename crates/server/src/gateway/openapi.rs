@@ -2,7 +2,7 @@
 
 use super::response_budget::BudgetExempt;
 use super::{ops, rate_limit, session};
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::http::header;
@@ -65,7 +65,7 @@ async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoRespo
 
 /// Adds the spectators' routes, and the refusals that apply to every route.
 pub(super) fn complete(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
-    api.merge(crate::spectate::openapi());
+    api.merge(super::spectate::openapi());
     complete_base(api)
 }
 

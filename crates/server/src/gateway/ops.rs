@@ -11,7 +11,7 @@ mod tests;
 use super::auth::Operator;
 use super::listener::park::{ParkMarker, Waited};
 use super::problem::ApiResult;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::metrics::{AllocatorStats, CONTENT_TYPE, Metrics, Page, ProcessUsage};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, StatusCode, header};

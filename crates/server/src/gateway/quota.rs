@@ -4,7 +4,7 @@
 use super::admission::ClientAddress;
 use super::auth::Identity;
 use crate::address_key::AddressKey;
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use engine::rows::Role;

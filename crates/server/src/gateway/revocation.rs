@@ -4,7 +4,7 @@
 use super::auth::{Identity, Principal};
 use super::listener::park::{ChunkStream, LongPoll, WaitEnd};
 use super::problem::{ApiError, ApiResult};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::grants::{CredentialId, Grant, Grants, Revocable, RevocationReason, RevocationWatch};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

@@ -9,7 +9,7 @@ use super::auth::{Identity, Principal, identify_by};
 use super::extract::is_json;
 use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;

@@ -1,11 +1,12 @@
 //! `/api/tokens`: the bearer tokens of the caller's account. Secrets are shown once and never stored.
 
-use super::auth::{Caller, Player, TokenCache, digest, new_secret};
+use super::auth::{Caller, Player, TokenCache, new_secret};
 use super::extract::{JsonBody, PathId};
 use super::problem::{ApiError, ApiResult, Resource};
 use super::text;
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::digest::digest;
+use crate::gateway::app::App;
 use crate::grants::{CredentialId, RevocationReason};
 use axum::Extension;
 use axum::Json;

@@ -450,7 +450,7 @@ impl MatchmakingQueue {
         if self.tickets.get(&id).is_some_and(|known| !known.status.borrow().state.is_final())
             && let Some(known) = self.tickets.remove(&id)
         {
-            metrics.hunt_ticket_ended(&TicketState::Cancelled);
+            metrics.hunt_ticket_cancelled();
             self.release_party(id, &known.status.borrow().ticket.party.clone());
         }
     }
@@ -468,7 +468,12 @@ impl MatchmakingQueue {
     fn end_ticket(&mut self, id: TicketId, state: TicketState, now: UnixMs, metrics: &Metrics) {
         let is_open = |known: &&mut TicketRecord| !known.status.borrow().state.is_final();
         let Some(known) = self.tickets.get_mut(&id).filter(is_open) else { return };
-        metrics.hunt_ticket_ended(&state);
+        match state {
+            TicketState::Waiting => {}
+            TicketState::Matched(_) => metrics.hunt_ticket_matched(),
+            TicketState::TimedOut => metrics.hunt_ticket_timed_out(),
+            TicketState::Cancelled => metrics.hunt_ticket_cancelled(),
+        }
         let party = known.status.borrow().ticket.party.clone();
         let permit = known.permit.take();
         if let TicketState::Matched(_) = state {

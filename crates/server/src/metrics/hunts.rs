@@ -1,8 +1,7 @@
 //! Metrics of hunts, and of quotas.
 
 use super::Metrics;
-use crate::hunts::TicketState;
-use crate::quotas::QuotaKind;
+use super::QuotaKind;
 
 /// Metrics around hunts.
 impl Metrics {
@@ -30,13 +29,19 @@ impl Metrics {
         self.core.hunt_tickets_waiting.inc();
     }
 
-    pub fn hunt_ticket_ended(&self, state: &TicketState) {
+    /// A ticket waits no longer: it was matched, timed out, or was cancelled.
+    pub fn hunt_ticket_matched(&self) {
         self.core.hunt_tickets_waiting.dec();
-        match state {
-            TicketState::Waiting => {}
-            TicketState::Matched(_) => self.core.hunt_tickets_matched.inc(),
-            TicketState::TimedOut => self.core.hunt_tickets_timed_out.inc(),
-            TicketState::Cancelled => self.core.hunt_tickets_cancelled.inc(),
-        }
+        self.core.hunt_tickets_matched.inc();
+    }
+
+    pub fn hunt_ticket_timed_out(&self) {
+        self.core.hunt_tickets_waiting.dec();
+        self.core.hunt_tickets_timed_out.inc();
+    }
+
+    pub fn hunt_ticket_cancelled(&self) {
+        self.core.hunt_tickets_waiting.dec();
+        self.core.hunt_tickets_cancelled.inc();
     }
 }

@@ -2,10 +2,43 @@
 
 use super::instruments::Counter;
 use super::text::{Exposed, Page};
-use crate::quotas::QuotaKind;
 use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// Kinds of things with a limit per address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuotaKind {
+    /// Guests, created in an hour.
+    Guests,
+    /// Card tables, in memory or created in an hour.
+    Tables,
+    /// Hunts that are not over, or created in an hour.
+    Hunts,
+    /// Cells of hunts that are not over.
+    Cells,
+    /// Tickets that wait, or whose hunt is not over.
+    Tickets,
+    /// Worlds in memory.
+    Worlds,
+}
+
+impl QuotaKind {
+    pub const ALL: [Self; 6] = [Self::Guests, Self::Tables, Self::Hunts, Self::Cells, Self::Tickets, Self::Worlds];
+
+    /// The name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guests => "guests",
+            Self::Tables => "tables",
+            Self::Hunts => "hunts",
+            Self::Cells => "cells",
+            Self::Tickets => "tickets",
+            Self::Worlds => "worlds",
+        }
+    }
+}
 
 /// Bots' answers by class.
 #[derive(Debug, Default)]

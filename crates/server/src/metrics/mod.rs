@@ -23,7 +23,7 @@ pub use allocator::{AllocatorStats, set_allocator_stats_source};
 pub(crate) use decisions::OWN_CLASS_PREFIX;
 pub use decisions::{DecisionCounters, DecisionOutcome, Decisions};
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
-pub use labelled::ByStatus;
+pub use labelled::{ByStatus, QuotaKind};
 pub use process_usage::ProcessUsage;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub(crate) use responses::BudgetFigures;

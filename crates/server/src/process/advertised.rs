@@ -4,8 +4,8 @@
 //! An address at which another process answers is refused. One at which no server answers may still be reachable for the others, behind a
 //! proxy. Then the leases in the database decide: a living process renews them, those of a dead one expire.
 
-use crate::app::App;
 use crate::config::ServeMode;
+use crate::gateway::app::App;
 use crate::gateway::ops::PROCESS_ID;
 use crate::lease::LeaseContext;
 use engine::commands::{Command, Outcome};

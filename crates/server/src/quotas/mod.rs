@@ -12,6 +12,7 @@ pub use live_hunts::LiveHunt;
 use crate::address_key::AddressKey;
 use crate::config::Config;
 use crate::metrics::Metrics;
+pub use crate::metrics::QuotaKind;
 use engine::ids::WorldId;
 use engine::limits::QUOTA_ADDRESSES_MAX;
 use engine::time::UnixMs;
@@ -26,40 +27,6 @@ use std::time::Duration;
 const HOUR: Duration = Duration::from_secs(3_600);
 /// When to try again after a limit on existing things: finding out takes no request.
 const RETRY_AFTER_S: u64 = 10;
-
-/// Kinds of things with a limit per address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuotaKind {
-    /// Guests, created in an hour.
-    Guests,
-    /// Card tables, in memory or created in an hour.
-    Tables,
-    /// Hunts that are not over, or created in an hour.
-    Hunts,
-    /// Cells of hunts that are not over.
-    Cells,
-    /// Tickets that wait, or whose hunt is not over.
-    Tickets,
-    /// Worlds in memory.
-    Worlds,
-}
-
-impl QuotaKind {
-    pub const ALL: [Self; 6] = [Self::Guests, Self::Tables, Self::Hunts, Self::Cells, Self::Tickets, Self::Worlds];
-
-    /// The name in metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Guests => "guests",
-            Self::Tables => "tables",
-            Self::Hunts => "hunts",
-            Self::Cells => "cells",
-            Self::Tickets => "tickets",
-            Self::Worlds => "worlds",
-        }
-    }
-}
 
 /// The clients of an address have reached its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 //! in constant time.
 
 use crate::config::Secret;
-use crate::gateway::auth::{digest, is_equal_in_constant_time};
+use crate::digest::{digest, is_equal_in_constant_time};
 use http::{HeaderMap, header};
 use std::fmt;
 

@@ -8,34 +8,10 @@
 //! than there is time for, and matches, creations and readiness checks must not wait behind them.
 
 mod checkpoints;
-mod frames;
-mod frames_response;
-mod live;
 mod log_player;
 mod permits;
 mod replay;
 
-pub(crate) use frames_response::FramesRequest;
-pub use permits::SpectatorPermits;
+pub use permits::{SpectatorPermits, TooManySpectators};
 pub use replay::Replays;
-
-use crate::app::App;
-use axum::Router;
-use axum::routing::get;
-
-/// The public routes of spectators.
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route("/api/games/{id}", get(frames::show_game))
-        .route("/api/games/{id}/frames", get(frames::list_frames))
-        .route("/api/games/{id}/events", get(live::watch_events))
-}
-
-/// The OpenAPI description of the routes.
-#[must_use]
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    #[derive(utoipa::OpenApi)]
-    #[openapi(paths(frames::show_game, frames::list_frames, live::watch_events))]
-    struct Spectators;
-    <Spectators as utoipa::OpenApi>::openapi()
-}
+pub(crate) use replay::{Replay, SliceOutcome};

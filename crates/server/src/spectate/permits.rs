@@ -2,7 +2,6 @@
 
 use crate::address_key::AddressKey;
 use crate::config::Config;
-use crate::gateway::problem::ApiError;
 use crate::keyed_permits::KeyedPermits;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,8 +14,16 @@ pub struct SpectatorPermits {
     per_address_max: usize,
 }
 
+/// Why there is no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooManySpectators {
+    InAll,
+    /// From this address.
+    AtAddress,
+}
+
 /// The right to watch, until it is dropped.
-pub(super) struct SpectatorPermit {
+pub(crate) struct SpectatorPermit {
     _total: OwnedSemaphorePermit,
     by_address: Arc<KeyedPermits<Option<AddressKey>>>,
     address: Option<AddressKey>,
@@ -31,11 +38,11 @@ impl SpectatorPermits {
     /// A permit for a spectator at this address.
     ///
     /// # Errors
-    /// [`ApiError::TooManySpectatorsHere`] when the address has reached its limit, [`ApiError::TooManySpectators`] when all are taken.
-    pub(super) fn acquire(&self, address: Option<AddressKey>) -> Result<SpectatorPermit, ApiError> {
-        let one = self.total.clone().try_acquire_owned().map_err(|_| ApiError::TooManySpectators)?;
+    /// [`TooManySpectators::AtAddress`] when the address has reached its limit, [`TooManySpectators::InAll`] when all are taken.
+    pub(crate) fn acquire(&self, address: Option<AddressKey>) -> Result<SpectatorPermit, TooManySpectators> {
+        let one = self.total.clone().try_acquire_owned().map_err(|_| TooManySpectators::InAll)?;
         if !self.by_address.try_acquire(address, self.per_address_max) {
-            return Err(ApiError::TooManySpectatorsHere);
+            return Err(TooManySpectators::AtAddress);
         }
         Ok(SpectatorPermit { _total: one, by_address: self.by_address.clone(), address })
     }

@@ -31,7 +31,7 @@ pub struct Replays {
 }
 
 /// One viewer's replay.
-pub(super) struct Replay {
+pub(crate) struct Replay {
     replays: Arc<Replays>,
     address: Option<AddressKey>,
     cursor: Arc<Mutex<Cursor>>,
@@ -50,14 +50,14 @@ struct Cursor {
 }
 
 /// The result of one slice of a replay.
-pub(super) struct Slice {
+pub(crate) struct Slice {
     /// Requested frames, in order; perhaps none yet.
-    pub(super) frames: Vec<String>,
-    pub(super) outcome: SliceOutcome,
+    pub(crate) frames: Vec<String>,
+    pub(crate) outcome: SliceOutcome,
 }
 
 /// What follows a slice.
-pub(super) enum SliceOutcome {
+pub(crate) enum SliceOutcome {
     /// Another slice.
     More,
     /// All requested frames were returned.
@@ -81,7 +81,7 @@ impl Replays {
     }
 
     /// Reads for a viewer at this address, when it is its turn.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         address: Option<AddressKey>,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
@@ -99,7 +99,7 @@ impl Replays {
     }
 
     /// Begins to replay these turns of a match.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         address: Option<AddressKey>,
         spec: MatchSpec,
@@ -117,7 +117,7 @@ impl Replay {
     ///
     /// # Errors
     /// When the store fails: nothing was played, and the same may be tried again.
-    pub(super) async fn next(&self) -> Result<Slice, StoreError> {
+    pub(crate) async fn next(&self) -> Result<Slice, StoreError> {
         let (cursor, replays) = (self.cursor.clone(), self.replays.clone());
         let slice = move |reader: &mut dyn Reader| {
             let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@
 //!
 //! Clients may write the header, too; without a valid code it is ignored.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::guests::GuestTokens;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};

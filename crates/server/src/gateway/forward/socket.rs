@@ -4,7 +4,7 @@
 //! Knows the length of frames (RFC 6455, section 5.2), and nothing of their content.
 
 use super::permits::ForwardPermit;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::close_handshake::CLOSE_HANDSHAKE_MAX;
 use axum::extract::ws::close_code;
 use hyper::upgrade::OnUpgrade;

@@ -1,8 +1,8 @@
 //! `POST /api/games/batch`: up to a thousand games in one request and one commit, each judged alone.
 
 use super::intake::{enqueue, validate_games};
-use crate::app::App;
 use crate::gateway::admission::RateLimitSubject;
+use crate::gateway::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::{RawJson, parse_value};
 use crate::gateway::idempotency::{IdempotencyKey, first_response, json_response};

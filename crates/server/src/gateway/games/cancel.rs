@@ -1,7 +1,7 @@
 //! Calling a game off: by its owner, or by an operator.
 
 use super::view;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::PathId;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

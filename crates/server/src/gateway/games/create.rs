@@ -1,7 +1,7 @@
 //! `POST /api/games`: one game, durable before it is answered.
 
 use super::intake::{enqueue, validate_games};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::RawJson;
 use crate::gateway::idempotency::{IdempotencyKey, first_response, json_response};

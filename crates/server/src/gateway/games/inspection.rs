@@ -1,7 +1,7 @@
 //! A game under the magnifying glass, for operators: who tried to run it, and what the end of its log says.
 
 use super::view::time;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Face, Notice, PlayedMove};

@@ -1,8 +1,8 @@
 //! The way of every creation, single or in bulk: read all of it, look the bots up once, seat them, commit once.
 
 use super::request::{AssignedParams, ValidatedGame, seat_bots, validate_game};
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::gateway::app::App;
 use crate::gateway::idempotency::IdempotencyKey;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use engine::commands::{Command, CreateMatches, Outcome};

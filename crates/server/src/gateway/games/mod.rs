@@ -10,7 +10,7 @@ mod request;
 mod view;
 
 use super::problem::{ApiError, ApiResult, Resource};
-use crate::app::App;
+use crate::gateway::app::App;
 use engine::ids::MatchId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

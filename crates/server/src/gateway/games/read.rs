@@ -1,13 +1,13 @@
 //! Looking at games: lists, details, and where many of them are.
 
 use super::view;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::{AnyAccount, Caller};
 use crate::gateway::budget::BudgetOwner;
 use crate::gateway::extract::{JsonBody, PathId, QueryParams};
 use crate::gateway::pagination::{PageQuery, next_page_link, query_id, split_page};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::spectate::FramesRequest;
+use crate::gateway::spectate::FramesRequest;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;

@@ -2,7 +2,7 @@
 
 use super::lobby::find_hunt;
 use super::refusal::HuntRefusal;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::extract::PathId;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use crate::gateway::quota::QuotaSubject;

@@ -1,7 +1,7 @@
 //! What was counted: the leaderboard, rounds, totals; and the aggregator, for operators.
 
 use super::{lobby, view};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::{JsonBody, PathId, QueryParams};
 use crate::gateway::pagination::{PageQuery, next_page_link, split_page};

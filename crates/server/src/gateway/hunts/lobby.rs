@@ -3,7 +3,7 @@
 use super::end::terminate_world;
 use super::refusal::HuntRefusal;
 use super::{create, view};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::extract::{JsonBody, PathId, QueryParams};
 use crate::gateway::pagination::{PageQuery, next_page_link, readable_rows, split_page};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

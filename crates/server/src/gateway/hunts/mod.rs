@@ -12,7 +12,7 @@ pub(super) use end::terminate_world;
 pub(super) use refusal::HuntRefusal;
 pub(super) use tickets::TICKET_ROUTE;
 
-use crate::app::App;
+use crate::gateway::app::App;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

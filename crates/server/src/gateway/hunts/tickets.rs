@@ -2,8 +2,8 @@
 
 use super::refusal::HuntRefusal;
 use super::view;
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::gateway::app::App;
 use crate::gateway::extract::{JsonBody, PathId, QueryParams};
 use crate::gateway::listener::park::{LongPoll, MaybePark, WaitEnd, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

@@ -3,8 +3,8 @@
 //! The question is open to everybody and costs the store a small write, so one answer serves all who ask at about the same
 //! time: a flood of questions is one question.
 
-use crate::app::App;
 use crate::config::ServeMode;
+use crate::gateway::app::App;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;

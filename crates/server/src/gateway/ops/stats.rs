@@ -1,6 +1,6 @@
 //! The operators' statistics: what the store counted and what this process measured, in the shape that programs know.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::metrics::{ProcessUsage, Quantiles, Timing};
 use engine::rows::{MatchCounts, MatchStats, RecentFailure, WindowCounts};
 use std::time::Instant;

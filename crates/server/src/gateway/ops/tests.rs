@@ -1,8 +1,8 @@
 //! What operators and watchers are told, over the routes.
 
 use super::*;
-use crate::app::App;
 use crate::config::{Config, ServeMode};
+use crate::gateway::app::App;
 use crate::gateway::auth::BootstrapToken;
 use axum::body::{Body, to_bytes};
 use axum::http::Request as HttpRequest;

@@ -1,7 +1,7 @@
 //! `/api/limits/policies`: the rules of the rate limiter, for operators. What is set here lasts in the store, is in force on all
 //! nodes within a second, and wins over the file of policies until it is deleted.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::JsonBody;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

@@ -8,9 +8,9 @@
 mod recent;
 
 use super::problem::ApiError;
-use crate::app::App;
 use crate::clock::random_bytes;
 use crate::config::Config;
+use crate::gateway::app::App;
 use crate::metrics::Overload;
 use recent::{RecentWaits, StallDetector};
 use std::sync::atomic::{AtomicU8, Ordering};

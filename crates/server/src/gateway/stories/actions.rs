@@ -5,7 +5,7 @@
 
 use super::extract::ActingPlayer;
 use super::view;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::extract::{JsonBody, PathId};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use crate::gateway::text;

@@ -1,6 +1,6 @@
 //! The images of the cards: generated once per process, the same for every client.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use axum::body::Bytes;
 use axum::extract::Path;

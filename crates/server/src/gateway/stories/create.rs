@@ -2,8 +2,8 @@
 
 use super::extract::ActingPlayer;
 use super::{read, settings, view};
-use crate::app::App;
 use crate::clock::random_bytes;
+use crate::gateway::app::App;
 use crate::gateway::extract::RawJson;
 use crate::gateway::idempotency::IdempotencyKey;
 use crate::gateway::problem::{ApiError, ApiResult};

@@ -1,6 +1,6 @@
 //! Players at tables: a player with an account under the account's id, or a guest under their own.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::{Identity, Principal};
 use crate::gateway::guests;
 use crate::gateway::problem::{ApiError, ApiResult};

@@ -1,6 +1,6 @@
 //! Creating guests.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Identity;
 use crate::gateway::extract::JsonBody;
 use crate::gateway::guests::Guest;

@@ -3,7 +3,7 @@
 //! A list shows the same of a game to every viewer; hidden data is in none.
 
 use super::extract::ViewingPlayer;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::extract::QueryParams;
 use crate::gateway::pagination::{PageQuery, next_page_link, split_page};
 use crate::gateway::problem::{ApiError, ApiResult};

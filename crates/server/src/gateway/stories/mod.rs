@@ -18,7 +18,7 @@ pub(super) mod refusal;
 mod settings;
 pub(super) mod view;
 
-use crate::app::App;
+use crate::gateway::app::App;
 use axum::middleware::from_fn_with_state;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -1,7 +1,7 @@
 //! Public data of a player: the level; for the player alone, points and cards.
 
 use super::extract::{MaybeGuest, ViewingPlayer};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::extract::PathId;
 use crate::gateway::problem::ApiResult;
 use axum::Json;

@@ -5,7 +5,7 @@
 
 use super::extract::ViewingPlayer;
 use super::{event_view, view};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::PathId;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

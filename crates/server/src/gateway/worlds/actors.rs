@@ -1,7 +1,7 @@
 //! Actors over HTTP: an operator starts built-in movers in a world, or removes them.
 
 use super::view;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::{JsonBody, PathId};
 use crate::gateway::problem::{ApiError, ApiResult};

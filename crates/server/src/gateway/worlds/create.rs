@@ -2,7 +2,7 @@
 
 use super::read::find_world;
 use super::view;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::{JsonBody, PathId};
 use crate::gateway::hunts::terminate_world;

@@ -9,7 +9,7 @@ use super::read;
 use super::reader::{FrameReader, ReadFlow};
 use super::registration::{self, RegistrationError, to_wire_view};
 use crate::address_key::AddressKey;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Principal;
 use crate::gateway::revocation;
 use crate::grants::{Grant, Revocable, RevocationReason};

@@ -27,7 +27,7 @@ pub(super) mod viewer;
 use super::admission::admit_connection;
 use super::listener;
 use super::problem::ApiError;
-use crate::app::App;
+use crate::gateway::app::App;
 use disconnect::CloseMessage;
 use handshake::{ConnectionGrants, Handshake, run_handshake};
 use linger::linger;

@@ -8,7 +8,7 @@ use super::handshake::{ConnectionGrants, Handshake};
 use super::linger::linger;
 use super::reader::{FrameReader, ReadFlow};
 use super::registration::parse_view_options;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::worlds::{MoverHandle, SendError, WorldHandle};
 use engine::worlds::{Input, InputKind};
 use rules::world::Step;

@@ -3,8 +3,8 @@
 
 use super::view;
 use super::viewer::Viewer;
-use crate::app::App;
 use crate::gateway::admission::ClientAddress;
+use crate::gateway::app::App;
 use crate::gateway::extract::{PathId, QueryParams};
 use crate::gateway::pagination::{PageQuery, next_page_link, readable_rows, split_page};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

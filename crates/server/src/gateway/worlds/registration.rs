@@ -1,7 +1,7 @@
 //! Parses a registration: the identity, the indicator, the position, the view.
 
 use super::disconnect::{CloseMessage, Disconnect};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::{Principal, identify_secret};
 use crate::gateway::problem::ApiError;
 use crate::gateway::stories::extract::ActingPlayer;

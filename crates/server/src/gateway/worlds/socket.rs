@@ -4,7 +4,7 @@
 use super::connection::WorldConnection;
 use super::handshake::{ConnectionGrants, Handshake, run_handshake};
 use super::reader::FrameReader;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::Identity;
 use crate::gateway::extract::PathId;
 use crate::gateway::listener::reclaim_connection;

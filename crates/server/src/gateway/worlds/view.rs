@@ -1,6 +1,6 @@
 //! Worlds as JSON.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::lease::LeaseContext;
 use crate::worlds::actors::{ActorStats, MoveTime};

@@ -1,7 +1,7 @@
 //! The viewer of a world without a mover in it, and what they may see: of a hunt for matched players nothing, unless they play in it; of
 //! every hunt its terrain only, since chests, power-ups and movers must be found by players nearby. Operators see everything.
 
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::auth::{Identity, Principal};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;

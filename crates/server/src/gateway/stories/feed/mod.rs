@@ -12,8 +12,8 @@ mod tests;
 
 use super::extract::ViewingPlayer;
 use super::view;
-use crate::app::App;
 use crate::gateway::admission::ClientAddress;
+use crate::gateway::app::App;
 use crate::gateway::extract::{PathId, QueryParams};
 use crate::gateway::listener::park::MaybePark;
 use crate::gateway::problem::{ApiError, ApiResult};

@@ -1,7 +1,7 @@
 //! The long poll: one request, one response, and between the two as much time as the client likes.
 
 use super::{FeedReader, messages};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::listener::park::{LongPoll, ParkToken, WaitEnd, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::gateway::revocation::{RequestGrant, refusal_response};

@@ -1,7 +1,7 @@
 //! The WebSocket: the same messages. Clients send nothing on it; they act by requests.
 
 use super::{FeedReader, messages};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::close_handshake::{Ended, Unasked, close_socket};
 use crate::gateway::extract::QueryParams;
 use crate::gateway::problem::{ApiError, ApiResult};

@@ -4,7 +4,7 @@
 //! reader that falls out of it starts again from a view.
 
 use super::{FeedReader, messages};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::listener::park::{ChunkStream, ParkMarker, ParkToken};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::gateway::revocation::RequestGrant;

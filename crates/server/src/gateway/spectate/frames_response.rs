@@ -1,13 +1,13 @@
 //! Frames as the body of a response: a JSON object whose last member is the list of frames, produced as the client reads it. A response
 //! holds one chunk, whatever the length of the match.
 
-use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::budget::{BudgetOwner, Reservation};
 use crate::gateway::listener::Keeps;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use crate::gateway::response_budget::BudgetExempt;
+use crate::spectate::{Replay, SliceOutcome};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::http::header;

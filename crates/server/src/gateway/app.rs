@@ -1,28 +1,26 @@
 //! The state that all parts of the server share: one value, cheap to clone, made once at the start.
 
+use super::auth::BootstrapToken;
+use super::budget::Budget;
+use super::forward::ForwardPermits;
+use super::guests::GuestTokens;
+use super::response_budget::ResponseBudget;
+use super::shed::LoadShedder;
 use crate::clock::{Clock, random_bytes};
 use crate::config::Config;
 use crate::drain::Drain;
-use crate::gateway::auth::BootstrapToken;
-use crate::gateway::budget::Budget;
-use crate::gateway::forward::ForwardPermits;
-use crate::gateway::guests::GuestTokens;
-use crate::gateway::response_budget::ResponseBudget;
-use crate::gateway::shed::LoadShedder;
 use crate::grants::Grants;
-use crate::hunts::{self, Hunts};
+use crate::hunts::Hunts;
 use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
 use crate::node::Node;
 use crate::notifier::Notifier;
 use crate::quotas::Quotas;
 use crate::rate_limit::RateLimiter;
-use crate::runner::{self, RunnerConfig};
 use crate::socket_budget::SocketBudget;
 use crate::spectate::{Replays, SpectatorPermits};
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
-use engine::rows::WorldRow;
 use std::ops::Deref;
 use std::sync::Arc;
 use store::{ReaderPool, Store};
@@ -86,44 +84,6 @@ impl App {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         AppState::new(store, config, metrics, bootstrap).into()
-    }
-}
-
-/// The owners of the process, each to be run once in it. They end with the drain.
-impl App {
-    /// Claims and plays matches.
-    pub async fn play_matches(self) {
-        let environment = runner::ProductionEnvironment::new(
-            self.node.clone(),
-            self.notifier.clone(),
-            &self.config,
-            self.socket_budget.clone(),
-            self.metrics.clone(),
-            self.drain.clone(),
-        );
-        let (config, slot) = (RunnerConfig::of(&self.config), self.runner_lease.clone());
-        runner::run(environment, config, slot, self.drain.clone()).await;
-    }
-
-    /// Owns card tables.
-    pub async fn own_tables(self) {
-        tables::run(self.node.clone(), self.tables.clone(), self.drain.clone()).await;
-    }
-
-    /// Owns worlds, and moves the configured actors in one of them.
-    pub async fn own_worlds(self) {
-        worlds::start_built_in_actors(&self.worlds, &self.config);
-        let hunts = self.hunts.clone();
-        let environment =
-            worlds::ProductionEnvironment::new(self.node.clone(), move |world| hunts.notify_claims(world));
-        worlds::run(environment, self.worlds.clone(), self.drain.clone()).await;
-    }
-
-    /// Counts claims, and matches parties for hunts.
-    pub async fn run_hunts(self) {
-        let (worlds, clock) = (self.worlds.clone(), self.clock.clone());
-        let has_room = move |world: &WorldRow| worlds.check_room(world, None, clock.steady_us()).is_ok();
-        hunts::run(self.hunts.clone(), has_room).await;
     }
 }
 

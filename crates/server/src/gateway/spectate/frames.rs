@@ -1,7 +1,7 @@
 //! A game and its frames over plain HTTP.
 
 use super::frames_response::{FramesRequest, frame_count};
-use crate::app::App;
+use crate::gateway::app::App;
 use crate::gateway::budget::BudgetOwner;
 use crate::gateway::extract::{PathId, QueryParams};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};

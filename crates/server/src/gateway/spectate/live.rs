@@ -1,12 +1,12 @@
 //! The events socket: all frames so far, then each as it is saved, then `game_end`.
 
-use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
-use crate::app::App;
 use crate::gateway::ClientAddress;
+use crate::gateway::app::App;
 use crate::gateway::close_handshake::{Ended, Unasked, close_socket};
 use crate::gateway::extract::PathId;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::spectate::{Replay, SliceOutcome, TooManySpectators};
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
@@ -42,7 +42,7 @@ const INCOMING_BYTES_MAX: usize = 4_096;
         (status = 503, description = "`too_many_spectators`", body = wire::problem::Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(crate) async fn watch_events(
+pub(super) async fn watch_events(
     State(app): State<App>,
     client: ClientAddress,
     PathId(id): PathId<MatchId>,
@@ -50,7 +50,7 @@ pub(crate) async fn watch_events(
 ) -> ApiResult<Response> {
     let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
     let address = client.address_key();
-    let permit = app.spectators.acquire(address)?;
+    let permit = app.spectators.acquire(address).map_err(refusal)?;
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
     let spec = found.ok_or(ApiError::NotFound(Resource::Game))?.spec;
     let upgrade = upgrade
@@ -78,6 +78,13 @@ enum Closing {
     Draining,
     /// The game cannot be shown.
     Failed(String),
+}
+
+fn refusal(error: TooManySpectators) -> ApiError {
+    match error {
+        TooManySpectators::InAll => ApiError::TooManySpectators,
+        TooManySpectators::AtAddress => ApiError::TooManySpectatorsHere,
+    }
 }
 
 async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut socket: WebSocket) {
