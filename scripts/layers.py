@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the dependency circles between the modules of each crate: a tool for looking, not a check yet.
+"""Prints the dependency circles between the modules of each crate.
 
-usage: scripts/layers.py [CRATE ...] [--files] [--root ROOT]
+usage: scripts/layers.py [CRATE ...] [--files] [--check] [--root ROOT]
 
 CRATE   crates to look at (default: server, lab, then all others that have circles)
 --files also print the circles between single files, with the imports that close them
+--check print only circles between folders, and end with 1 if there are any
 --root  the repository (default: the one that this script is in)
 
 A module depends on another where its code names it by `crate::…`, `super::…` or `self::…`, in an import or elsewhere; `use` lists in braces
@@ -20,6 +21,7 @@ import collections
 import os
 import re
 import signal
+import sys
 
 TEST_MODULE = re.compile(r"\n *#\[cfg\(test\)\]\n *mod \w+ \{")
 TEST_FILE = re.compile(r"#\[cfg\((?:test|feature = \"testing\")\)\]\n *(?:pub(?:\([^)]*\))? )?mod (\w+);")
@@ -143,8 +145,8 @@ def top(module):
     return module[0]
 
 
-def print_crate(name, source, with_files):
-    """Prints the circles of one crate. Whether there are any."""
+def print_crate(name, source, with_files, folders_only):
+    """Prints the circles of one crate, or only those between folders. Whether there are any."""
     modules = modules_of(source)
     files = dependencies(modules)
     folders = collections.Counter()
@@ -152,7 +154,7 @@ def print_crate(name, source, with_files):
         if source_module and top(source_module) != top(target):
             folders[top(source_module), top(target)] += len(paths)
     folder_circles, file_circles = circles(folders), circles({edge for edge in files if edge[0]})
-    if not folder_circles and not file_circles:
+    if not folder_circles and (folders_only or not file_circles):
         return False
     size = collections.Counter(top(module) for module in modules if module)
     in_circles = sum(size[folder] for circle in folder_circles for folder in circle)
@@ -163,6 +165,8 @@ def print_crate(name, source, with_files):
         for source_folder in circle:
             targets = [f"{target} {folders[source_folder, target]}" for target in circle if folders[source_folder, target]]
             print(f"      {source_folder} -> {', '.join(targets)}")
+    if folders_only:
+        return True
     print(f"  circles between files: {len(file_circles)}, with {sum(map(len, file_circles))} files")
     for circle in file_circles:
         involved = sorted({top(module) for module in circle})
@@ -178,16 +182,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("crates", nargs="*")
     parser.add_argument("--files", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     arguments = parser.parse_args()
     folder = os.path.join(arguments.root, "crates")
     others = [name for name in sorted(os.listdir(folder)) if name not in ("server", "lab")]
+    found = False
     for name in arguments.crates or ["server", "lab", *others]:
-        has_circles = print_crate(name, os.path.join(folder, name, "src"), arguments.files)
-        if arguments.crates and not has_circles:
+        has_circles = print_crate(name, os.path.join(folder, name, "src"), arguments.files, arguments.check)
+        found |= has_circles
+        if arguments.crates and not arguments.check and not has_circles:
             print(f"{name}: no circles")
+    return int(arguments.check and found)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
-    main()
+    sys.exit(main())

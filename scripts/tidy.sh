@@ -35,6 +35,11 @@ impure_dependencies() {
 lab_dependencies() {
     grep -nE '^(server|store|engine|rules)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
 }
+# The engine's circle of rows, commands, tables and matches is older than this check.
+folder_circles() {
+    command -v python3 >/dev/null || { echo "python3 is missing: circles of folders were not looked for" >&2; return; }
+    scripts/layers.py --check server lab gauntlet store bots rules wire limiter cards sim
+}
 unlinked_pages() {
     for page in docs/decisions/[0-9]*.md docs/lifecycles/*.md; do
         grep -qF "$(basename "$page")" ARCHITECTURE.md docs/decisions/README.md || echo "$page"
@@ -46,6 +51,7 @@ refuse "begin these with a //! head: why the file exists, what it refuses to kno
 refuse "finish these, or take them out" < <(unfinished)
 refuse "pure crates may not depend on anything that has a clock, a wire or a disk" < <(impure_dependencies)
 refuse "the lab may not know the server's code: it tests anybody's service" < <(lab_dependencies)
+refuse "take these circles apart: a folder must be understood without those above it (scripts/layers.py)" < <(folder_circles)
 refuse "link these from ARCHITECTURE.md or docs/decisions/README.md" < <(unlinked_pages)
 
 [ "$findings" -eq 0 ]

@@ -15,7 +15,7 @@ pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
     // A bot is called by thousands of matches at once.
     let machine = machine();
     raise_file_limit(machine.open_files_max);
-    let runtime = crate::serve::runtime(machine.cores)?;
+    let runtime = crate::runtime::runtime(machine.cores)?;
     runtime.block_on(async {
         let shutdown = shutdown_signal()?;
         let busy = |error| {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
 fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
     let machine = machine();
     raise_file_limit(machine.open_files_max);
-    let runtime = crate::serve::runtime(machine.cores)?;
+    let runtime = crate::runtime::runtime(machine.cores)?;
     let target = format!("{} in {}", config.server, config.world);
     let totals = runtime.block_on(async {
         let left = shutdown_signal()?;

@@ -6,6 +6,7 @@ mod allocator;
 mod bots_command;
 mod cli_settings;
 mod output;
+mod runtime;
 mod serve;
 mod shards;
 mod signals;

@@ -14,7 +14,6 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
 
 /// What is still on a thread when everything has been left is not waited for any longer than this.
 const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(200);
@@ -51,7 +50,7 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         return shards::serve(&config, &CliSettings::of(typed));
     }
     config.open_files_max = usize::try_from(got).unwrap_or(usize::MAX).min(wanted);
-    let runtime = runtime(config.threads)?;
+    let runtime = crate::runtime::runtime(config.threads)?;
     let served = runtime.block_on(async {
         let (shutdown, reloads) = (shutdown_signal()?, reload_signals()?);
         let listener = process::bind(config.address)?;
@@ -89,15 +88,6 @@ pub(crate) fn store_description(config: &Config) -> String {
         StoreLocation::Sqlite(path) => format!("sqlite {}", path.display()),
         StoreLocation::Postgres(url) => format!("postgres {}", url.masked_url()),
     }
-}
-
-/// A runtime with so many threads, all of whose parts work.
-pub(crate) fn runtime(threads: usize) -> Result<Runtime, CliError> {
-    let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
-    if threads > 1 {
-        builder.worker_threads(threads);
-    }
-    builder.enable_all().build().map_err(|error| CliError::failed(format_args!("no threads could be started: {error}")))
 }
 
 /// Prints what is in force.

@@ -68,7 +68,7 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("create, list or revoke?"))?;
     let config = load(typed)?;
     let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
-    crate::serve::runtime(1)?.block_on(async {
+    crate::runtime::runtime(1)?.block_on(async {
         match what {
             "create" => {
                 let kind = (read_role(&text(ROLE))?, read_purpose(&text(PURPOSE))?);

@@ -39,7 +39,7 @@ const API_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) fn serve(config: &Config, typed: &CliSettings) -> Result<ExitCode, CliError> {
     let plans = ShardPlan::of(config, typed.file.as_deref(), &typed.given);
     // One thread: shards are bound to the thread that starts them, and this one lives as long as the process.
-    let runtime = crate::serve::runtime(1)?;
+    let runtime = crate::runtime::runtime(1)?;
     runtime.block_on(supervise(config, plans))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -55,12 +55,12 @@ fn a_stranger_can_test_a_service_by_writing_one_file() {
     }
     check_figure(&run, "/journeys/browse/errors", 0);
     check_figure(&run, "/journeys/look/errors", 0);
-    check_figure(&run, "/parts/0/ok", RATE * SECONDS);
-    check_figure(&run, "/parts/1/clients", 4);
+    check_figure(&run, "/load_steps/0/ok", RATE * SECONDS);
+    check_figure(&run, "/load_steps/1/clients", 4);
     let looks = run.pointer("/journeys/look/ok").and_then(Value::as_u64).unwrap();
     // Four clients without a pause; even a slow machine answers more often than ten times a second.
     assert!(looks > 40 * SECONDS, "{looks} answers in the burst");
-    check_figure(&run, "/parts/1/ok", looks);
+    check_figure(&run, "/load_steps/1/ok", looks);
 
     let timeline = std::fs::read_to_string(dir.join("timeline.jsonl")).unwrap();
     let rows: Vec<Value> = timeline.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -78,8 +78,8 @@ pub struct Run {
     #[serde(flatten)]
     pub results: Results,
     /// The load steps of the trial: bursts, levels, or whole phases.
-    #[serde(default, rename = "load_steps")]
-    pub parts: Vec<LoadStepFigures>,
+    #[serde(default)]
+    pub load_steps: Vec<LoadStepFigures>,
     /// What the levels show about the target's capacity, by phase that had levels.
     #[serde(default)]
     pub capacity: BTreeMap<String, Value>,
@@ -142,8 +142,12 @@ impl Run {
         self.capacity.values_mut().for_each(|capacity| redact_json(capacity, strike));
         self.findings.iter_mut().for_each(|finding| redact_finding(finding, strike));
         self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut()).for_each(|why| *why = strike(why));
-        self.parts.iter_mut().filter_map(|part| part.void.as_mut()).for_each(|why| *why = strike(why));
-        self.parts.iter_mut().filter_map(|part| part.overload.as_mut()).flatten().for_each(|why| *why = strike(why));
+        self.load_steps.iter_mut().filter_map(|part| part.void.as_mut()).for_each(|why| *why = strike(why));
+        self.load_steps
+            .iter_mut()
+            .filter_map(|part| part.overload.as_mut())
+            .flatten()
+            .for_each(|why| *why = strike(why));
         self
     }
 }

@@ -179,10 +179,10 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     let mut run = start.into_run(results, gates, Verdict::Interrupted);
     run.duration_s = rows.end_s;
     run.faults = rows.timeline.faults.clone();
-    run.parts = parts;
+    run.load_steps = parts;
     run.findings = find_bottlenecks(&FindingsInput {
         results: &run.results,
-        load_steps: &run.parts,
+        load_steps: &run.load_steps,
         errors: &run.errors,
         timeline: &rows.timeline,
         metric_roles: &scenario.metric_roles,

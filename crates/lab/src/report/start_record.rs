@@ -72,7 +72,7 @@ impl StartRecord {
             duration_s: 0.0,
             gates,
             results,
-            parts: Vec::new(),
+            load_steps: Vec::new(),
             capacity: BTreeMap::new(),
             findings: Vec::new(),
             faults: Vec::new(),

@@ -119,7 +119,7 @@ fn secrets_are_struck_out_of_everything_from_outside() {
     run.capacity = [("climb".to_owned(), json!({ "knee": { "because": "hunter2" } }))].into();
     run.findings = vec![Finding { sentence: "It said hunter2".to_owned(), ..full().findings[0].clone() }];
     run.faults = vec![FaultRow { failed: Some("hunter2".to_owned()), ..FaultRow::default() }];
-    run.parts = vec![LoadStepFigures { overload: Some(vec!["hunter2".to_owned()]), ..LoadStepFigures::default() }];
+    run.load_steps = vec![LoadStepFigures { overload: Some(vec!["hunter2".to_owned()]), ..LoadStepFigures::default() }];
     let run = run.redacted(&|text| text.replace("hunter2", "[secret]"));
     assert!(!run.to_json_text().contains("hunter2") && !markdown(&run).contains("hunter2"));
 }
@@ -213,7 +213,7 @@ fn held_connections_stand_at_the_head_and_how_many_were_lost() {
 fn check_paced(over: u64, gates: &[(&str, f64, f64)], expected: [&str; 2]) {
     let mut run = full();
     run.capacity.clear();
-    run.parts.clear();
+    run.load_steps.clear();
     run.results.work.clear();
     run.results.journeys.retain(|name, _| name == "read_game");
     run.results.journeys.get_mut("read_game").unwrap().op = OpFigures { count: over, ..OpFigures::default() };
@@ -242,7 +242,7 @@ fn a_journey_that_pauses_is_not_measured_by_its_length() {
 fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
     let mut run = full();
     run.capacity.clear();
-    run.parts.clear();
+    run.load_steps.clear();
     run.results.work.clear();
     run.gates.clear();
     run.results.journeys.retain(|name, _| name == "read_game");
@@ -281,12 +281,12 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     let mut run = full();
     run.gates.clear();
     run.capacity.retain(|phase, _| phase == "edge");
-    run.parts.retain(|part| part.phase == "edge");
+    run.load_steps.retain(|part| part.phase == "edge");
     let (first, search) = {
-        let search = run.parts.iter_mut().filter(|part| part.phase == "edge").collect::<Vec<_>>();
+        let search = run.load_steps.iter_mut().filter(|part| part.phase == "edge").collect::<Vec<_>>();
         (search[0].part, search.len())
     };
-    for part in run.parts.iter_mut().filter(|part| part.phase == "edge") {
+    for part in run.load_steps.iter_mut().filter(|part| part.phase == "edge") {
         (part.overload, part.void) = (None, Some("the generator itself paused for 18.2 % of the level".to_owned()));
     }
     let edge = run.capacity.get_mut("edge").unwrap();
@@ -295,7 +295,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     edge["peak"]["level"]["load_step"] = json!(first);
     let report = markdown(&run);
     assert_eq!(report.matches(" void  ").count(), search, "{report}");
-    let label = run.parts.iter().find(|part| part.part == first).unwrap().label.clone();
+    let label = run.load_steps.iter().find(|part| part.part == first).unwrap().label.clone();
     let took = super::headline(&run).amount;
     assert!(took.contains("edge: no edge found, peak ") && took.contains(&format!(" at {label}")), "{took}");
 }

@@ -67,10 +67,10 @@ fn throughput(run: &Run) -> Option<f64> {
     if let Some(work) = run.results.work.values().max_by_key(|work| work.created) {
         return work.throughput_per_min;
     }
-    let (ok, length_s) = if run.parts.is_empty() {
+    let (ok, length_s) = if run.load_steps.is_empty() {
         (run.results.journeys.values().map(|journey| journey.op.ok).sum(), run.duration_s)
     } else {
-        run.parts.iter().fold((0, 0.0), |(ok, length_s), part| (ok + part.op.ok, length_s + part.length_s))
+        run.load_steps.iter().fold((0, 0.0), |(ok, length_s), part| (ok + part.op.ok, length_s + part.length_s))
     };
     (length_s > 0.0).then_some(ok as f64 / length_s)
 }

@@ -64,10 +64,10 @@ pub(crate) fn conclude(
     run.errors = context.recorder.with_aggregate(Aggregate::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
-    run.parts = parts;
+    run.load_steps = parts;
     run.findings = find_bottlenecks(&FindingsInput {
         results: &run.results,
-        load_steps: &run.parts,
+        load_steps: &run.load_steps,
         errors: &run.errors,
         timeline: &timeline,
         metric_roles: &context.scenario.metric_roles,

@@ -112,7 +112,7 @@ async fn phases_that_open_at_the_same_time_begin_when_all_are_in() {
     let (few, many) = (held("few"), held("many"));
     let all_in = many.from_s + many.opening_s.unwrap();
     assert!(few.opening_s.unwrap() < many.opening_s.unwrap());
-    for load_step in &run.parts {
+    for load_step in &run.load_steps {
         assert!(
             load_step.start_s >= all_in,
             "{} began at {} s, all were in at {all_in} s",
@@ -121,7 +121,10 @@ async fn phases_that_open_at_the_same_time_begin_when_all_are_in() {
         );
     }
     // None of the openings is a request of the phase.
-    assert_eq!(run.parts.iter().map(|load_step| load_step.op.count + load_step.not_sent).collect::<Vec<_>>(), [20, 0]);
+    assert_eq!(
+        run.load_steps.iter().map(|load_step| load_step.op.count + load_step.not_sent).collect::<Vec<_>>(),
+        [20, 0]
+    );
     let (limit, value, ok) = gate(&run, "many opened");
     assert!(
         ok && limit == "20 connections within 60.4 s" && value.as_str().unwrap().starts_with("20 in 0."),
@@ -148,7 +151,7 @@ async fn what_the_target_hangs_up_on_between_two_levels_has_figures_a_time_and_a
     assert_eq!(finished.run.results.phases["high"].connections.as_ref().unwrap().kept, 0);
     assert!(gate(&finished.run, "low.connections.left").2 && !gate(&finished.run, "low.connections.closed_after").2);
     let (from_s, to_s) = low.lost_after_s.unwrap();
-    let [over, begun] = [0, 2].map(|load_step: usize| &finished.run.parts[load_step]);
+    let [over, begun] = [0, 2].map(|load_step: usize| &finished.run.load_steps[load_step]);
     assert!(over.start_s + over.length_s < to_s && from_s < begun.start_s, "{from_s} to {to_s}: {over:?} {begun:?}");
     let finding = finished.run.findings.iter().find(|finding| finding.code == "connections_lost").unwrap();
     assert!(
@@ -182,7 +185,7 @@ async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
         assert_eq!(phase_counts(&again, phase), phase_counts(&finished.run, phase));
     }
     let load_steps = |run: &Run| -> Vec<_> {
-        run.parts.iter().map(|load_step| (load_step.start_s, load_step.connections.clone())).collect()
+        run.load_steps.iter().map(|load_step| (load_step.start_s, load_step.connections.clone())).collect()
     };
     assert_eq!(load_steps(&again), load_steps(&finished.run));
     assert!(gate(&again, "high.connections.opening_ms.count").2);

@@ -135,7 +135,7 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.count, create.ok, create.latency_ms.count), (12, 12, 12));
     assert!(run.results.server.process.rss_bytes.is_some());
-    let [load_step] = run.parts.as_slice() else { panic!("{:?}", run.parts) };
+    let [load_step] = run.load_steps.as_slice() else { panic!("{:?}", run.load_steps) };
     assert_eq!((load_step.op.count, load_step.op.ok, load_step.op.latency_ms.count), (12, 12, 12));
     assert!(load_step.throughput_per_s.is_some() && run.results.journeys["create"].throughput_per_s.is_some());
 
@@ -515,7 +515,7 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     std::fs::write(&path, kept).unwrap();
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
     let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
-    let load_step = &again.parts[0];
+    let load_step = &again.load_steps[0];
     assert!((load_step.start_s + load_step.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {load_step:?}");
 }
 

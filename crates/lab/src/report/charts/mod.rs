@@ -35,7 +35,7 @@ struct TimeCharts<'a> {
 impl<'a> TimeCharts<'a> {
     fn new(run: &Run, series: &'a SeriesByName) -> Self {
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
-        let ends = last.chain(run.parts.iter().map(|part| part.start_s + part.length_s));
+        let ends = last.chain(run.load_steps.iter().map(|part| part.start_s + part.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
         Self { series, end_s, bands: bands(run), marks: marks(run) }
     }
@@ -77,11 +77,11 @@ fn bands(run: &Run) -> Vec<Band> {
         Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&part.phase)) })
     };
     // A single load step needs no name, unless something comes before it.
-    let opens = run.parts.iter().any(|part| part.connections.is_some());
-    if run.parts.len() < 2 && !opens {
+    let opens = run.load_steps.iter().any(|part| part.connections.is_some());
+    if run.load_steps.len() < 2 && !opens {
         return Vec::new();
     }
-    let (openings, parts) = (run.parts.iter().filter_map(opening), run.parts.iter().map(band));
+    let (openings, parts) = (run.load_steps.iter().filter_map(opening), run.load_steps.iter().map(band));
     merge_bands(openings).into_iter().chain(merge_bands(parts)).collect()
 }
 

@@ -12,8 +12,9 @@ use crate::report::charts::requests;
 use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {
-    let batches: Vec<&LoadStepFigures> = run.parts.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
-    if run.parts.len() < 2 || batches.is_empty() {
+    let batches: Vec<&LoadStepFigures> =
+        run.load_steps.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
+    if run.load_steps.len() < 2 || batches.is_empty() {
         return Section::new("parts", "Part by part", Vec::new());
     }
     let several_phases = batches.iter().any(|part| part.phase != batches[0].phase);
@@ -29,7 +30,7 @@ pub(super) fn section(run: &Run) -> Section {
 /// The steps of each phase, if several phases run the same ones: combined, a slow phase would be hidden by the others.
 fn steps(run: &Run) -> Table {
     let mut seen = BTreeSet::new();
-    let phases = run.parts.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
+    let phases = run.load_steps.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
     let asked = |phase| Some((phase, run.results.phases.get(phase)?.journey.as_ref()?));
     let asked: Vec<(&str, &JourneyFigures)> = phases.filter_map(asked).collect();
     let is_shared =
