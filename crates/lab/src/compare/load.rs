@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::run_series::RunSeries;
-use crate::limits::{COMPARE_UNITS_MAX, RECORD_BYTES_MAX};
+use crate::limits::COMPARE_UNITS_MAX;
 use crate::measurement::timeline::TimelineRow;
 use crate::record::hlog;
 use crate::report::Run;
@@ -17,12 +17,6 @@ pub struct RunRecord {
     pub run: Run,
     /// Its data over time.
     pub series: RunSeries,
-}
-
-/// The part that every version of a record has.
-#[derive(serde::Deserialize)]
-struct FormatVersion {
-    format: u64,
 }
 
 /// Reads every run of every side. All are cut into the same units of time: seconds, or as many of them as keep the
@@ -50,20 +44,7 @@ pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
     let is_file = path.file_name().is_some_and(|name| name == "run.json");
     let dir = if is_file { path.parent().unwrap_or(Path::new(".")) } else { path };
     let file = dir.join("run.json");
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let bytes = std::fs::metadata(&file).map_err(|error| wrong(&error))?.len();
-    if bytes > RECORD_BYTES_MAX {
-        return Err(wrong(&format!("{bytes} bytes are too many for a run; at most {RECORD_BYTES_MAX} are read")));
-    }
-    let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error))?;
-    let no_record = |error: serde_json::Error| wrong(&format!("this is no record of a run: {error}"));
-    let FormatVersion { format: found } = serde_json::from_str(&text).map_err(no_record)?;
-    if found != Run::FORMAT {
-        let read = Run::FORMAT;
-        return Err(wrong(&format!("written in format {found}, and this program reads {read}: run the trial again")));
-    }
-    let run = serde_json::from_str(&text).map_err(no_record)?;
-    Ok((dir.to_owned(), run))
+    Ok((dir.to_owned(), Run::read(&file)?))
 }
 
 /// Reads the timeline and the histograms; a run without them still has its figures.

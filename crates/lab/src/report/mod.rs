@@ -22,6 +22,7 @@ mod levels;
 mod markdown;
 mod markup;
 mod progress;
+mod read;
 mod rebuild;
 mod screen;
 mod start_record;

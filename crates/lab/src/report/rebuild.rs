@@ -48,7 +48,7 @@ pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
         rows.timeline.close();
     }
     let run = match dir.join("run.json").exists() {
-        true => read_json_file(&dir.join("run.json"))?,
+        true => Run::read(&dir.join("run.json"))?,
         false => rebuild_run(dir, &rows)?,
     };
     Ok(RecordedRun { run, timeline: rows.timeline })
