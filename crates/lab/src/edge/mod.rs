@@ -19,8 +19,8 @@ mod format;
 mod growth;
 mod knee;
 mod ladder;
+mod level_assessment;
 mod outcome;
-mod overload;
 mod search;
 #[cfg(test)]
 mod simulated;
@@ -34,8 +34,8 @@ pub use capacity::{Capacity, LevelPoint, LevelRef, PastPeak, Peak, Range, Satura
 pub use growth::{Growth, Window, growth};
 pub use knee::{Knee, KneeMethod};
 pub use ladder::{Axis, SaturationSign};
+pub use level_assessment::{LevelAssessment, LevelMeasurement, OverloadReason};
 pub use outcome::{Ending, LevelResult, SearchOutcome};
-pub use overload::{LevelAssessment, LevelMeasurement, OverloadReason};
 pub use search::Search;
 pub use spec::{LatencyGate, Level, LevelPurpose, Overload, SearchSpec};
 pub use suggest::{Suggestion, SuggestionKind};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::capacity::LevelPoint;
 use super::format::{counted, number, percent};
 use super::growth::Growth;
-use super::overload::{Assessment, LevelAssessment, LevelMeasurement};
+use super::level_assessment::{Assessment, LevelAssessment, LevelMeasurement};
 use super::spec::{Level, LevelPurpose, SearchSpec};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,8 +14,8 @@
 //! - A sustained level is believed at once: if it was luck, the hold, which is longer, says so.
 //! - A void level is repeated once; a second void in a row ends the search, because a third would be no wiser.
 
+use super::level_assessment::{LevelAssessment, LevelMeasurement};
 use super::outcome::{Ending, LevelResult, SearchOutcome, highest_sustained};
-use super::overload::{LevelAssessment, LevelMeasurement};
 use super::spec::{Level, LevelPurpose, SearchSpec};
 use crate::limits::EDGE_HOLDS_MAX;
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::overload::LevelMeasurement;
+use super::level_assessment::LevelMeasurement;
 use super::spec::Level;
 use crate::scenario::mix;
 

@@ -1,7 +1,8 @@
 //! Accounts, tokens, bots and secrets. The account's row is locked before, so what is checked here stays true until the commit.
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::Columns;
 use engine::commands::Outcome;
 use engine::ids::{AccountId, BotId, TokenId};

@@ -1,7 +1,8 @@
 //! Appends of a batch in three round trips, however many they are: look at all the matches, decide here, write all the rows.
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::{self, Columns, LogEnd};
 use crate::semantics;
 use engine::commands::{MatchAppend, Outcome};

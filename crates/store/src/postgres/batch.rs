@@ -2,7 +2,8 @@
 
 use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun};
-use super::session::{PgId, Session, StatementError};
+use super::session::{PgId, Session};
+use super::statement_error::StatementError;
 use super::stories::{self, Awards};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};

@@ -1,7 +1,8 @@
 //! Cancelling and requeueing: what happens to a match from outside. Its row is locked before.
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::{self, Columns};
 use crate::semantics;
 use engine::commands::Outcome;

@@ -2,7 +2,8 @@
 //! holds, so none waits and no match is taken twice.
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::{self, Columns, LogEnd};
 use crate::semantics::{self, MatchClaimant};
 use engine::commands::{ClaimedMatch, Outcome};

@@ -2,7 +2,8 @@
 //! everything.
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::{self, Columns};
 use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};

@@ -2,7 +2,8 @@
 
 use super::appends::WriteFence;
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use crate::columns::LogEnd;
 use crate::{archives, semantics};
 use engine::commands::{MatchAppend, Outcome};

@@ -2,7 +2,8 @@
 //! checked here stays true until the commit.
 
 use super::batch::Batch;
-use super::session::{Session, StatementError};
+use super::session::Session;
+use super::statement_error::StatementError;
 use crate::columns::{self, Columns};
 use engine::commands::Outcome;
 use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICY_ROWS_MAX};

@@ -1,6 +1,7 @@
 //! The schema, step by step. Nodes that start together take turns by an advisory lock.
 
-use super::session::{Session, StatementError};
+use super::session::Session;
+use super::statement_error::StatementError;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 

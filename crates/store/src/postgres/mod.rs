@@ -21,6 +21,7 @@ mod query_plans;
 mod reader;
 mod retire;
 mod session;
+mod statement_error;
 mod stories;
 mod worlds;
 

@@ -3,7 +3,8 @@
 
 use super::appends::KEPT;
 use super::batch::PostgresWriter;
-use super::session::{Session, StatementError};
+use super::session::Session;
+use super::statement_error::StatementError;
 use super::stories;
 use super::worlds;
 use crate::columns::Columns;

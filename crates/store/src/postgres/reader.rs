@@ -2,7 +2,8 @@
 
 use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::limit_rules;
-use super::session::{PgId, Session, StatementError};
+use super::session::{PgId, Session};
+use super::statement_error::StatementError;
 use super::stories;
 use super::worlds;
 use crate::archives;

@@ -3,8 +3,8 @@
 //!
 //! Knows nothing of the protocol.
 
-use super::eviction::Evictable;
-use super::eviction_queues::{Rank, Standing};
+use super::eviction::{Rank, Standing};
+use super::idle_queue::Evictable;
 use super::permits::{ConnectionPermit, PermitError, ProxiedPermit};
 use crate::metrics::Metrics;
 use rustix::net::{Shutdown, shutdown};

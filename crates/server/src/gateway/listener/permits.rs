@@ -3,7 +3,7 @@
 //! Knows nothing of the protocol on a connection.
 
 use super::connection::Connection;
-use super::eviction_queues::{EvictionQueues, Newcomer, Standing};
+use super::eviction::{EvictionQueues, Newcomer, Standing};
 use crate::address_key::AddressKey;
 use crate::config::{Config, Networks};
 use crate::keyed_permits::KeyedPermits;

@@ -3,7 +3,8 @@
 
 use crate::columns;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use engine::commands::{IndexChange, TableAppend};
 use engine::ids::PlayerId;
 use rules::chance::Seed;

@@ -2,7 +2,8 @@
 //! table changes twice in a batch is written in two waves, so that the order within a table is kept.
 
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use crate::semantics;
 use engine::commands::{IndexChange, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId};

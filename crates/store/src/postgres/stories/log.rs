@@ -4,7 +4,8 @@
 use super::index::Waves;
 use crate::columns::{self, Columns};
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use crate::semantics;
 use engine::commands::{Command, Idempotency, OpenTable, Outcome, TableAppend};
 use engine::ids::{PlayerId, TableId, WorkerId};

@@ -2,7 +2,8 @@
 
 use crate::columns::{self, Columns};
 use crate::contract::{PlayerGamesFilter, RecordedGame, RememberedResponse};
-use crate::postgres::session::{PgColumns, PgId, Session, StatementError};
+use crate::postgres::session::{PgColumns, PgId, Session};
+use crate::postgres::statement_error::StatementError;
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::rows::{GameCursor, GameRow, SeatedGame, TableOwner};
 use engine::tables::Standing;

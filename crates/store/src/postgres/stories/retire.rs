@@ -2,7 +2,8 @@
 
 use crate::columns::Columns;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use crate::semantics::IDEMPOTENCY_KEYS_RETIRED_MAX;
 use engine::commands::Outcome;
 use engine::limits::IDEMPOTENCY_RETENTION;

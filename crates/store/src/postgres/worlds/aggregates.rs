@@ -2,7 +2,8 @@
 //! totals is locked before: no other node writes these rows meanwhile.
 
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use crate::semantics::{self, worlds::WorldVersions};
 use engine::commands::{Aggregate, HunterDelta, Outcome};
 use engine::ids::{PlayerId, WorldId};

@@ -2,7 +2,8 @@
 
 use crate::columns::worlds as rows;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, StatementError};
+use crate::postgres::session::PgId;
+use crate::postgres::statement_error::StatementError;
 use crate::semantics::{self, worlds::WorldVersions};
 use engine::commands::{Outcome, WorldAppend};
 use engine::ids::WorldId;

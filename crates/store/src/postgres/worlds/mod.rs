@@ -13,7 +13,8 @@ pub(super) use reads::{
 };
 
 use super::batch::Batch;
-use super::session::{PgId, StatementError};
+use super::session::PgId;
+use super::statement_error::StatementError;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::WorldId;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Queries about worlds. Each walks an index.
 
 use crate::columns::{Columns, worlds as rows};
-use crate::postgres::session::{PgId, Session, StatementError};
+use crate::postgres::session::{PgId, Session};
+use crate::postgres::statement_error::StatementError;
 use engine::ids::{PlayerId, TicketId, WorldId, WorldName};
 use engine::rows::{
     AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldEntry, WorldLogPage, WorldOwner,
