@@ -45,10 +45,11 @@ fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<(
 
 /// A layer for the whole router: checks of a request's head alone.
 pub(super) async fn validate_head(request: Request, next: Next) -> Response {
+    // Who may ask comes before what was asked.
     let refused = refuse_bad_host(request.extensions())
+        .and_then(|()| refuse_cross_site_change(request.extensions()))
         .and_then(|()| require_chunked(request.headers()))
-        .and_then(|()| refuse_upgrade_with_body(request.method(), request.headers()))
-        .and_then(|()| refuse_cross_site_change(request.extensions()));
+        .and_then(|()| refuse_upgrade_with_body(request.method(), request.headers()));
     match refused {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),

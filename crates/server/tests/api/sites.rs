@@ -41,6 +41,8 @@ async fn no_route_lets_a_page_of_another_site_change_anything() {
         let call = || server.call(&line).by("").header("host", HERE);
         for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
             call().header("origin", origin).check("403 cross_site").await;
+            // Who asks comes before what is wrong with the request.
+            call().header("origin", origin).header("upgrade", "websocket").check("403 cross_site").await;
         }
         for site in ["cross-site", "same-site"] {
             call().header("sec-fetch-site", site).check("403 cross_site").await;
