@@ -191,8 +191,7 @@ pub struct OpFigures {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoadStepFigures {
     /// Its number, counted over the whole trial.
-    #[serde(rename = "load_step")]
-    pub part: u32,
+    pub load_step: u32,
     pub phase: String,
     /// What it is: `burst 2`, `50 clients`, `1,250/s`.
     pub label: String,

@@ -98,10 +98,10 @@ impl RunSeries {
     pub fn add_row(&mut self, row: &TimelineRow) {
         match row {
             TimelineRow::Op(row) => self.add_op(row),
-            TimelineRow::Pulse(row) => self.add_sampler_row(row),
+            TimelineRow::Sample(row) => self.add_sampler_row(row),
             TimelineRow::Work(row) => self.add_work(row),
             TimelineRow::Pause(row) => drop(self.unrecorded.add_pause(row)),
-            TimelineRow::Part(_)
+            TimelineRow::LoadStep(_)
             | TimelineRow::Lag(_)
             | TimelineRow::Opening(_)
             | TimelineRow::Held(_)
@@ -310,7 +310,7 @@ mod tests {
             let mut histogram = histogram();
             histogram.record(value).unwrap();
             let (op, figure) = ("post".to_owned(), HistogramKind::Service);
-            times.add_histogram(&Entry { second, part: 0, op, figure, histogram });
+            times.add_histogram(&Entry { second, load_step: 0, op, figure, histogram });
         }
         assert_eq!(times.ops["post"].service_us, [vec![], vec![(5, 1), (7, 2)]]);
         assert!(times.ops["post"].latency_us.is_empty());
@@ -329,7 +329,7 @@ mod tests {
     fn cpu_time_is_divided_by_successful_responses() {
         let pulse = |cpu_s: f64, ok: u64| {
             let server = BTreeMap::from([("cpu_s".to_owned(), cpu_s)]);
-            TimelineRow::Pulse(SamplerRow {
+            TimelineRow::Sample(SamplerRow {
                 ok,
                 processes: [(SERVER.to_owned(), server)].into(),
                 ..SamplerRow::default()

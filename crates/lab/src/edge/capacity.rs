@@ -18,8 +18,7 @@ pub struct LevelPoint {
     /// The level's label in its source.
     pub label: String,
     /// The load step of the trial; carried along.
-    #[serde(rename = "load_step")]
-    pub part: u32,
+    pub load_step: u32,
     /// Connections or clients at once.
     pub concurrency: Option<f64>,
     /// Requests per second that were offered.
@@ -43,8 +42,7 @@ pub struct LevelPoint {
 pub struct LevelRef {
     pub label: String,
     /// Its load step.
-    #[serde(rename = "load_step")]
-    pub part: u32,
+    pub load_step: u32,
     /// Its load on the axis: connections, or requests offered per second.
     pub load: Option<f64>,
     /// Its ok responses per second.

@@ -33,7 +33,7 @@ const UNTUNED: [(f64, f64, f64); 7] = [
 fn ladder(rows: &[(f64, f64, f64)]) -> Vec<LevelPoint> {
     let level = |(connections, throughput_per_s, error_share): &(f64, f64, f64)| LevelPoint {
         label: format!("step {connections}"),
-        part: 3,
+        load_step: 3,
         concurrency: Some(*connections),
         throughput_per_s: *throughput_per_s,
         error_share: *error_share,

@@ -12,7 +12,7 @@ pub(super) const ERROR_SHARE_MAX: f64 = 0.01;
 /// Throughput of a level beyond the peak that is lower than this share of it has fallen.
 const FALLEN_SHARE: f64 = 0.9;
 
-/// How much more than the load latency may have grown within its linear part: what two runs of one level differ by.
+/// How much more than the load latency may have grown within its linear load_step: what two runs of one level differ by.
 const LINEAR_SLACK: f64 = 1.1;
 
 /// What the levels are ordered by.
@@ -90,8 +90,13 @@ impl<'a> Ladder<'a> {
     }
 
     pub(super) fn level_ref(&self, i: usize) -> LevelRef {
-        let LevelPoint { label, part, throughput_per_s, .. } = self.levels[i];
-        LevelRef { label: label.clone(), part: *part, load: self.load(i), throughput_per_s: *throughput_per_s }
+        let LevelPoint { label, load_step, throughput_per_s, .. } = self.levels[i];
+        LevelRef {
+            label: label.clone(),
+            load_step: *load_step,
+            load: self.load(i),
+            throughput_per_s: *throughput_per_s,
+        }
     }
 
     pub(super) fn throughput(&self, i: usize) -> f64 {

@@ -116,9 +116,9 @@ impl SearchOutcome {
     /// on.
     #[must_use]
     pub fn points(&self, first_part: u32) -> Vec<LevelPoint> {
-        let point = |(part, tried): (u32, &LevelResult)| LevelPoint {
+        let point = |(load_step, tried): (u32, &LevelResult)| LevelPoint {
             label: format!("{}/s", number(tried.level.rate_per_s)),
-            part,
+            load_step,
             concurrency: None,
             offered_per_s: Some(tried.level.rate_per_s),
             throughput_per_s: tried.throughput_per_s,

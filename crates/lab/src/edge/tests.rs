@@ -324,7 +324,8 @@ fn what_a_search_says_survives_the_disk() {
     assert!(text.contains(first) && text.contains(second) && text.contains(r#""judged":"void""#), "{text}");
     assert_eq!(serde_json::from_str::<SearchOutcome>(&text).unwrap(), outcome);
     // Neither the void level nor the overload that did not come back says anything about capacity.
-    let points: Vec<_> = outcome.points(7).iter().map(|point| (point.part, point.offered_per_s.unwrap())).collect();
+    let points: Vec<_> =
+        outcome.points(7).iter().map(|point| (point.load_step, point.offered_per_s.unwrap())).collect();
     assert_eq!(points, [(7, 50.0), (9, 100.0), (11, 200.0), (12, 200.0)]);
     assert_eq!(outcome.levels[0].level.title(), "climb 1: 50 requests/s for 6 s");
     let read: SearchSpec = toml::from_str(

@@ -70,7 +70,7 @@ impl<'a> OverloadedStep<'a> {
         let backlog_s = part.length_s - due_s;
         let end_s = part.start_s + part.length_s;
         let overlaps = |other: &LoadStepFigures| {
-            other.part != part.part
+            other.load_step != part.load_step
                 && other.start_s < end_s
                 && other.start_s + other.length_s > part.start_s + backlog_s
         };

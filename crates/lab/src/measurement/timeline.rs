@@ -11,25 +11,23 @@ use crate::measurement::WorkPoint;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TimelineRow {
-    /// What ended in one second, over all workers, by part and operation.
+    /// What ended in one second, over all workers, by load step and operation.
     Op(OpRow),
     /// The load and the machine at one moment.
-    #[serde(rename = "sample")]
-    Pulse(SamplerRow),
+    Sample(SamplerRow),
     /// One kind of work, after a round of status requests.
     Work(WorkRow),
-    /// A part began or ended.
-    #[serde(rename = "load_step")]
-    Part(LoadStepRow),
-    /// The first connection that a part holds was due, or the last one stood.
+    /// A load step began or ended.
+    LoadStep(LoadStepRow),
+    /// The first connection that a load step holds was due, or the last one was open.
     Opening(LoadStepRow),
-    /// What became of the connections that a part holds in one second, over all workers.
+    /// What happened to the connections that a load step holds in one second, over all workers.
     Held(HeldRow),
     /// How late the lab itself was, in one second over all workers.
     Lag(LagRow),
     /// A worker of the lab did not run: what ended meanwhile is unknown until it ran again.
     Pause(PauseRow),
-    /// Requests were under way and none ended. Told again and again while it goes on: the last row with that beginning counts.
+    /// Requests were in flight and none ended. Written repeatedly while it lasts: the last row with the same start counts.
     Silence(SilenceRow),
     /// A fault was carried out.
     Fault(FaultRow),
@@ -42,58 +40,54 @@ pub enum TimelineRow {
 pub struct OpRow {
     /// The second's beginning.
     pub t_s: f64,
-    /// The part.
-    #[serde(rename = "load_step")]
-    pub part: u32,
+    pub load_step: u32,
     /// The operation: `create_game`, or `create_game.steps.post`.
     pub op: String,
-    /// Answers as hoped for.
+    /// Expected responses.
     pub ok: u64,
-    /// Answers that refused politely.
+    /// Denials that the scenario allows for.
     pub denied: u64,
-    /// The others.
+    /// Everything else.
     pub errors: u64,
-    /// Latency of good answers from the intended moment, in milliseconds.
+    /// Latency of ok responses from the intended time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Percentiles>,
-    /// Service time of good answers from sending, in milliseconds.
+    /// Service time of ok responses from sending, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<Percentiles>,
-    /// How late answers that were waited for came after what they tell of, in milliseconds.
+    /// From the event in a response to a long poll until it was received, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_ms: Option<Percentiles>,
 }
 
-/// Held connections of one part in one second.
+/// Held connections of one load step in one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldRow {
     /// The second's beginning.
     pub t_s: f64,
-    /// The part.
-    #[serde(rename = "load_step")]
-    pub part: u32,
-    /// Connections that stood for the first time.
+    pub load_step: u32,
+    /// Connections that were open for the first time.
     pub opened: u64,
-    /// Connections that stood already, because an earlier part has left them.
+    /// Connections that were open already, because an earlier load step left them open.
     pub kept: u64,
-    /// Connections that stood again after they had been lost.
+    /// Connections that were open again after they had been lost.
     pub reopened: u64,
-    /// Tries to open one that came to nothing.
+    /// Failed attempts to open one.
     pub failed: u64,
-    /// Connections that the other side ended in order.
+    /// Connections that the peer closed in order.
     pub closed: u64,
     /// Connections that were lost otherwise.
     pub dropped: u64,
-    /// Connections that stood when the part was over, and stayed for a later one.
+    /// Connections that were open when the load step was over, and stayed open for a later one.
     #[serde(default)]
     pub left: u64,
-    /// Of those: ended by the other side in order before the later one went on with them.
+    /// Of those: closed by the peer in order before the later one resumed them.
     #[serde(default)]
     pub closed_after: u64,
     /// Of those: lost otherwise before that.
     #[serde(default)]
     pub dropped_after: u64,
-    /// From the moment at which one was due to the moment at which it stood for the first time, in milliseconds.
+    /// From the time at which one was due until it was open for the first time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening_ms: Option<Percentiles>,
 }
@@ -110,15 +104,14 @@ pub struct Percentiles {
 /// The load and the machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplerRow {
-    /// The moment.
     pub t_s: f64,
-    /// Arrivals under way.
+    /// Arrivals in flight.
     pub in_flight: u64,
-    /// Arrivals that are due and wait in the lab for a free place.
+    /// Arrivals that are due and wait in the lab for a free slot.
     pub queued: u64,
     /// Connections that the lab holds.
     pub connections: u64,
-    /// Requests under way whose answers are waited for.
+    /// Long polls in flight.
     #[serde(default)]
     pub waiting: u64,
     /// Arrivals that are over, since the start.
@@ -150,23 +143,18 @@ pub struct SamplerRow {
 /// One kind of work after a round of status requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRow {
-    /// The work's name.
     pub work: String,
-    /// The counts.
     #[serde(flatten)]
     pub point: WorkPoint,
-    /// Status requests of this round that got no good answer.
+    /// Status requests of this round without an ok response.
     pub poll_errors: u64,
 }
 
-/// A part of the trial.
+/// A load step of the trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadStepRow {
-    /// The moment.
     pub t_s: f64,
-    /// Its number.
-    #[serde(rename = "load_step")]
-    pub part: u32,
+    pub load_step: u32,
     /// The phase that it belongs to.
     pub phase: String,
     /// What it is: `burst 2`, `50 clients`, `1,250/s`.
@@ -191,18 +179,17 @@ pub struct PauseRow {
     pub t_s: f64,
     /// When it was over.
     pub until_s: f64,
-    /// The worker.
     pub worker: u32,
 }
 
-/// A time in which requests were under way at the target and none ended.
+/// A time in which requests were in flight at the target and none ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SilenceRow {
     /// When it began, to within [`crate::limits::GAUGES_EVERY`].
     pub t_s: f64,
     /// When it was over, or how far it is known.
     pub until_s: f64,
-    /// The most requests that were under way at a look.
+    /// The most requests that were in flight at a sample.
     pub under_way: u64,
 }
 
@@ -223,7 +210,7 @@ pub struct FaultRow {
     /// The process id after, where the process runs on or again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_after: Option<u32>,
-    /// When the process answered again, where that was awaited.
+    /// When the process was ready again, if that was awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_again_s: Option<f64>,
     /// Why it could not be carried out.
@@ -231,11 +218,9 @@ pub struct FaultRow {
     pub failed: Option<String>,
 }
 
-/// A sentence.
+/// A note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoteRow {
-    /// The moment.
     pub t_s: f64,
-    /// The sentence.
     pub note: String,
 }

@@ -1,5 +1,5 @@
 //! intervals.hlog: every second's histograms in the log format of HdrHistogram (version 1.3, V2 encoding, deflated),
-//! which its other tools read as well. Values are microseconds; a line's tag is `part:operation:figure`. Written and
+//! which its other tools read as well. Values are microseconds; a line's tag is `load_step:operation:figure`. Written and
 //! read line by line, so that neither needs more memory for a longer run. Does not merge: the aggregate does.
 
 use std::fs::File;
@@ -60,7 +60,7 @@ pub struct Entry {
     /// The start of the second, from the start of the plan.
     pub second: u64,
     /// The load step.
-    pub part: u32,
+    pub load_step: u32,
     /// The operation: `create_game`, or `create_game.steps.post`; for the lag: `generator`.
     pub op: String,
     pub figure: HistogramKind,
@@ -108,10 +108,10 @@ impl Writer {
         self.serializer
             .serialize(&entry.histogram, &mut self.bytes)
             .map_err(|error| io::Error::other(error.to_string()))?;
-        let (second, part, op, figure) = (entry.second, entry.part, &entry.op, entry.figure.tag());
+        let (second, load_step, op, figure) = (entry.second, entry.load_step, &entry.op, entry.figure.tag());
         let max_ms = entry.histogram.max() as f64 / US_PER_MS;
         let encoded = STANDARD.encode(&self.bytes);
-        writeln!(self.file, "Tag={part}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
+        writeln!(self.file, "Tag={load_step}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
     }
 
     /// Hands everything to the kernel, so that it outlives this process.
@@ -152,13 +152,13 @@ pub fn read(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> 
 fn parse(line: &str, decoder: &mut Deserializer) -> Option<Entry> {
     let mut columns = line.strip_prefix("Tag=")?.split(',');
     let mut tag = columns.next()?.split(':');
-    let part = tag.next()?.parse().ok()?;
+    let load_step = tag.next()?.parse().ok()?;
     let op = tag.next()?.to_owned();
     let figure = HistogramKind::parse(tag.next()?)?;
     let second = columns.next()?.split('.').next()?.parse().ok()?;
     let bytes = STANDARD.decode(columns.nth(2)?).ok()?;
     let histogram = decoder.deserialize(&mut bytes.as_slice()).ok()?;
-    Some(Entry { second, part, op, figure, histogram })
+    Some(Entry { second, load_step, op, figure, histogram })
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
     fn entry(second: u64, op: &str, figure: HistogramKind, values: &[u64]) -> Entry {
         let mut histogram = histogram();
         values.iter().for_each(|value| histogram.record(*value).unwrap());
-        Entry { second, part: 3, op: op.to_owned(), figure, histogram }
+        Entry { second, load_step: 3, op: op.to_owned(), figure, histogram }
     }
 
     fn written(name: &str, entries: &[Entry]) -> std::path::PathBuf {

@@ -271,7 +271,7 @@ impl LoadStep {
         };
         let length_s = length.as_secs_f64();
         LoadStepFigures {
-            part: self.spec.number,
+            load_step: self.spec.number,
             phase: self.spec.phase.clone(),
             label: self.spec.label.clone(),
             start_s: round(self.spec.start.as_secs_f64()),

@@ -202,7 +202,7 @@ impl Inner {
     }
 
     fn write_second(&mut self, second: u64, second_aggregate: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
-        for ((part, op), aggregate) in &second_aggregate.ops {
+        for ((load_step, op), aggregate) in &second_aggregate.ops {
             let name = self.op_name(*op);
             let figures = [
                 (HistogramKind::Latency, &aggregate.latency),
@@ -214,23 +214,29 @@ impl Inner {
                 [(HistogramKind::Waited, &long_polls.waited), (HistogramKind::Wake, &long_polls.wake_delay)]
             });
             for (figure, times) in figures.into_iter().chain(long_polls.into_iter().flatten()) {
-                self.hlog.write(&Entry { second, part: *part, op: name.clone(), figure, histogram: times.histogram() });
+                self.hlog.write(&Entry {
+                    second,
+                    load_step: *load_step,
+                    op: name.clone(),
+                    figure,
+                    histogram: times.histogram(),
+                });
             }
-            rows.push(TimelineRow::Op(op_row(second, *part, name, aggregate)));
+            rows.push(TimelineRow::Op(op_row(second, *load_step, name, aggregate)));
         }
         for (push, aggregate) in &second_aggregate.pushes {
             let name = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
             let (figure, histogram) = (HistogramKind::Wake, aggregate.delay.histogram());
-            self.hlog.write(&Entry { second, part: 0, op: name.clone(), figure, histogram });
+            self.hlog.write(&Entry { second, load_step: 0, op: name.clone(), figure, histogram });
             rows.push(TimelineRow::Op(pushed_row(second, name, aggregate)));
         }
-        for (part, held) in &second_aggregate.held {
+        for (load_step, held) in &second_aggregate.held {
             let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), HistogramKind::Opening, held.opening_us.clone());
-            self.hlog.write(&Entry { second, part: *part, op, figure, histogram });
+            self.hlog.write(&Entry { second, load_step: *load_step, op, figure, histogram });
             rows.push(TimelineRow::Held(held_row(second, held)));
         }
         let (op, figure, histogram) = (GENERATOR_OP.to_owned(), HistogramKind::Lag, second_aggregate.lag.histogram());
-        self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
+        self.hlog.write(&Entry { second, load_step: 0, op, figure, histogram });
         rows.extend(
             second_aggregate
                 .lag
@@ -261,39 +267,39 @@ impl SecondAggregate {
     }
 }
 
-fn op_row(second: u64, part: u32, op: String, aggregate: &OpAggregate) -> OpRow {
+fn op_row(second: u64, load_step: u32, op: String, aggregate: &OpAggregate) -> OpRow {
     let (ok, denied, errors) = (aggregate.ok, aggregate.denied, aggregate.errors);
     let (latency_ms, service_ms) = (percentiles(&aggregate.latency), percentiles(&aggregate.service));
     let wake_ms = aggregate.long_polls.as_ref().and_then(|long_polls| percentiles(&long_polls.wake_delay));
-    OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
+    OpRow { t_s: second as f64, load_step, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
 }
 
 /// Pushed frames are rows of operations that have only ok responses.
 fn pushed_row(second: u64, op: String, aggregate: &PushAggregate) -> OpRow {
     let (ok, wake_ms) = (aggregate.frames, percentiles(&aggregate.delay));
-    OpRow { t_s: second as f64, part: 0, op, ok, denied: 0, errors: 0, latency_ms: None, service_ms: None, wake_ms }
+    OpRow {
+        t_s: second as f64,
+        load_step: 0,
+        op,
+        ok,
+        denied: 0,
+        errors: 0,
+        latency_ms: None,
+        service_ms: None,
+        wake_ms,
+    }
 }
 
 fn held_row(second: u64, held: &HeldStats) -> HeldRow {
     let HeldStats {
-        load_step: part,
-        opened,
-        kept,
-        reopened,
-        failed,
-        closed,
-        dropped,
-        left,
-        closed_after,
-        dropped_after,
-        ..
+        load_step, opened, kept, reopened, failed, closed, dropped, left, closed_after, dropped_after, ..
     } = *held;
     let mut opening = TimeHistogram::default();
     opening.add(&held.opening_us);
     let (t_s, opening_ms) = (second as f64, percentiles(&opening));
     HeldRow {
         t_s,
-        part,
+        load_step,
         opened,
         kept,
         reopened,

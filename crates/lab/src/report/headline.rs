@@ -131,7 +131,7 @@ fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     let level = match held {
         // The last level at the held rate is the one that held it.
         Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
-        None => levels.iter().find(|level| Some(u64::from(level.part)) == part),
+        None => levels.iter().find(|level| Some(u64::from(level.load_step)) == part),
     };
     let searched = find_key(capacity, "ending").is_some();
     let word = match held {

@@ -79,18 +79,18 @@ impl TimelineScan {
         self.timeline.add(row);
         match row {
             TimelineRow::Op(row) => {
-                let sum = self.ops.entry((row.part, row.op.clone())).or_default();
+                let sum = self.ops.entry((row.load_step, row.op.clone())).or_default();
                 sum.ok += row.ok;
                 sum.denied += row.denied;
                 sum.errors += row.errors;
-                let recorded_s = self.recorded_s.entry(row.part).or_default();
+                let recorded_s = self.recorded_s.entry(row.load_step).or_default();
                 *recorded_s = recorded_s.max(row.t_s + 1.0);
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
             TimelineRow::Work(row) => {
                 self.work.insert(row.work.clone(), row.point);
             }
-            TimelineRow::Pulse(row) => {
+            TimelineRow::Sample(row) => {
                 self.end_s = self.end_s.max(row.t_s);
                 self.done = [row.ok, row.denied, row.errors];
                 self.sampled_s = row.t_s;
@@ -99,11 +99,11 @@ impl TimelineScan {
                 self.openings.push(row.clone());
             }
             TimelineRow::Held(row) => {
-                self.held.entry(row.part).or_insert_with(|| HeldStats::new(row.part)).merge(&held_stats(row));
+                self.held.entry(row.load_step).or_insert_with(|| HeldStats::new(row.load_step)).merge(&held_stats(row));
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
             TimelineRow::Opening(_)
-            | TimelineRow::Part(_)
+            | TimelineRow::LoadStep(_)
             | TimelineRow::Lag(_)
             | TimelineRow::Pause(_)
             | TimelineRow::Silence(_)
@@ -115,8 +115,8 @@ impl TimelineScan {
 
 /// The counts of a row; the times are in the histograms.
 fn held_stats(row: &HeldRow) -> HeldStats {
-    let HeldRow { part, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
-    let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(part) };
+    let HeldRow { load_step, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
+    let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(load_step) };
     cell.count_loss_after(row.t_s as u64, row.closed_after, row.dropped_after);
     cell
 }
@@ -151,8 +151,8 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     let names = OpNames::from_scenario(&scenario);
     let mut fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
     let mut book = begun_load_steps(rows, &scenario);
-    for ((part, op), row) in &rows.ops {
-        add_interval(&mut fold, &mut book, names.counts_interval(*part, op, row));
+    for ((load_step, op), row) in &rows.ops {
+        add_interval(&mut fold, &mut book, names.counts_interval(*load_step, op, row));
     }
     rows.held.values().for_each(|held| book.add_held(held));
     let hlog_path = dir.join("intervals.hlog");
@@ -224,10 +224,10 @@ fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
 fn begun_load_steps(rows: &TimelineScan, scenario: &Scenario) -> LoadStepAccumulator {
     let mut book = LoadStepAccumulator::new(&scenario.journeys);
     for row in rows.openings.iter().filter(|row| !row.over) {
-        book.begin(load_step_spec((row.part, &row.phase, &row.label), row.t_s, scenario, true));
+        book.begin(load_step_spec((row.load_step, &row.phase, &row.label), row.t_s, scenario, true));
     }
     for row in rows.openings.iter().filter(|row| row.over) {
-        book.count_worker_open(row.part, 1, duration_from_s(row.t_s));
+        book.count_worker_open(row.load_step, 1, duration_from_s(row.t_s));
     }
     for span in &rows.timeline.load_steps {
         match book.spec(span.number) {
@@ -239,7 +239,7 @@ fn begun_load_steps(rows: &TimelineScan, scenario: &Scenario) -> LoadStepAccumul
 }
 
 fn load_step_spec(
-    (part, phase, label): (u32, &str, &str),
+    (load_step, phase, label): (u32, &str, &str),
     start_s: f64,
     scenario: &Scenario,
     opens: bool,
@@ -251,7 +251,7 @@ fn load_step_spec(
         _ => None,
     };
     LoadStepSpec {
-        number: part,
+        number: load_step,
         phase: name,
         steps_of_phase: phase.map_or(0, |phase| phase.load_profile.load_step_count()),
         label,
@@ -300,13 +300,17 @@ impl OpNames {
     }
 
     /// The counts of a row of the timeline; the times are in the histograms.
-    fn counts_interval(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
+    fn counts_interval(&self, load_step: u32, op: &str, row: &OpRow) -> Option<Interval> {
         if let Some(push) = self.pushes.get(op) {
             let pushed = PushStats { frames: row.ok, ..PushStats::new(*push) };
             return Some(Interval { pushes: vec![pushed], ..Interval::default() });
         }
-        let cell =
-            OpStats { ok: row.ok, denied: row.denied, errors: row.errors, ..OpStats::new(part, *self.ops.get(op)?) };
+        let cell = OpStats {
+            ok: row.ok,
+            denied: row.denied,
+            errors: row.errors,
+            ..OpStats::new(load_step, *self.ops.get(op)?)
+        };
         Some(Interval { ops: vec![cell], ..Interval::default() })
     }
 
@@ -315,14 +319,14 @@ impl OpNames {
             return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
         }
         if entry.figure == HistogramKind::Opening {
-            let held = HeldStats { opening_us: entry.histogram, ..HeldStats::new(entry.part) };
+            let held = HeldStats { opening_us: entry.histogram, ..HeldStats::new(entry.load_step) };
             return Some(Interval { held: vec![held], ..Interval::default() });
         }
         if let Some(push) = self.pushes.get(&entry.op) {
             let pushed = PushStats { delay_us: entry.histogram, ..PushStats::new(*push) };
             return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
         }
-        let mut cell = OpStats::new(entry.part, *self.ops.get(&entry.op)?);
+        let mut cell = OpStats::new(entry.load_step, *self.ops.get(&entry.op)?);
         match entry.figure {
             HistogramKind::Latency => cell.latency_us = entry.histogram,
             HistogramKind::Service => cell.service_us = entry.histogram,
@@ -356,7 +360,7 @@ fn results(
         Some((work.name.clone(), figures))
     });
     let phases = scenario.phases.iter().map(|phase| {
-        let own: Vec<&LoadStepFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
+        let own: Vec<&LoadStepFigures> = parts.iter().filter(|load_step| load_step.phase == phase.name).collect();
         (phase.name.clone(), PhaseFigures::from_steps(&own, None, asked.remove(&phase.name)))
     });
     Results {

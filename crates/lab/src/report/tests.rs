@@ -284,7 +284,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     run.load_steps.retain(|part| part.phase == "edge");
     let (first, search) = {
         let search = run.load_steps.iter_mut().filter(|part| part.phase == "edge").collect::<Vec<_>>();
-        (search[0].part, search.len())
+        (search[0].load_step, search.len())
     };
     for part in run.load_steps.iter_mut().filter(|part| part.phase == "edge") {
         (part.overload, part.void) = (None, Some("the generator itself paused for 18.2 % of the level".to_owned()));
@@ -295,7 +295,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     edge["peak"]["level"]["load_step"] = json!(first);
     let report = markdown(&run);
     assert_eq!(report.matches(" void  ").count(), search, "{report}");
-    let label = run.load_steps.iter().find(|part| part.part == first).unwrap().label.clone();
+    let label = run.load_steps.iter().find(|part| part.load_step == first).unwrap().label.clone();
     let took = super::headline(&run).amount;
     assert!(took.contains("edge: no edge found, peak ") && took.contains(&format!(" at {label}")), "{took}");
 }
@@ -328,7 +328,7 @@ fn an_outage_is_shown() {
         if second < 3 {
             timeline.add(&TimelineRow::Op(OpRow { t_s, op: "a".to_owned(), ok: 90, ..OpRow::default() }));
         }
-        timeline.add(&TimelineRow::Pulse(SamplerRow { t_s, in_flight: 9, ..SamplerRow::default() }));
+        timeline.add(&TimelineRow::Sample(SamplerRow { t_s, in_flight: 9, ..SamplerRow::default() }));
     }
     timeline.add(&TimelineRow::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
     let progress = Progress { outage: CurrentOutage::find(&timeline, &["a"]), ..Progress::default() };

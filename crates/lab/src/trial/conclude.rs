@@ -197,7 +197,7 @@ fn capacities(
         let own = steps_of_phase(parts, phase);
         let found = match (edges.get(&phase.name), &phase.load_profile) {
             (Some(outcome), _) => {
-                let first = own.first().map_or(0, |load_step| load_step.part);
+                let first = own.first().map_or(0, |load_step| load_step.load_step);
                 let mut capacity = capacity(&outcome.points(first));
                 if !outcome.has_answer() {
                     // Limits derived from an edge that was not found would be guesses.
@@ -233,7 +233,7 @@ fn level_point(load_step: &LoadStepFigures) -> LevelPoint {
     let share = |count: u64| if load_step.op.count > 0 { count as f64 / load_step.op.count as f64 } else { 0.0 };
     LevelPoint {
         label: load_step.label.clone(),
-        part: load_step.part,
+        load_step: load_step.load_step,
         concurrency: load_step.clients.map(|clients| clients as f64),
         offered_per_s: load_step.offered_per_s,
         throughput_per_s: load_step.throughput_per_s.unwrap_or(0.0),

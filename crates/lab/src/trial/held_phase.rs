@@ -118,7 +118,7 @@ impl LoadScheduler {
         let t_s = if over { stood } else { spec.start }.as_secs_f64();
         self.log.write(&TimelineRow::Opening(LoadStepRow {
             t_s,
-            part: load_step,
+            load_step,
             phase: spec.phase,
             label: spec.label,
             over,

@@ -77,12 +77,12 @@ impl LoadScheduler {
                         );
                     }
                 }
-                WorkerReport::ConnectionsOpen { load_step: part, at, .. } => {
-                    self.recorder.with_load_steps(|book| book.count_worker_open(part, self.worker_count, at));
+                WorkerReport::ConnectionsOpen { load_step, at, .. } => {
+                    self.recorder.with_load_steps(|book| book.count_worker_open(load_step, self.worker_count, at));
                     self.load_step_changed.notify_waiters();
                 }
-                WorkerReport::LoadStepDone { load_step: part, at, not_sent, pause_impact: own, .. } => {
-                    self.record_worker_done(part, at, not_sent, own);
+                WorkerReport::LoadStepDone { load_step, at, not_sent, pause_impact: own, .. } => {
+                    self.record_worker_done(load_step, at, not_sent, own);
                 }
                 WorkerReport::WorkerFailed { message, .. } => return Err(message),
                 WorkerReport::WorkerEnded { .. } => {
@@ -96,17 +96,17 @@ impl LoadScheduler {
         Ok(())
     }
 
-    fn record_worker_done(&self, part: u32, at: Duration, not_sent: u64, own: PauseImpact) {
+    fn record_worker_done(&self, load_step: u32, at: Duration, not_sent: u64, own: PauseImpact) {
         if !self
             .recorder
-            .with_load_steps(|book| book.count_worker_done_with(part, self.worker_count, at, not_sent, own))
+            .with_load_steps(|book| book.count_worker_done_with(load_step, self.worker_count, at, not_sent, own))
         {
             return;
         }
-        if let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) {
-            self.log.write(&TimelineRow::Part(LoadStepRow {
+        if let Some(figures) = self.recorder.with_load_steps(|book| book.figures(load_step)) {
+            self.log.write(&TimelineRow::LoadStep(LoadStepRow {
                 t_s: figures.start_s + figures.length_s,
-                part,
+                load_step,
                 phase: figures.phase,
                 label: figures.label,
                 over: true,
@@ -162,8 +162,8 @@ impl LoadScheduler {
         let legs = load_specs(phase, position);
         match (legs.as_slice(), &phase.load_profile) {
             ([load_spec], LoadProfile::Hold { opening, duration, .. }) => {
-                let (part, end) = self.run_hold(load_spec.clone(), opening.timeout, *duration).await;
-                (vec![part], end)
+                let (load_step, end) = self.run_hold(load_spec.clone(), opening.timeout, *duration).await;
+                (vec![load_step], end)
             }
             ([load_spec], _) if load_spec.duration().is_some() => {
                 let length = load_spec.duration().unwrap_or_default();
@@ -180,9 +180,9 @@ impl LoadScheduler {
         for load_spec in legs {
             self.sleep_until(start).await;
             let start_s = start.max(self.start.elapsed() + START_LOAD_LEAD);
-            let part = self.start_load(LoadSpec { start: start_s, ..load_spec });
-            self.await_finished(&part).await;
-            load_steps.extend(part);
+            let load_step = self.start_load(LoadSpec { start: start_s, ..load_spec });
+            self.await_finished(&load_step).await;
+            load_steps.extend(load_step);
             start = self.start.elapsed() + pause;
         }
         (load_steps, self.start.elapsed())
@@ -207,13 +207,13 @@ impl LoadScheduler {
         let load_steps = specs.iter().map(|spec| spec.number).collect();
         for spec in specs {
             // A load step that holds connections begins when they are open.
-            let (part, holds) = (spec.number, spec.open_within.is_some());
+            let (load_step, holds) = (spec.number, spec.open_within.is_some());
             if !holds {
                 self.log_load_step_start(&spec, spec.start);
             }
             self.recorder.with_load_steps(|book| book.begin(spec));
             if holds {
-                self.log_opening(part, false);
+                self.log_opening(load_step, false);
             }
         }
         self.worker_pool.start_load(load_spec);
@@ -222,11 +222,11 @@ impl LoadScheduler {
 
     pub(crate) fn log_load_step_start(&self, spec: &LoadStepSpec, start: Duration) {
         let (t_s, phase, label) = (start.as_secs_f64(), spec.phase.clone(), spec.label.clone());
-        self.log.write(&TimelineRow::Part(LoadStepRow { t_s, part: spec.number, phase, label, over: false }));
+        self.log.write(&TimelineRow::LoadStep(LoadStepRow { t_s, load_step: spec.number, phase, label, over: false }));
     }
 
     pub(crate) async fn await_finished(&self, load_steps: &[u32]) {
-        self.await_load_steps(|book| load_steps.iter().all(|part| book.is_over(*part))).await;
+        self.await_load_steps(|book| load_steps.iter().all(|load_step| book.is_over(*load_step))).await;
     }
 
     /// Waits until the load step accumulator satisfies a condition.

@@ -161,7 +161,7 @@ impl<'a> Sampler<'a> {
         self.check_target_pid(now);
         let row = self.sampler_row(now, metrics);
         let progress = self.progress(now, &row);
-        self.log.write(&TimelineRow::Pulse(row));
+        self.log.write(&TimelineRow::Sample(row));
         let progress = Progress { outage: self.current_outage(), ..progress };
         self.screen.show(&progress);
     }

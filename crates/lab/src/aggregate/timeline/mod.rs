@@ -112,9 +112,9 @@ impl Timeline {
     pub fn add(&mut self, row: &TimelineRow) {
         match row {
             TimelineRow::Op(row) => self.add_op(row),
-            TimelineRow::Pulse(row) => self.add_sampler_row(row),
+            TimelineRow::Sample(row) => self.add_sampler_row(row),
             TimelineRow::Work(row) => self.add_work(row),
-            TimelineRow::Part(row) => self.add_load_step(row),
+            TimelineRow::LoadStep(row) => self.add_load_step(row),
             TimelineRow::Pause(row) => self.add_pause(row),
             TimelineRow::Lag(row) => self.push(SeriesClass::Load, "generator.lag_p99_ms", row.t_s, row.p99_ms),
             TimelineRow::Silence(row) => self.add_silence(row),
@@ -247,13 +247,13 @@ impl Timeline {
     fn add_load_step(&mut self, row: &LoadStepRow) {
         if row.over {
             if let Some(open) =
-                self.load_steps.iter_mut().rev().find(|open| open.number == row.part && open.end_s.is_none())
+                self.load_steps.iter_mut().rev().find(|open| open.number == row.load_step && open.end_s.is_none())
             {
                 open.end_s = Some(row.t_s);
             }
         } else if self.load_steps.len() < LOAD_STEPS_MAX as usize {
             let (phase, label) = (row.phase.clone(), row.label.clone());
-            self.load_steps.push(LoadStepSpan { number: row.part, phase, label, start_s: row.t_s, end_s: None });
+            self.load_steps.push(LoadStepSpan { number: row.load_step, phase, label, start_s: row.t_s, end_s: None });
         }
     }
 

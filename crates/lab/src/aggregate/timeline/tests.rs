@@ -28,11 +28,11 @@ fn check(rows: &[TimelineRow], name: &str, expected: &[(f64, f64)]) {
     assert_eq!(found, expected, "{name} of {:?}", timeline.series.keys().collect::<Vec<_>>());
 }
 
-fn op(t_s: f64, part: u32, [ok, denied, errors]: [u64; 3], p99: Option<f64>) -> TimelineRow {
+fn op(t_s: f64, load_step: u32, [ok, denied, errors]: [u64; 3], p99: Option<f64>) -> TimelineRow {
     let spread = p99.map(|p99| Percentiles { p50: p99 / 10.0, p90: p99 / 2.0, p99, max: p99 });
     TimelineRow::Op(OpRow {
         t_s,
-        part,
+        load_step,
         op: "a".to_owned(),
         ok,
         denied,
@@ -119,12 +119,12 @@ fn missing_samples_are_gaps() {
 }
 
 fn pulse(t_s: f64, metrics: &[(&str, f64)]) -> TimelineRow {
-    TimelineRow::Pulse(SamplerRow { t_s, metrics: map(metrics), ..SamplerRow::default() })
+    TimelineRow::Sample(SamplerRow { t_s, metrics: map(metrics), ..SamplerRow::default() })
 }
 
 fn process(t_s: f64, figures: &[(&str, f64)]) -> TimelineRow {
     let processes = BTreeMap::from([("server".to_owned(), map(figures))]);
-    TimelineRow::Pulse(SamplerRow { t_s, processes, ..SamplerRow::default() })
+    TimelineRow::Sample(SamplerRow { t_s, processes, ..SamplerRow::default() })
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn the_load() {
         observed: map(&[("stats.depth", 4.0)]),
         ..SamplerRow::default()
     };
-    let rows = [TimelineRow::Pulse(row)];
+    let rows = [TimelineRow::Sample(row)];
     check(&rows, "load.in_flight", &[(2.0, 7.0)]);
     check(&rows, "load.queued", &[(2.0, 3.0)]);
     check(&rows, "load.connections", &[(2.0, 9.0)]);
@@ -241,8 +241,14 @@ fn work_load_steps_faults_and_notes() {
     ] {
         check(std::slice::from_ref(&work), &format!("work.game.{count}"), &[(4.0, value)]);
     }
-    let step_row = |part, t_s, over| {
-        TimelineRow::Part(LoadStepRow { t_s, part, phase: "p".to_owned(), label: format!("burst {part}"), over })
+    let step_row = |load_step, t_s, over| {
+        TimelineRow::LoadStep(LoadStepRow {
+            t_s,
+            load_step,
+            phase: "p".to_owned(),
+            label: format!("burst {load_step}"),
+            over,
+        })
     };
     let timeline = aggregated(&[
         step_row(0, 0.0, false),
@@ -260,7 +266,7 @@ fn work_load_steps_faults_and_notes() {
 fn very_many_metrics_leave_room_for_the_preferred_ones() {
     let samples: BTreeMap<String, f64> =
         (0..5_000).map(|n| (format!("m{n:05}"), 1.0)).chain([("z_wanted{a=\"b\"}".to_owned(), 2.0)]).collect();
-    let row = TimelineRow::Pulse(SamplerRow { metrics: samples, ..SamplerRow::default() });
+    let row = TimelineRow::Sample(SamplerRow { metrics: samples, ..SamplerRow::default() });
     let mut timeline = Timeline::with_preferred_metrics(["z_wanted".to_owned()]);
     timeline.add(&row);
     timeline.add(&row);
@@ -301,7 +307,7 @@ fn ten_minutes_take_little_more_memory_than_two() {
         let usage: BTreeMap<String, f64> = keys.iter().map(|key| ((*key).to_owned(), t_s)).collect();
         let processes = ["server", "bots", "generator"].map(|name| (name.to_owned(), usage.clone())).into();
         let machine = (0..8).map(|n| (format!("key_{n}"), t_s)).collect();
-        timeline.add(&TimelineRow::Pulse(SamplerRow {
+        timeline.add(&TimelineRow::Sample(SamplerRow {
             t_s,
             lag_p99_ms: Some(1.0),
             processes,
@@ -356,7 +362,7 @@ fn any_row() -> impl Strategy<Value = TimelineRow> {
         (t.clone(), t.clone()).prop_map(|(t_s, until_s)| paused(t_s, until_s)),
         (t, figures).prop_map(|(t_s, metrics)| {
             let processes = BTreeMap::from([("server".to_owned(), metrics.clone())]);
-            TimelineRow::Pulse(SamplerRow { t_s, metrics, processes, ..SamplerRow::default() })
+            TimelineRow::Sample(SamplerRow { t_s, metrics, processes, ..SamplerRow::default() })
         }),
     ]
 }

@@ -111,7 +111,7 @@ impl TestRun {
             let wobble = 0.05 * ((t + self.seed) % 7) as f64;
             let server = [("cpu_s".to_owned(), 0.3 * t as f64 + wobble)].into();
             let processes = [("server".to_owned(), server)].into();
-            rows.push(TimelineRow::Pulse(SamplerRow { t_s, ok: done, processes, ..SamplerRow::default() }));
+            rows.push(TimelineRow::Sample(SamplerRow { t_s, ok: done, processes, ..SamplerRow::default() }));
             let finished = done.saturating_sub(self.stuck + (t * 5 + self.seed) % 3);
             let point = WorkPoint { t_s, finished, running: done - finished, ..WorkPoint::default() };
             rows.push(TimelineRow::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 }));
@@ -136,7 +136,7 @@ impl TestRun {
             }
             let entry = |figure, histogram| Entry {
                 second: second as u64,
-                part: 0,
+                load_step: 0,
                 op: "create_game".to_owned(),
                 figure,
                 histogram,

@@ -473,8 +473,13 @@ fn order() {
 fn overloaded() {
     // 100 a second for 10 s, then 300 for 20 s of which 200 are answered a second, until 40 s.
     let part = |part: u32, start_s: f64, length_s: f64, per_s: f64, count: u64| {
-        let mut figures =
-            LoadStepFigures { part, start_s, length_s, offered_per_s: Some(per_s), ..LoadStepFigures::default() };
+        let mut figures = LoadStepFigures {
+            load_step: part,
+            start_s,
+            length_s,
+            offered_per_s: Some(per_s),
+            ..LoadStepFigures::default()
+        };
         (figures.label, figures.op.count, figures.op.ok) = (["low", "over"][part as usize].to_owned(), count, count);
         figures
     };

@@ -231,7 +231,7 @@ impl Story {
         for (t, second) in self.seconds.iter().enumerate() {
             let t_s = t as f64;
             timeline.add(&TimelineRow::Op(op_row(t_s, second)));
-            timeline.add(&TimelineRow::Pulse(self.sampler_row(t_s, second, &totals)));
+            timeline.add(&TimelineRow::Sample(self.sampler_row(t_s, second, &totals)));
             let is_silent = second.in_flight > 0 && second.ok + second.denied + second.errors == 0;
             silent_s = is_silent.then(|| silent_s.unwrap_or(t_s));
             let row = |t_s| SilenceRow { t_s, until_s: t as f64 + 1.0, under_way: second.in_flight };
