@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::journey::Journey;
-use super::phase::{LoadProfile, Phase};
+use super::load_profile::LoadProfile;
+use super::phase::Phase;
 use super::reader::NodeReader;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
 

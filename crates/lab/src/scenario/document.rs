@@ -1,12 +1,12 @@
-//! A scenario as a tree of values that remember where they were written, so that arguments can change any of them and
-//! every error can name its origin. Does not know what the keys mean.
+//! A scenario file with everything that the command line changes in it. Does not know what the keys mean.
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::source::{ScenarioSource, SourceChange};
+use super::tree::{Node, Value, convert_table, join_path, line_number, parse_setting_value};
 use super::validation::{ErrorCollector, Origin, ValidationErrors};
 use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
@@ -14,72 +14,52 @@ use crate::limits::SCENARIO_BYTES_MAX;
 /// The value of a variable that requests a free loopback port.
 const FREE_PORT: &str = "free";
 
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
+/// A scenario as it was put together: the text and every change, in order. One process of the lab hands it to another,
+/// so that both read the same scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioSource {
+    pub(crate) text: String,
+    pub(crate) changes: Vec<SourceChange>,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Text(String),
-    Int(i64),
-    Float(f64),
-    Bool(bool),
-    Array(Vec<Node>),
-    Table(Vec<TableEntry>),
+/// A change to a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SourceChange {
+    Set(String),
+    Target(String),
+    Port(String, u16),
+    File(String, String),
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct TableEntry {
-    pub(crate) key: String,
-    pub(crate) node: Node,
-}
-
-impl Node {
-    pub(crate) fn kind(&self) -> &'static str {
-        match self.value {
-            Value::Text(_) => "a text",
-            Value::Int(_) => "a whole number",
-            Value::Float(_) => "a number",
-            Value::Bool(_) => "true or false",
-            Value::Array(_) => "a list",
-            Value::Table(_) => "a table",
-        }
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Table(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
-    }
-
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        let Value::Table(entries) = &mut self.value else { return None };
-        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
-    }
-
-    fn as_text(&self) -> Option<String> {
-        match &self.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
-        }
-    }
-
-    fn insert(&mut self, key: &str, node: Node) {
-        match self.get_mut(key) {
-            Some(old) => *old = node,
-            None => {
-                if let Value::Table(entries) = &mut self.value {
-                    entries.push(TableEntry { key: key.to_owned(), node });
-                }
+impl ScenarioSource {
+    /// The files that it names: name and content.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<&str, &str> {
+        let mut files = BTreeMap::new();
+        for change in &self.changes {
+            if let SourceChange::File(name, text) = change {
+                files.insert(name.as_str(), text.as_str());
             }
         }
+        files
     }
 
-    fn remove(&mut self, key: &str) {
-        if let Value::Table(entries) = &mut self.value {
-            entries.retain(|entry| entry.key != key);
+    /// Builds the document again.
+    ///
+    /// # Errors
+    /// Those of the first time.
+    pub fn rebuild(&self) -> Result<Document, ValidationErrors> {
+        let mut document = Document::parse(&self.text)?;
+        for change in &self.changes {
+            match change {
+                SourceChange::Set(setting) => document.set(setting)?,
+                SourceChange::Target(url) => document.set_target(url),
+                SourceChange::Port(variable, port) => document.set_port(variable, *port),
+                SourceChange::File(name, text) => document.add_file(name, text),
+            }
         }
+        Ok(document)
     }
 }
 
@@ -124,6 +104,14 @@ impl Document {
             settings: Vec::new(),
             files: BTreeMap::new(),
         })
+    }
+
+    /// The tree with its variables filled in.
+    pub(crate) fn with_variables(&self, notes: &ErrorCollector) -> Node {
+        let mut root = self.root.clone();
+        let vars = vars::read(&root, notes);
+        vars::substitute(&mut root, &vars);
+        root
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
@@ -187,7 +175,7 @@ impl Document {
     /// variables.
     #[must_use]
     pub fn required_files(&self) -> Vec<String> {
-        let root = super::with_variables(self, &ErrorCollector::default());
+        let root = self.with_variables(&ErrorCollector::default());
         let proto = root.get("target").and_then(|target| target.get("socket")?.get("proto"));
         let names = match proto.map(|node| &node.value) {
             Some(Value::Text(name)) => vec![name.clone()],
@@ -200,7 +188,7 @@ impl Document {
     /// The files of its feeds, each with its origin and key, whether or not the rest of the feed can be read.
     #[must_use]
     pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
-        let root = super::with_variables(self, &ErrorCollector::default());
+        let root = self.with_variables(&ErrorCollector::default());
         let Some(Value::Table(feeds)) = root.get("feed").map(|node| &node.value) else { return Vec::new() };
         let named = feeds.iter().filter_map(|feed| {
             let file = feed.node.get("file")?;
@@ -255,60 +243,6 @@ fn to_hex(digest: &Sha256) -> String {
     digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn line_number(text: &str, at: usize) -> usize {
-    1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
-}
-
-fn convert_table(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, ValidationErrors> {
-    let mut written: Vec<_> = table.iter().collect();
-    written.sort_by_key(|(key, _)| key.span().start);
-    let mut entries = Vec::with_capacity(written.len());
-    for (key, value) in written {
-        // The origin of the key, not of the value: a value may start lines below its key.
-        let node =
-            Node { value: convert_value(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
-        entries.push(TableEntry { key: key.get_ref().to_string(), node });
-    }
-    Ok(Value::Table(entries))
-}
-
-fn convert_value(
-    value: &DeValue<'_>,
-    span: &std::ops::Range<usize>,
-    origin: &dyn Fn(usize) -> Origin,
-) -> Result<Value, ValidationErrors> {
-    let refuse = |message: &str| ValidationErrors::single(origin(span.start), "", message);
-    Ok(match value {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Integer(int) => {
-            let digits = i64::from_str_radix(int.as_str(), int.radix());
-            Value::Int(digits.map_err(|_| refuse("a whole number must fit 64 bits"))?)
-        }
-        DeValue::Float(float) => {
-            Value::Float(float.as_str().parse().map_err(|_| refuse("this number cannot be read"))?)
-        }
-        DeValue::Boolean(flag) => Value::Bool(*flag),
-        DeValue::Datetime(_) => return Err(refuse("dates have no meaning in a scenario: write a text in quotes")),
-        DeValue::Array(items) => {
-            let item = |item: &toml::Spanned<DeValue<'_>>| {
-                let value = convert_value(item.get_ref(), &item.span(), origin)?;
-                Ok(Node { value, origin: origin(item.span().start) })
-            };
-            Value::Array(items.iter().map(item).collect::<Result<_, ValidationErrors>>()?)
-        }
-        DeValue::Table(table) => convert_table(table, origin)?,
-    })
-}
-
-/// The right side of `--set`: a TOML value if it parses as one, else the text itself.
-fn parse_setting_value(text: &str, origin: &Origin) -> Value {
-    let line = format!("v = {text}");
-    let same = |_: usize| origin.clone();
-    let table = DeTable::parse(&line).ok().filter(|table| table.get_ref().len() == 1);
-    let value = table.and_then(|table| convert_value(table.get_ref().get("v")?.get_ref(), &(0..0), &same).ok());
-    value.unwrap_or_else(|| Value::Text(text.to_owned()))
-}
-
 /// Tables with a default for every key: a file may leave them out, and a setting may still name one of their keys.
 const OPTIONAL_TABLES: [&str; 5] = ["bounds", "gates", "generator", "signals", "target.limits"];
 
@@ -359,6 +293,21 @@ fn unknown_path_message(name: &str, walked: &str) -> String {
     }
 }
 
-pub(crate) fn join_path(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "format = 1\n[vars]\nport = \"free\"\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\n";
+
+    #[test]
+    fn a_source_rebuilds_the_same_document() {
+        let mut document = Document::parse(TEXT).unwrap();
+        document.set("target.ready=/up").unwrap();
+        document.set_target("http://127.0.0.1:9");
+        document.set_port("port", 4000);
+        let text = serde_json::to_string(&document.source()).unwrap();
+        let again = serde_json::from_str::<ScenarioSource>(&text).unwrap().rebuild().unwrap();
+        assert_eq!((again.source(), again.hash()), (document.source(), document.hash()));
+        assert_eq!((again.free_port_variables(), again.settings()), (Vec::new(), document.settings()));
+    }
 }

@@ -3,8 +3,12 @@
 
 use std::time::Duration;
 
-use super::document::{Node, Value};
+use super::journey::Journey;
+use super::load_profile::{LoadProfile, PerClientLimit};
+use super::phase::Phase;
 use super::reader::{NodeReader, read_name};
+use super::step::{Step, StepAction};
+use super::tree::{Node, Value};
 use super::validation::Origin;
 use crate::format::known_names;
 use crate::limits::WAIT_MAX;
@@ -123,4 +127,50 @@ fn helper_target(node: &Node) -> Option<(String, Option<String>)> {
     let Value::Text(name) = &node.get("name")?.value else { return None };
     let is_off = matches!(node.get("start").map(|start| &start.value), Some(Value::Bool(false)));
     Some((name.clone(), is_off.then(|| format!("[[process]] {name} has start = false"))))
+}
+
+/// The latest moment, from the start of the load, at which an arrival or one of its steps is due. None if that depends
+/// on the target: bursts, which wait for free in-flight slots, levels, searches, journeys that wait or repeat, and
+/// messages.
+pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duration> {
+    let (mut next, mut end) = (Duration::ZERO, Duration::ZERO);
+    for phase in phases {
+        let start = phase.starts_at.unwrap_or_else(|| next.saturating_add(phase.pause_before));
+        let over = start.saturating_add(max_duration(&phase.load_profile)?);
+        let taken = [Some(phase.journey_index), phase.opening_journey].into_iter().flatten();
+        for journey in taken {
+            end = end.max(over.saturating_add(max_pause_total(journeys.get(journey)?)?));
+        }
+        if phase.starts_at.is_none() {
+            next = over;
+        }
+    }
+    Some(end)
+}
+
+/// From its start to its last arrival, at most.
+fn max_duration(arrivals: &LoadProfile) -> Option<Duration> {
+    match arrivals {
+        LoadProfile::Rate { duration, .. }
+        | LoadProfile::Ramp { duration, .. }
+        | LoadProfile::Poisson { duration, .. }
+        | LoadProfile::Clients { per_client: PerClientLimit::Duration(duration), .. } => Some(*duration),
+        LoadProfile::Hold { opening, duration, .. } => Some(opening.timeout.saturating_add(*duration)),
+        LoadProfile::Batch { .. } | LoadProfile::Clients { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => {
+            None
+        }
+    }
+}
+
+/// What a journey itself adds: its pauses, unless something besides its responses makes it longer.
+fn max_pause_total(journey: &Journey) -> Option<Duration> {
+    let plain = journey.repeats.is_empty() && journey.background.is_empty() && !journey.uses_messages;
+    let step_pauses = |step: &Step| {
+        let request =
+            matches!(step.action, StepAction::Request(_)) && step.pause_until.is_none() && step.starts_work.is_none();
+        let plain = request && step.long_poll.is_none() && step.retry.is_none();
+        plain.then(|| step.pause.map_or(Duration::ZERO, |(_, most)| most))
+    };
+    let pauses: Option<Vec<Duration>> = journey.steps.iter().map(step_pauses).collect();
+    pauses.filter(|_| plain).map(|pauses| pauses.into_iter().fold(Duration::ZERO, Duration::saturating_add))
 }

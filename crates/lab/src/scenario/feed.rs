@@ -4,8 +4,6 @@
 use serde_json::{Map, Value};
 
 use super::reader::{NodeReader, is_valid_name};
-use super::rng::{DrawPurpose, draw, to_range};
-use super::scope::ArrivalContext;
 use super::validation::{Origin, ValidationError};
 use crate::format::known_names;
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
@@ -93,18 +91,6 @@ impl Feed {
         all.select_columns(&self.columns).map_err(|message| {
             format!("{} {message} of the feed \"{}\"; it has {}", self.file, self.name, known_names(&all.columns))
         })
-    }
-}
-
-impl FeedOrder {
-    /// Which of `rows` an arrival gets from the feed at `place` in the scenario: the same row for all its steps.
-    pub(crate) fn row_index(self, arrival: &ArrivalContext<'_>, index: usize, rows: usize) -> Option<usize> {
-        let count = rows as u64;
-        let row = match self {
-            Self::Cycle => arrival.index.checked_rem(count)?,
-            Self::Random => to_range(draw(arrival.seed, DrawPurpose::Row, index as u64), count),
-        };
-        usize::try_from(row).ok().filter(|row| *row < rows)
     }
 }
 

@@ -3,13 +3,15 @@
 //! requests.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::background::{BackgroundLoops, bound_names, read_bindings};
 use super::message::FormatStatus;
-use super::reader::{NodeReader, read_name};
+use super::reader::{NodeReader, check_template_name, read_name};
 use super::repeat::{Repeat, RepeatEnd};
 use super::step::{Step, StepContext};
 use super::template::{Template, TemplateNames};
+use super::tree::Value;
+use crate::format::known_names;
 use crate::limits::{BACKGROUND_LOOPS_MAX, STEPS_MAX};
 
 /// What one arrival does, step by step.
@@ -29,6 +31,18 @@ pub struct Journey {
     /// Names whose values its held connection has kept before: the connection's own values, unless the journey keeps
     /// them anew.
     pub inherited_names: Vec<String>,
+}
+
+/// Loops of steps, each over its own connection, that begin after one of the journey's steps and end with the journey
+/// at the latest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundLoops {
+    /// The index of the journey's step after whose response they begin.
+    pub after_step: usize,
+    /// Their steps, by index.
+    pub steps: Range<usize>,
+    /// For each loop, its own names and the kept values that they stand for.
+    pub loop_bindings: Vec<Vec<(String, String)>>,
 }
 
 /// Reads the steps one after the other.
@@ -226,4 +240,46 @@ impl JourneyReader<'_> {
         }
         Some(index)
     }
+}
+
+/// `{ token = ["token_1", "token_2"] }`: as many loops as each list has kept values, each loop with its own value.
+fn read_bindings(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<Vec<(String, String)>> {
+    let mut each: Vec<Vec<(String, String)>> = Vec::new();
+    let columns = at.named_entries().unwrap_or_default();
+    for (index, (name, column)) in columns.iter().enumerate() {
+        check_template_name(column, name);
+        let kept: Vec<String> =
+            column.list().unwrap_or_default().iter().filter_map(|at| read_kept_name(at, names)).collect();
+        if index == 0 {
+            each.resize(kept.len(), Vec::new());
+        }
+        if kept.is_empty() || kept.len() > BACKGROUND_LOOPS_MAX || kept.len() != each.len() {
+            column.add_error(format!(
+                "must list from 1 to {BACKGROUND_LOOPS_MAX} kept values, and as many as its neighbours"
+            ));
+            continue;
+        }
+        for (own, kept) in each.iter_mut().zip(kept) {
+            own.push(((*name).to_owned(), kept));
+        }
+    }
+    each
+}
+
+fn read_kept_name(at: &NodeReader<'_>, names: &TemplateNames) -> Option<String> {
+    let Value::Text(text) = &at.node.value else {
+        at.add_error("must be the name of a kept value");
+        return None;
+    };
+    if !names.known.contains(text) {
+        let known: Vec<&str> = names.known.iter().map(String::as_str).collect();
+        at.add_error(format!("names `{text}`, which nothing has set before; known here: {}", known_names(known)));
+    }
+    Some(text.clone())
+}
+
+/// The names that every loop binds.
+fn bound_names(each: &[Vec<(String, String)>]) -> impl Iterator<Item = String> {
+    let names: BTreeMap<&String, ()> = each.iter().flatten().map(|(name, _)| (name, ())).collect();
+    names.into_keys().cloned().collect::<Vec<_>>().into_iter()
 }

@@ -1,37 +1,30 @@
 //! A trial as data: text in, a validated scenario out, or every error of the text at once. An invalid scenario never
 //! sends a byte. Pure: does not know clocks, files, sockets and the values of secrets.
 
-mod arrivals;
-mod background;
 mod bounds;
 mod builtin;
-mod denial;
 mod document;
-mod due_within;
 mod fault;
 pub mod feed;
 mod figure_names;
 mod formula;
 mod gate;
-mod headline;
-mod inherited_names;
 mod journey;
 mod keys;
-mod load_end;
-mod long_poll;
+mod load_profile;
 pub mod message;
 mod observer;
 mod phase;
 mod reader;
 mod repeat;
-mod resumed_connections;
+mod response;
 pub(crate) mod rng;
 mod scenario_reader;
 mod scope;
-mod source;
 mod step;
 mod target;
 mod template;
+mod tree;
 mod validation;
 mod vars;
 mod work;
@@ -42,29 +35,26 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use background::BackgroundLoops;
 pub use bounds::{Bounds, GeneratorSpec, METRIC_ROLES, MetricRoles};
 pub use builtin::{Builtin, builtin, builtins};
-pub use denial::{Denial, JsonMatch};
-pub use document::Document;
-pub(crate) use due_within::due_within;
+pub use document::{Document, ScenarioSource};
 pub use fault::{Fault, FaultAction};
 pub use feed::{Feed, FeedFormat, FeedOrder, FeedRows};
 pub use figure_names::{RESERVED_NAMES, STATISTICS, WORK_FIGURES, known_figures};
 pub use formula::{ArithmeticOp, Formula};
-pub use gate::{ComparisonOp, Gate};
-pub use headline::HeadlineFigure;
-pub use journey::Journey;
+pub use gate::{ComparisonOp, Gate, HeadlineFigure};
+pub use journey::{BackgroundLoops, Journey};
 pub use keys::{KeyDistribution, KeySet};
-pub use long_poll::{LongPoll, SequenceCheck};
+pub(crate) use load_profile::due_within;
+pub use load_profile::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit};
 pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
 pub use observer::Observer;
-pub use phase::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit, Phase, Reconnect};
+pub use phase::{Phase, Reconnect};
 pub use repeat::{EndCondition, NextStep, Repeat, RepeatEnd, RepeatState};
+pub use response::{Denial, ExpectedStatuses, JsonMatch, KeepRule, LongPoll, SequenceCheck, ValueSource};
 pub(crate) use rng::mix;
 pub use scope::{ArrivalContext, Scope};
-pub use source::ScenarioSource;
-pub use step::{Body, ExpectedStatuses, KeepRule, Request, Retry, Step, StepAction, ValueSource};
+pub use step::{Body, Request, Retry, Step, StepAction};
 pub use target::{BaseUrl, Command, HelperProcess, Target, TargetLimits};
 pub use template::Template;
 pub use validation::{Origin, ValidationError, ValidationErrors};
@@ -140,7 +130,7 @@ impl Scenario {
     /// Every error of the scenario, each with its line and key and what was expected.
     pub fn read(document: &Document) -> Result<Self, ValidationErrors> {
         let notes = ErrorCollector::default();
-        let root = with_variables(document, &notes);
+        let root = document.with_variables(&notes);
         let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
         notes.finish()?;
         scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
@@ -162,12 +152,4 @@ impl Scenario {
         };
         self.work_specs.iter().flat_map(of_work).collect()
     }
-}
-
-/// The tree of a document with its variables filled in.
-fn with_variables(document: &Document, notes: &ErrorCollector) -> document::Node {
-    let mut root = document.root.clone();
-    let vars = vars::read(&root, notes);
-    vars::substitute(&mut root, &vars);
-    root
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::document::{Node, TableEntry, Value, join_path};
+use super::tree::{Node, TableEntry, Value, join_path};
 use super::validation::ErrorCollector;
 use crate::limits::RATE_PER_S_MAX;
 

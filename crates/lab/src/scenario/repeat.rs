@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::denial::JsonMatch;
-use super::document::Value;
 use super::message::{FormatStatus, FrameMatch};
 use super::reader::NodeReader;
+use super::response::JsonMatch;
+use super::tree::Value;
 use crate::limits::{ROUNDS_MAX, WAIT_MAX};
 
 /// A step, or several in a row, that are repeated.

@@ -6,15 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::bounds::{Bounds, GeneratorSpec, read_metric_roles};
-use super::document::{Node, Value};
-use super::fault::{Fault, FaultTargets};
+use super::fault::{Fault, FaultTargets, load_end};
 use super::feed::Feed;
-use super::gate::KnownFigures;
-use super::headline;
-use super::inherited_names::inherited_names;
+use super::gate::{KnownFigures, read_headline};
 use super::journey::Journey;
 use super::keys::KeySet;
-use super::load_end::load_end;
 use super::message::{FormatStatus, Push};
 use super::observer::Observer;
 use super::phase::{self, Phase};
@@ -22,6 +18,7 @@ use super::reader::{NodeReader, TableReader, check_template_name};
 use super::step::{Step, StepContext};
 use super::target::{HelperProcess, Target};
 use super::template::{FeedColumns, Template, TemplateNames};
+use super::tree::{Node, Value};
 use super::validation::Origin;
 use super::work::WorkSpec;
 use super::{FORMAT, MetricRoles, Scenario, Secret};
@@ -78,7 +75,7 @@ pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<String, String
     let figures = written.known_figures(&journeys, &works, &phases, &observers, &pushes);
     let (gates, judges_errors) =
         fields.optional("gates").map_or_else(|| (Vec::new(), true), |at| figures.read_gates(&at));
-    let headline = fields.optional("headline").and_then(|at| headline::read(&at, &figures));
+    let headline = fields.optional("headline").and_then(|at| read_headline(&at, &figures));
     fields.reject_unknown_keys();
     check_unique_names(at);
     check_phases(at, &written.phases, &phases, &journeys);
@@ -309,5 +306,50 @@ fn named_tables<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, St
             items.iter().filter_map(named).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// By journey: the names that it may use without keeping them itself. A held connection has kept those that its
+/// `opening` journey keeps; a journey may use a name if every phase that runs it provides that name. Read from the text
+/// alone, because a journey must know its names before the phases that run it can be read.
+fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
+    let kept: BTreeMap<&str, BTreeSet<&str>> = table_items(root, "journey")
+        .filter_map(|journey| Some((text_at(journey, "name")?, kept_names(journey))))
+        .collect();
+    let mut shared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for phase in table_items(root, "phase") {
+        let Some(journey) = text_at(phase, "journey") else { continue };
+        let given = text_at(phase, "opening").and_then(|opening| kept.get(opening)).cloned().unwrap_or_default();
+        let known = shared.entry(journey).or_insert_with(|| given.clone());
+        *known = known.intersection(&given).copied().collect();
+    }
+    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
+    shared.into_iter().map(|(journey, names)| (journey.to_owned(), owned(names))).collect()
+}
+
+/// Names that the steps of a journey keep, including those of groups of steps.
+fn kept_names(steps: &Node) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for step in table_items(steps, "step") {
+        if let Some(Value::Table(entries)) = step.get("keep").map(|node| &node.value) {
+            names.extend(entries.iter().map(|entry| entry.key.as_str()));
+        }
+        names.append(&mut kept_names(step));
+    }
+    names
+}
+
+fn table_items<'a>(node: &'a Node, key: &str) -> impl Iterator<Item = &'a Node> {
+    let list = match node.get(key).map(|node| &node.value) {
+        Some(Value::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
+    list.iter()
+}
+
+fn text_at<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    match &node.get(key)?.value {
+        Value::Text(text) => Some(text),
+        _ => None,
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::feed::FeedRows;
+use super::feed::{FeedOrder, FeedRows};
+use super::rng::{DrawPurpose, draw, to_range};
 
 /// What identifies one arrival, besides the moment it is due.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,16 @@ impl<'a> Scope<'a> {
 }
 
 impl ArrivalContext<'_> {
+    /// Which of `rows` it gets from the feed with this index in the scenario: the same row for all its steps.
+    pub(crate) fn feed_row(&self, feed: usize, order: FeedOrder, rows: usize) -> Option<usize> {
+        let count = rows as u64;
+        let row = match order {
+            FeedOrder::Cycle => self.index.checked_rem(count)?,
+            FeedOrder::Random => to_range(draw(self.seed, DrawPurpose::Row, feed as u64), count),
+        };
+        usize::try_from(row).ok().filter(|row| *row < rows)
+    }
+
     /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's position in it.
     #[must_use]
     pub fn uuid(&self) -> String {

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use http::{HeaderName, Method};
 
-use super::denial::{Denial, read_statuses};
-use super::document::Value;
-use super::long_poll::{LongPoll, SequenceCheck};
 use super::message::{FormatStatus, Message};
-use super::reader::{NodeReader, TableReader, check_template_name, is_valid_name, read_name, read_pointer};
+use super::reader::{NodeReader, TableReader, is_valid_name, read_name};
 use super::repeat::RepeatEnd;
+use super::response::{Denial, ExpectedStatuses, KeepRule, LongPoll, SequenceCheck, read_keep_rules, read_statuses};
 use super::rng::{DrawPurpose, draw, to_unit_interval};
 use super::template::{Template, TemplateNames};
+use super::tree::Value;
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
 use crate::measurement::ErrorKind;
 
@@ -81,31 +80,6 @@ pub enum Body {
     Json(Template),
     /// Any text; its content type is in the headers.
     Text(Template),
-}
-
-/// A value of a response that later steps use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeepRule {
-    pub name: String,
-    pub source: ValueSource,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValueSource {
-    /// A JSON pointer into the body (RFC 6901).
-    Json(String),
-    Header(HeaderName),
-}
-
-/// Expected statuses; an empty list stands for any 2xx.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExpectedStatuses(pub Vec<u16>);
-
-impl ExpectedStatuses {
-    #[must_use]
-    pub fn matches(&self, status: u16) -> bool {
-        if self.0.is_empty() { (200..300).contains(&status) } else { self.0.contains(&status) }
-    }
 }
 
 /// Retries of a request that got no response, or one that asks to retry, with the same idempotency key.
@@ -406,30 +380,6 @@ fn read_pause_range(at: &NodeReader<'_>, names: &TemplateNames) -> Option<(Durat
         at.add_error("must have a `from` that is not above its `to`");
     }
     Some((from, to))
-}
-
-fn read_keep_rules(at: &NodeReader<'_>) -> Vec<KeepRule> {
-    let kept = |(name, at): (&str, NodeReader<'_>)| {
-        check_template_name(&at, name);
-        Some(KeepRule { name: name.to_owned(), source: read_value_source(&at)? })
-    };
-    at.named_entries().unwrap_or_default().into_iter().filter_map(kept).collect()
-}
-
-/// `"/pointer"`, or `{ header = "name" }`.
-fn read_value_source(at: &NodeReader<'_>) -> Option<ValueSource> {
-    if !matches!(at.node.value, Value::Table(_)) {
-        return read_pointer(at).map(ValueSource::Json);
-    }
-    let fields = at.table()?;
-    let header = fields.required("header", "the header that holds it, such as { header = \"location\" }");
-    fields.reject_unknown_keys();
-    let header = header?;
-    let name = HeaderName::from_bytes(header.text()?.as_bytes()).ok();
-    if name.is_none() {
-        header.add_error("is not the name of a header");
-    }
-    name.map(ValueSource::Header)
 }
 
 fn read_started_work(at: &NodeReader<'_>, keep: &[KeepRule], works: &[String]) -> Option<String> {

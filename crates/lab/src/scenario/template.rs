@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use super::document::{Node, Value};
 use super::feed::FeedOrder;
 use super::keys::{KeyDraw, KeySet};
 use super::reader::NodeReader;
 use super::rng::{DrawPurpose, draw, to_range};
 use super::scope::Scope;
+use super::tree::{Node, Value};
 use crate::format::known_names;
 use crate::limits::KEY_DRAWS_MAX;
 
@@ -258,7 +258,7 @@ impl TemplatePart {
             }
             Self::Column { feed, column, order, json } => {
                 let rows = &scope.feeds.get(*feed).ok_or("a feed without rows")?.rows;
-                let row = order.row_index(&arrival()?, *feed, rows.len()).ok_or("a feed without rows")?;
+                let row = arrival()?.feed_row(*feed, *order, rows.len()).ok_or("a feed without rows")?;
                 push_value(out, rows[row].get(*column).ok_or("a row without this column")?, *json);
             }
             Self::Key(key) => push_number(out, key.draw_key(arrival()?.seed)),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Node, Value, join_path};
 use super::reader::{NodeReader, check_template_name, is_valid_name};
+use super::tree::{Node, Value, join_path};
 use super::validation::{ErrorCollector, Origin};
 
 /// The table of variables.

@@ -1,10 +1,10 @@
 //! Protobuf messages as programs: what is the same for every arrival is encoded when the scenario is read, what differs
 //! is filled in without allocating. Does not know who sends them.
 
-use super::super::document::{Node, Value};
 use super::super::reader::NodeReader;
 use super::super::scope::Scope;
 use super::super::template::{Template, TemplateNames};
+use super::super::tree::{Node, Value};
 use super::frame_path::{FieldType, WireType};
 use super::schema::{Field, Schema};
 

@@ -4,7 +4,6 @@
 
 mod encoder;
 mod frame_path;
-mod push;
 mod schema;
 mod socket;
 
@@ -14,15 +13,13 @@ mod tests;
 pub use encoder::ProtobufEncoder;
 pub(crate) use encoder::push_varint;
 pub use frame_path::{FieldType, FramePath, PathSegment, ProtobufPath, WireType};
-pub use push::{OTHER_PUSH, Push};
 pub use schema::Schema;
 pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 
-use super::denial::read_comparable;
-use super::document::Value;
-use super::reader::{NodeReader, TableReader};
-use super::step::{KeepRule, ValueSource};
+use super::reader::{NodeReader, TableReader, read_name};
+use super::response::{KeepRule, ValueSource, read_comparable};
 use super::template::{Template, TemplateNames};
+use super::tree::Value;
 
 /// A message and what answers it.
 #[derive(Clone, Debug)]
@@ -170,4 +167,35 @@ fn kept_paths(at: &NodeReader<'_>, language: &MessageFormat, keep: &[KeepRule]) 
         }
     }
     ways
+}
+
+/// A kind of pushed frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Push {
+    /// Its name; figures are found under it.
+    pub name: String,
+    /// What such a frame contains.
+    pub path: FramePath,
+    /// Where the frame has the time of its event, in microseconds of Unix time.
+    pub event_time: Option<FramePath>,
+}
+
+/// The name under which frames are counted that match no other name and answer no message.
+pub const OTHER_PUSH: &str = "other";
+
+impl Push {
+    pub(crate) fn read(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<Self> {
+        let language = known.require(at)?;
+        let fields = at.table()?;
+        let name_at = fields.required("name", "its figures are found under it");
+        let name = name_at.as_ref().and_then(read_name);
+        if let (Some(at), Some(OTHER_PUSH)) = (&name_at, name.as_deref()) {
+            at.add_error(format!("must be called otherwise: `{OTHER_PUSH}` are the frames that have no name"));
+        }
+        let holds = fields.required("at", "what such a frame holds, such as \"/view\"");
+        let holds = holds.and_then(|at| language.read_frame_path(&at));
+        let since = fields.optional("since").map(|at| language.read_frame_path(&at));
+        fields.reject_unknown_keys();
+        Some(Self { name: name?, path: holds?, event_time: since.map_or(Some(None), |way| way.map(Some))? })
+    }
 }

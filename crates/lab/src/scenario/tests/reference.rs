@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::arrivals::LOAD_KINDS;
+use super::super::load_profile::LOAD_KINDS;
 use super::super::reader::NodeReader;
 use super::super::validation::ErrorCollector;
-use super::super::{Document, METRIC_ROLES, Scenario, scenario_reader, with_variables};
+use super::super::{Document, METRIC_ROLES, Scenario, scenario_reader};
 
 const REFERENCE: &str = include_str!("../../../../../docs/scenario.md");
 
@@ -75,7 +75,7 @@ fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
     for (_, example) in text_and_examples().1 {
         let notes = ErrorCollector::default();
         let document = placed(&example);
-        let root = with_variables(&document, &notes);
+        let root = document.with_variables(&notes);
         let _ = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
         for (known, used) in notes.tables.into_inner() {
             tables.entry(known).or_default().extend(used);

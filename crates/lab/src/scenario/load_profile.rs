@@ -1,15 +1,248 @@
-//! Reads the load of a phase: one kind of load, with the keys of that kind and no others. Does not know what a load
-//! does to its target.
+//! The load of a phase: one kind of load, with the keys of that kind and no others, and what is known of it in advance.
+//! Does not know what a load does to its target, and does not compute the arrivals: the plan does.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::phase::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit};
+use serde::{Deserialize, Serialize};
+
 use super::reader::{NodeReader, TableReader, parse_duration};
 use crate::limits::{
-    ARRIVALS_MAX, CONNECTIONS_MAX, EDGE_HOLD, EDGE_LEVEL, EDGE_LEVEL_MIN, EDGE_PRECISION, EDGE_PRECISION_MAX,
-    EDGE_PRECISION_MIN, LOAD_STEPS_MAX, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX, RATE_PER_S_MAX, WAIT_MAX,
+    ARRIVALS_MAX, CONNECTIONS_MAX, EDGE_HOLD, EDGE_LEVEL, EDGE_LEVEL_MIN, EDGE_LEVELS_MAX, EDGE_PRECISION,
+    EDGE_PRECISION_MAX, EDGE_PRECISION_MIN, LOAD_STEPS_MAX, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX,
+    RATE_PER_S_MAX, WAIT_MAX,
 };
+
+/// The load of a phase.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadProfile {
+    /// Open: `batch` at once, `times` times.
+    Batch {
+        /// Arrivals of one burst.
+        batch: u64,
+        trigger: BurstTrigger,
+        /// The number of bursts.
+        times: u64,
+    },
+    /// Open: a constant rate for a time.
+    Rate { rate_per_s: f64, duration: Duration },
+    /// Open: a rate that changes linearly from one value to another.
+    Ramp {
+        /// Arrivals per second at the beginning.
+        from_per_s: f64,
+        /// Arrivals per second at the end.
+        to_per_s: f64,
+        duration: Duration,
+    },
+    /// Open: independent arrivals (a Poisson process) of a mean rate.
+    Poisson {
+        /// Mean arrivals per second.
+        rate_per_s: f64,
+        duration: Duration,
+    },
+    /// Closed: a number of clients, each of which sends its next request when the previous one is answered.
+    Clients { clients: u64, per_client: PerClientLimit },
+    /// Closed: one level of clients after another.
+    Ladder {
+        /// Clients of each level.
+        levels: Vec<u64>,
+        /// How much each client does at each level.
+        per_client: PerClientLimit,
+        /// The pause between levels.
+        pause: Duration,
+    },
+    /// Held connections, idle or with a rate of requests across them.
+    Hold {
+        /// The number of connections.
+        connections: u64,
+        opening: OpeningSpec,
+        /// Requests per second across all of them, in turn; without a value, none.
+        rate_per_s: Option<f64>,
+        /// From the moment at which all of them are open.
+        duration: Duration,
+    },
+    /// Open: a search for the highest rate that the target sustains.
+    Edge(EdgeSearch),
+}
+
+/// How held connections are opened, before anything else is sent over them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpeningSpec {
+    /// How many are started per second; without a value, as fast as `concurrency` allows.
+    pub per_s: Option<f64>,
+    /// How many are being opened at the same time, over all workers.
+    pub concurrency: u64,
+    /// How long opening all of them may take.
+    pub timeout: Duration,
+    /// How many need not be opened, because an earlier phase left them open.
+    #[serde(default)]
+    pub inherited: u64,
+}
+
+impl Default for OpeningSpec {
+    fn default() -> Self {
+        Self { per_s: None, concurrency: OPENING_AT_ONCE, timeout: OPEN_WITHIN, inherited: 0 }
+    }
+}
+
+impl OpeningSpec {
+    /// How many of `connections` are planned to be opened.
+    #[must_use]
+    pub fn new_connections(&self, connections: u64) -> u64 {
+        connections.saturating_sub(self.inherited)
+    }
+
+    /// How long starting the missing ones of `connections` is planned to take.
+    #[must_use]
+    pub fn planned_duration(&self, connections: u64) -> Duration {
+        let seconds = self.per_s.map_or(0.0, |per_s| self.new_connections(connections) as f64 / per_s);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// When the next burst is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstTrigger {
+    /// This time after the previous one, whatever became of it.
+    Interval(Duration),
+    /// When the previous one is over.
+    PreviousDone,
+}
+
+/// How much a client of a closed loop does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PerClientLimit {
+    /// A number of journeys.
+    Requests(u64),
+    /// Journeys until the time is over.
+    Duration(Duration),
+}
+
+/// A search for the highest rate that the target sustains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EdgeSearch {
+    /// The first level, in arrivals per second.
+    pub from_per_s: f64,
+    /// The highest level of the search, in arrivals per second.
+    pub to_per_s: f64,
+    /// How long a level lasts.
+    pub level_duration: Duration,
+    /// How long the found edge is held at the end.
+    pub hold_duration: Duration,
+    /// The relative width at which the search is over, such as 0.03.
+    pub precision: f64,
+    /// Whether arrivals are independent (Poisson) instead of evenly spaced.
+    pub poisson: bool,
+    /// Overload: this percentile of latency (a quantile, such as 0.99) above this many milliseconds.
+    pub latency_ms: Option<(f64, f64)>,
+    /// Overload: a larger share of errors.
+    pub error_share: Option<f64>,
+    /// Overload: requests or work pile up.
+    pub backlog: bool,
+}
+
+/// Above the mean of a Poisson process: this many standard deviations, plus this many arrivals for small means. A count
+/// beyond it is rarer than one in 10^15.
+const POISSON_MARGIN: (f64, f64) = (8.0, 16.0);
+
+impl LoadProfile {
+    /// The highest number of arrivals; none if only the bounds of the run limit it: closed loops for a time, and
+    /// searches. For independent arrivals, which are counted as they come, a number that no run reaches.
+    #[must_use]
+    pub fn max_count(&self) -> Option<u64> {
+        match self {
+            Self::Batch { batch, times, .. } => Some(batch.saturating_mul(*times)),
+            Self::Rate { rate_per_s, duration } => Some(due_within(rate_per_s * duration.as_secs_f64())),
+            Self::Ramp { from_per_s, to_per_s, duration } => {
+                Some(due_within((from_per_s + to_per_s) / 2.0 * duration.as_secs_f64()))
+            }
+            Self::Poisson { rate_per_s, duration } => {
+                let mean = rate_per_s * duration.as_secs_f64();
+                Some((mean + POISSON_MARGIN.0 * mean.sqrt() + POISSON_MARGIN.1) as u64)
+            }
+            Self::Clients { clients, per_client: PerClientLimit::Requests(requests) } => {
+                Some(clients.saturating_mul(*requests))
+            }
+            Self::Ladder { levels, per_client: PerClientLimit::Requests(requests), .. } => {
+                Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
+            }
+            Self::Hold { rate_per_s, duration, .. } => {
+                Some(rate_per_s.map_or(0, |rate| due_within(rate * duration.as_secs_f64())))
+            }
+            Self::Clients { .. } | Self::Ladder { .. } | Self::Edge(_) => None,
+        }
+    }
+
+    /// The number of load steps, which have figures of their own: bursts, levels, or the whole phase.
+    #[must_use]
+    pub fn load_step_count(&self) -> u32 {
+        let parts = match self {
+            Self::Batch { times, .. } => *times,
+            Self::Ladder { levels, .. } => levels.len() as u64,
+            Self::Edge(_) => EDGE_LEVELS_MAX as u64,
+            _ => 1,
+        };
+        u32::try_from(parts).unwrap_or(u32::MAX)
+    }
+
+    /// The concurrency of a load that limits itself.
+    #[must_use]
+    pub fn concurrency(&self) -> Option<u64> {
+        match self {
+            Self::Clients { clients, .. } => Some(*clients),
+            Self::Ladder { levels, .. } => levels.iter().max().copied(),
+            Self::Hold { connections, .. } => Some(*connections),
+            _ => None,
+        }
+    }
+
+    /// From its start to its end; none if that depends on the target.
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        match self {
+            Self::Batch { trigger: BurstTrigger::PreviousDone, .. }
+            | Self::Clients { per_client: PerClientLimit::Requests(_), .. }
+            | Self::Ladder { per_client: PerClientLimit::Requests(_), .. }
+            | Self::Edge(_) => None,
+            _ => Some(self.min_duration()),
+        }
+    }
+
+    /// From its start to its end, or the part of it that is known in advance.
+    #[must_use]
+    pub fn min_duration(&self) -> Duration {
+        let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
+        match self {
+            Self::Batch { trigger: BurstTrigger::Interval(every), times: bursts, .. } => {
+                times(*every, (*bursts as usize).saturating_sub(1))
+            }
+            Self::Rate { duration, .. }
+            | Self::Ramp { duration, .. }
+            | Self::Poisson { duration, .. }
+            | Self::Clients { per_client: PerClientLimit::Duration(duration), .. } => *duration,
+            Self::Hold { connections, opening, duration, .. } => {
+                opening.planned_duration(*connections).saturating_add(*duration)
+            }
+            Self::Ladder { levels, per_client, pause } => {
+                let level =
+                    if let PerClientLimit::Duration(duration) = per_client { *duration } else { Duration::ZERO };
+                times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))
+            }
+            Self::Edge(edge) => edge.level_duration.saturating_add(edge.hold_duration),
+            Self::Batch { trigger: BurstTrigger::PreviousDone, .. } | Self::Clients { .. } => Duration::ZERO,
+        }
+    }
+}
+
+/// The share of a count that rounding may add to it: no arrival is made of it.
+const ROUNDING: f64 = 1e-12;
+
+/// How many arrivals are due before the integral of the rate reaches `expected`.
+#[must_use]
+pub(crate) fn due_within(expected: f64) -> u64 {
+    (expected - expected * ROUNDING).ceil().max(0.0) as u64
+}
 
 /// The forms that an error message lists.
 pub(super) const EXPECTED_FORMS: &str = "{ batch, every, times }, { rate, for }, { ramp = { from, to }, for }, \

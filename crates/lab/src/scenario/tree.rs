@@ -1,0 +1,133 @@
+//! A scenario as a tree of values that remember where they were written, so that arguments can change any of them and
+//! every error can name its origin. Does not know what the keys mean.
+
+use toml::de::{DeTable, DeValue};
+
+use super::validation::{Origin, ValidationErrors};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Array(Vec<Node>),
+    Table(Vec<TableEntry>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct TableEntry {
+    pub(crate) key: String,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a text",
+            Value::Int(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Bool(_) => "true or false",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    pub(super) fn as_text(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: &str, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => {
+                if let Value::Table(entries) = &mut self.value {
+                    entries.push(TableEntry { key: key.to_owned(), node });
+                }
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &str) {
+        if let Value::Table(entries) = &mut self.value {
+            entries.retain(|entry| entry.key != key);
+        }
+    }
+}
+
+pub(super) fn line_number(text: &str, at: usize) -> usize {
+    1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+pub(super) fn convert_table(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, ValidationErrors> {
+    let mut written: Vec<_> = table.iter().collect();
+    written.sort_by_key(|(key, _)| key.span().start);
+    let mut entries = Vec::with_capacity(written.len());
+    for (key, value) in written {
+        // The origin of the key, not of the value: a value may start lines below its key.
+        let node =
+            Node { value: convert_value(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
+        entries.push(TableEntry { key: key.get_ref().to_string(), node });
+    }
+    Ok(Value::Table(entries))
+}
+
+fn convert_value(
+    value: &DeValue<'_>,
+    span: &std::ops::Range<usize>,
+    origin: &dyn Fn(usize) -> Origin,
+) -> Result<Value, ValidationErrors> {
+    let refuse = |message: &str| ValidationErrors::single(origin(span.start), "", message);
+    Ok(match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(int) => {
+            let digits = i64::from_str_radix(int.as_str(), int.radix());
+            Value::Int(digits.map_err(|_| refuse("a whole number must fit 64 bits"))?)
+        }
+        DeValue::Float(float) => {
+            Value::Float(float.as_str().parse().map_err(|_| refuse("this number cannot be read"))?)
+        }
+        DeValue::Boolean(flag) => Value::Bool(*flag),
+        DeValue::Datetime(_) => return Err(refuse("dates have no meaning in a scenario: write a text in quotes")),
+        DeValue::Array(items) => {
+            let item = |item: &toml::Spanned<DeValue<'_>>| {
+                let value = convert_value(item.get_ref(), &item.span(), origin)?;
+                Ok(Node { value, origin: origin(item.span().start) })
+            };
+            Value::Array(items.iter().map(item).collect::<Result<_, ValidationErrors>>()?)
+        }
+        DeValue::Table(table) => convert_table(table, origin)?,
+    })
+}
+
+/// The right side of `--set`: a TOML value if it parses as one, else the text itself.
+pub(super) fn parse_setting_value(text: &str, origin: &Origin) -> Value {
+    let line = format!("v = {text}");
+    let same = |_: usize| origin.clone();
+    let table = DeTable::parse(&line).ok().filter(|table| table.get_ref().len() == 1);
+    let value = table.and_then(|table| convert_value(table.get_ref().get("v")?.get_ref(), &(0..0), &same).ok());
+    value.unwrap_or_else(|| Value::Text(text.to_owned()))
+}
+
+pub(crate) fn join_path(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
