@@ -56,7 +56,8 @@ pub struct Evidence {
     /// Its name on the timeline or in the record.
     pub figure: String,
     /// What it showed, in words, with its numbers and units.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub text: String,
 }
 
 /// Everything that findings are computed from.
@@ -218,15 +219,15 @@ impl CandidateBuilder {
         self
     }
 
-    fn evidence(mut self, figure: impl Into<String>, says: String) -> Self {
-        self.candidate.finding.evidence.push(Evidence { figure: figure.into(), says });
+    fn evidence(mut self, figure: impl Into<String>, text: String) -> Self {
+        self.candidate.finding.evidence.push(Evidence { figure: figure.into(), text });
         self
     }
 
     /// Evidence that may be missing.
-    fn optional_evidence(self, figure: impl Into<String>, says: Option<String>) -> Self {
-        match says {
-            Some(says) => self.evidence(figure, says),
+    fn optional_evidence(self, figure: impl Into<String>, text: Option<String>) -> Self {
+        match text {
+            Some(text) => self.evidence(figure, text),
             None => self,
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 /// did not run or did not sample.
 fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> Vec<(f64, f64)> {
     let unrecorded = timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter());
-    let not_the_targets = faults.intersection(&TimeRanges::new(unrecorded));
+    let not_the_targets = faults.union(&TimeRanges::new(unrecorded));
     let all = timeline.silences.iter().flat_map(|row| {
         let left = TimeRanges::new([(row.t_s, row.until_s)]).difference(&not_the_targets);
         left.iter().collect::<Vec<_>>()

@@ -42,7 +42,7 @@ impl TimeRanges {
         self.0.iter().copied()
     }
 
-    pub(super) fn intersection(&self, other: &Self) -> Self {
+    pub(super) fn union(&self, other: &Self) -> Self {
         Self::new(self.0.iter().chain(&other.0).copied())
     }
 
@@ -177,7 +177,7 @@ mod tests {
             &[(0.0, 1.0), (2.0, 4.0), (5.0, 6.0)],
         );
         check_times(&times.difference(&TimeRanges::new([(0.0, 9.0)])), &[]);
-        check_times(&times.intersection(&TimeRanges::new([(4.0, 5.0)])), &[(0.0, 7.0)]);
+        check_times(&times.union(&TimeRanges::new([(4.0, 5.0)])), &[(0.0, 7.0)]);
         assert_eq!((times.total_s(), times.first_s(), times.last_s()), (6.0, Some(0.0), Some(7.0)));
         assert_eq!(
             [times.overlap_s((3.5, 5.5)), times.overlap_s((4.0, 5.0)), times.overlap_s((-1.0, 9.0))],

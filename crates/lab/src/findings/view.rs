@@ -88,7 +88,7 @@ impl<'a> RunView<'a> {
 
     /// When requests or work were under pressure.
     pub(super) fn busy(&self) -> TimeRanges {
-        self.requests.busy.intersection(&self.work.busy)
+        self.requests.busy.union(&self.work.busy)
     }
 
     /// Arrivals that ended, and those that were denied or failed.

@@ -174,7 +174,7 @@ pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<
 
 fn redact_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
     let Finding { code: _, sentence, evidence, refuted_by, advice } = finding;
-    let evidence = evidence.iter_mut().map(|evidence| &mut evidence.says);
+    let evidence = evidence.iter_mut().map(|evidence| &mut evidence.text);
     [sentence, refuted_by, advice].into_iter().chain(evidence).for_each(|text| *text = strike(text));
 }
 

@@ -329,7 +329,7 @@ fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) 
     check_sentence(&story, says);
     let found = story.findings();
     let load = found[0].evidence.iter().find(|evidence| evidence.figure == "load");
-    assert_eq!(load.map(|load| load.says.as_str()), Some(cost), "{found:#?}");
+    assert_eq!(load.map(|load| load.text.as_str()), Some(cost), "{found:#?}");
 }
 
 #[test]

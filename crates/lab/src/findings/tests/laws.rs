@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn findings_are_made_of_anything(story in story()) {
         for finding in story.findings() {
-            let says = finding.evidence.iter().map(|evidence| evidence.says.as_str());
+            let says = finding.evidence.iter().map(|evidence| evidence.text.as_str());
             for text in says.chain([finding.sentence.as_str()]) {
                 prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}: {text}", finding.code);
             }

@@ -288,7 +288,7 @@ fn packets_dropped_by_the_machine() {
     check(&Story::busy(timed_out).with(lost), &["packets_dropped"]);
     check_sentence(&Story::busy(timed_out).with(lost), &["dropped 1,800 packets"]);
     let evidence = Story::busy(timed_out).with(lost).findings().remove(0).evidence;
-    let says: Vec<_> = evidence.iter().map(|one| (one.figure.as_str(), one.says.as_str())).collect();
+    let says: Vec<_> = evidence.iter().map(|one| (one.figure.as_str(), one.text.as_str())).collect();
     let want = [
         ("errors.create.reset", "225 · read: Connection reset by peer (os error 104)"),
         ("machine.packets_dropped", "1,800 packets"),

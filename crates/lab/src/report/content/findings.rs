@@ -36,7 +36,7 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
 
 fn finding_blocks(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<ContentBlock> {
     let evidence_line =
-        |evidence: &crate::findings::Evidence| format!("{}: {}", sanitize(&evidence.figure), sanitize(&evidence.says));
+        |evidence: &crate::findings::Evidence| format!("{}: {}", sanitize(&evidence.figure), sanitize(&evidence.text));
     let mut items: Vec<String> = finding.evidence.iter().map(evidence_line).collect();
     items.push(format!("Refuted by: {}", sanitize(&finding.refuted_by)));
     items.push(format!("To try: {}", sanitize(&finding.advice)));
