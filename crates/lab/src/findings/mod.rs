@@ -7,12 +7,14 @@
 //! well is left out (`CONSEQUENCES`); the others are ordered by what they explain.
 
 mod cpu;
+mod disturbance;
 mod fault_effects;
 pub(crate) mod format;
 mod latency_breakdown;
 mod lost_connections;
 mod memory;
 mod network;
+mod op_series;
 mod outages;
 mod overload;
 mod queue;

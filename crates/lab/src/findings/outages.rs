@@ -4,12 +4,13 @@
 
 use std::fmt;
 
-use super::fault_effects::disturbances;
+use super::disturbance::disturbances;
 use super::format::{count, moment, number, pluralize};
+use super::op_series::OpSeries;
 use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, errors_matching};
 use super::series::{TimeRanges, area};
 use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
-use super::view::{OpSeries, RunView};
+use super::view::RunView;
 use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::{Outage, Timeline};
 use crate::limits::SILENCE_REPORTED_EVERY;

@@ -2,9 +2,10 @@
 //! left. Keeps the two apart: denied is not failed.
 
 use super::format::{count, moment, number, pluralize, share};
+use super::op_series::OpSeries;
 use super::series::{TimeRanges, area, sum_of_counts, times_when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
-use super::view::{OpSeries, RunView, SERVER, first_above_zero};
+use super::view::{RunView, SERVER, first_above_zero};
 use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::{ErrorGroup, Series};
 use crate::format::{first_few, sanitize};
