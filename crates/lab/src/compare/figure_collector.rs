@@ -1,15 +1,12 @@
 //! How each figure is tested: second by second with one run per side, run by run with several. Does not decide.
 
 use super::Side;
-use super::figures::{ComparedFigure, FigureKind, WorseDirection};
+use super::figures::{ComparedFigure, FigureKind, FigureOutcome, WorseDirection};
 use super::load::RunRecord;
-use super::op_comparison::{OpComparison, PERCENTILES, seed_from_id};
+use super::op_comparison::{OpComparison, PERCENTILES, RESOLUTION, seed_from_id};
 use super::run_series::RateSeries;
 use super::stats::{ComparisonScale, EventCount, Family, PairResampling, Ratio, UndecidedReason};
 use crate::aggregate::{OpFigures, WorkFigures};
-
-/// Histograms tell values apart to three significant digits; rates are no better.
-pub(super) const RESOLUTION: f64 = 0.001;
 
 /// How much the wait for the next poll shifts the moment at which work is seen to be over, in seconds: the deviation of
 /// a uniform distribution over a second.
@@ -17,8 +14,20 @@ const POLL_DELAY_DEVIATION_S: f64 = 0.29;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
+/// Adds every figure of every side against the first, and decides all of them together.
+pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<ComparedFigure> {
+    let mut figures = collect_figures(sides, &mut family);
+    let count = figures.len().max(1);
+    for (index, answer) in family.decide().into_iter().enumerate() {
+        let figure = &mut figures[index % count];
+        figure.outcomes.push(FigureOutcome::new(answer, figure.worse_direction));
+    }
+    figures.retain(|figure| !figure.is_empty());
+    figures
+}
+
 /// Adds every figure of every side against the first: side by side, always the same figures in the same order.
-pub(super) fn collect_figures(sides: &[Side], family: &mut Family) -> Vec<ComparedFigure> {
+fn collect_figures(sides: &[Side], family: &mut Family) -> Vec<ComparedFigure> {
     let (ops, works) = (unique_names(sides, op_names), unique_names(sides, work_names));
     let mut figures = Vec::new();
     for after in &sides[1..] {

@@ -1,8 +1,6 @@
 //! A compared figure: its name, its unit, which direction is worse, and its result. Does not know where it comes from.
 
-use super::Side;
-use super::figure_collector::collect_figures;
-use super::stats::{ComparisonScale, Decision, EffectSize, Family, TestResult, UndecidedReason};
+use super::stats::{ComparisonScale, Decision, EffectSize, TestResult, UndecidedReason};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedFigure {
@@ -76,13 +74,13 @@ impl ComparedFigure {
         self.outcomes.iter().find_map(|outcome| outcome.test_result.before)
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.outcomes.iter().all(|outcome| outcome.test_result.before.or(outcome.test_result.after).is_none())
     }
 }
 
 impl FigureOutcome {
-    fn new(answer: TestResult, worse: WorseDirection) -> Self {
+    pub(super) fn new(answer: TestResult, worse: WorseDirection) -> Self {
         let sense = match (answer.decision, worse) {
             (Decision::Higher, WorseDirection::Higher) | (Decision::Lower, WorseDirection::Lower) => OutcomeKind::Worse,
             (Decision::Higher, WorseDirection::Lower) | (Decision::Lower, WorseDirection::Higher) => {
@@ -105,16 +103,4 @@ impl FigureOutcome {
             (_, None) => None,
         }
     }
-}
-
-/// Adds every figure of every side against the first, and decides all of them together.
-pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<ComparedFigure> {
-    let mut figures = collect_figures(sides, &mut family);
-    let count = figures.len().max(1);
-    for (index, answer) in family.decide().into_iter().enumerate() {
-        let figure = &mut figures[index % count];
-        figure.outcomes.push(FigureOutcome::new(answer, figure.worse_direction));
-    }
-    figures.retain(|figure| !figure.is_empty());
-    figures
 }

@@ -6,7 +6,8 @@
 //! load                 a run's directory -> its record
 //! run_series           the record over time, in units that can be resampled
 //! comparable           whether these sides may be compared, or every reason why not
-//! figures              what is compared, and which direction is worse; uses `stats`
+//! figure_collector     what is compared, and decided all together; uses `stats`
+//! figures              a compared figure, and which direction is worse
 //! setting_differences  the settings in which the sides differ
 //! view                 Markdown, JUnit XML, JSON, and the verdict in a sentence
 //! ```
@@ -68,7 +69,7 @@ pub struct CompareOptions {
 /// Every reason why these sides cannot be compared, each a sentence that says what to do.
 pub fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Comparison, Vec<String>> {
     let warnings = check_comparable(&sides, options)?;
-    let figures = figures::evaluate_figures(&sides, stats::Family::default());
+    let figures = figure_collector::evaluate_figures(&sides, stats::Family::default());
     if figures.is_empty() {
         return Err(vec!["These runs have no figure in common: there is nothing to compare.".to_owned()]);
     }

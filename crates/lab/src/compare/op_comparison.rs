@@ -1,13 +1,15 @@
 //! An operation of two runs, second by second: the time in which it was active, and the figures that can be resampled
 //! from it. Does not know the other figures of a run.
 
-use super::figure_collector::RESOLUTION;
 use super::load::RunRecord;
 use super::run_series::{OpUnitSeries, RateSeries, UnitCounts};
 use super::stats::{
     ComparisonScale, Distribution, Estimator, Family, PairResampling, Quantile, Ratio, UndecidedReason, ValueCounts,
 };
 use crate::aggregate::{OpFigures, Statistics};
+
+/// Histograms tell values apart to three significant digits; rates are no better.
+pub(super) const RESOLUTION: f64 = 0.001;
 
 /// Responses that must be beyond a percentile before it is meaningful.
 const TAIL_COUNT_MIN: f64 = 10.0;

@@ -24,6 +24,13 @@ pub(super) struct Blocks {
     block_length: usize,
 }
 
+/// The time of one run, in the units in which it is resampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunResampling {
+    pub(super) seed: u64,
+    pub(super) blocks: Blocks,
+}
+
 impl Blocks {
     /// None for too few units.
     pub(super) fn new(units: usize) -> Option<Self> {

@@ -2,8 +2,7 @@
 //! histograms. Both use sums over time, so that a block costs two look-ups, however many values it holds. Does not know
 //! what is counted.
 
-use super::blocks::Block;
-use super::resampling::RunResampling;
+use super::blocks::{Block, RunResampling};
 
 /// Distinct values of a distribution; beyond that, neighbours are counted as the higher of two. Bounds memory.
 const DISTINCT_VALUES_MAX: usize = 4_096;

@@ -2,7 +2,7 @@
 //! family does.
 
 use super::autocorrelation::Autocorrelation;
-use super::blocks::{Block, Blocks, UNITS_MIN};
+use super::blocks::{Block, Blocks, RunResampling, UNITS_MIN};
 use super::estimators::{Estimator, Resample};
 use super::student::two_sided_p;
 use super::{ComparisonScale, UndecidedReason};
@@ -15,13 +15,6 @@ const LENGTH_DIFFERENCE_MAX: f64 = 0.1;
 
 /// The share of resamples that may have no figure.
 const EMPTY_SHARE_MAX: f64 = 0.05;
-
-/// The time of one run, in the units in which it is resampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunResampling {
-    pub(super) seed: u64,
-    pub(super) blocks: Blocks,
-}
 
 /// The times of two runs, and how they are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
