@@ -20,7 +20,7 @@ use crate::machine::start_ticks;
 use crate::report::{Screen, summary};
 use crate::safety::{self, strip_brackets};
 use crate::scenario::{
-    BaseUrl, Document, Feed, FeedRows, Scenario, ValidationError, ValidationErrors, builtin, builtins,
+    BUILTIN_FILES, BaseUrl, Document, Feed, FeedRows, Scenario, ValidationError, ValidationErrors, builtin, builtins,
 };
 use crate::signals::ShutdownSignals;
 use crate::trial::{FinishedTrial, Trial, TrialError, find_interrupted_run};
@@ -177,7 +177,7 @@ impl TrialRunner {
             feeds,
             hash: document.hash(),
             text_hash: document.text_hash(),
-            settings: document.settings().to_vec(),
+            settings: document.settings(),
             out_dir: args.out,
             seed: args.seed.map_or_else(new_seed, Ok)?,
             target_pid: args.pid,
@@ -276,9 +276,9 @@ fn read_feed(feed: &Feed, path: &Path) -> Result<FeedRows, String> {
 
 /// Adds the files that a scenario names; for a missing one, the reader reports the line in which it is named.
 fn add_referenced_files(document: &mut Document, name: &str, beside: &Path) {
-    let own = builtin(name).map_or(&[][..], |builtin| builtin.files);
+    let is_builtin = builtin(name).is_some();
     for file in document.required_files() {
-        let text = match own.iter().find(|(known, _)| *known == file) {
+        let text = match BUILTIN_FILES.iter().find(|(known, _)| is_builtin && *known == file) {
             Some((_, text)) => Some((*text).to_owned()),
             None => std::fs::read_to_string(beside.join(&file)).ok(),
         };

@@ -60,7 +60,7 @@ fn has_error_gate(scenario: &Scenario, phase: &Phase) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Document, builtins};
+    use crate::scenario::{BUILTIN_FILES, Document, builtins};
 
     const TWO: &str = r#"
 format = 1
@@ -128,7 +128,7 @@ request = "GET /"
     fn built_in_trials_need_no_gate_on_errors() {
         for builtin in builtins() {
             let mut document = Document::parse(builtin.toml).unwrap();
-            builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
+            BUILTIN_FILES.iter().for_each(|(name, text)| document.add_file(name, text));
             document.free_port_variables().iter().for_each(|variable| document.set_port(variable, 1));
             let scenario = Scenario::read(&document).unwrap_or_else(|wrong| panic!("{}: {wrong}", builtin.name));
             let found: Vec<String> = default_gates(&scenario).into_iter().map(|gate| gate.name).collect();

@@ -134,9 +134,12 @@ pub(crate) fn prepare_journeys(
 impl PreparedLoops {
     fn for_journey(journey: &Journey, background: &BackgroundLoops) -> Self {
         let steps = &journey.steps[background.steps.clone()];
-        let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::variable_names).collect();
-        let carried = used.into_iter().filter(|name| journey.keeps_name(name)).map(str::to_owned).collect();
-        Self { spec: background.clone(), carried_names: carried }
+        let mut used = BTreeSet::new();
+        for mut step in steps.iter().cloned() {
+            step.visit_templates(&mut |template| used.extend(template.variable_names().map(str::to_owned)));
+        }
+        let carried_names = used.into_iter().filter(|name| journey.keeps_name(name)).collect();
+        Self { spec: background.clone(), carried_names }
     }
 }
 

@@ -67,12 +67,7 @@ impl ScenarioSource {
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(crate) root: Node,
-    digest: Sha256,
-    text_digest: Sha256,
     source: ScenarioSource,
-    settings: Vec<String>,
-    /// Other files that the scenario names: name and content.
-    files: BTreeMap<String, String>,
 }
 
 impl Document {
@@ -94,16 +89,7 @@ impl Document {
         })?;
         let origin = |at: usize| Origin::Line(line_number(text, at));
         let root = Node { value: convert_table(table.get_ref(), &origin)?, origin: Origin::Line(1) };
-        let text_digest = Sha256::new_with_prefix(text);
-        let recipe = ScenarioSource { text: text.to_owned(), changes: Vec::new() };
-        Ok(Self {
-            root,
-            digest: text_digest.clone(),
-            text_digest,
-            source: recipe,
-            settings: Vec::new(),
-            files: BTreeMap::new(),
-        })
+        Ok(Self { root, source: ScenarioSource { text: text.to_owned(), changes: Vec::new() } })
     }
 
     /// The tree with its variables filled in.
@@ -129,9 +115,6 @@ impl Document {
         let path = if is_variable { format!("vars.{key}") } else { key.to_owned() };
         set_at_path(&mut self.root, "", &path, node)
             .map_err(|message| ValidationErrors::single(origin, key, message))?;
-        self.digest.update(b"\0set\0");
-        self.digest.update(setting);
-        self.settings.push(setting.to_owned());
         self.source.changes.push(SourceChange::Set(setting.to_owned()));
         Ok(())
     }
@@ -151,16 +134,14 @@ impl Document {
     /// The scenario's own summary.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {
-        match &self.root.get("summary")?.value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        self.root.get("summary")?.as_text()
     }
 
     /// The variables whose value is `free`: each requests a loopback port on which no process listens.
     #[must_use]
     pub fn free_port_variables(&self) -> Vec<String> {
-        vars::names_with_text(&self.root, FREE_PORT)
+        let vars = vars::read(&self.root, &ErrorCollector::default());
+        vars.into_iter().filter(|(_, node)| node.as_text() == Some(FREE_PORT)).map(|(name, _)| name).collect()
     }
 
     /// Sets the port of such a variable. The port does not change the scenario's identity.
@@ -177,22 +158,18 @@ impl Document {
     pub fn required_files(&self) -> Vec<String> {
         let root = self.with_variables(&ErrorCollector::default());
         let proto = root.get("target").and_then(|target| target.get("socket")?.get("proto"));
-        let names = match proto.map(|node| &node.value) {
-            Some(Value::Text(name)) => vec![name.clone()],
-            Some(Value::Array(items)) => items.iter().filter_map(Node::as_text).collect(),
-            _ => Vec::new(),
-        };
-        names.into_iter().filter(|name| !self.files.contains_key(name)).collect()
+        let names = proto.into_iter().flat_map(|node| [node].into_iter().chain(node.items())).filter_map(Node::as_text);
+        let files = self.source.files();
+        names.filter(|name| !files.contains_key(name)).map(str::to_owned).collect()
     }
 
     /// The files of its feeds, each with its origin and key, whether or not the rest of the feed can be read.
     #[must_use]
     pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
         let root = self.with_variables(&ErrorCollector::default());
-        let Some(Value::Table(feeds)) = root.get("feed").map(|node| &node.value) else { return Vec::new() };
-        let named = feeds.iter().filter_map(|feed| {
+        let named = root.entries_of("feed").iter().filter_map(|feed| {
             let file = feed.node.get("file")?;
-            Some((file.origin.clone(), format!("feed.{}.file", feed.key), file.as_text()?))
+            Some((file.origin.clone(), format!("feed.{}.file", feed.key), file.as_text()?.to_owned()))
         });
         named.collect()
     }
@@ -200,19 +177,25 @@ impl Document {
     /// Adds the content of one of these files. It is part of the scenario's identity.
     pub fn add_file(&mut self, name: &str, text: &str) {
         self.source.changes.push(SourceChange::File(name.to_owned(), text.to_owned()));
-        self.digest.update(b"\0file\0");
-        self.digest.update(text);
-        self.files.insert(name.to_owned(), text.to_owned());
     }
 
-    pub(crate) fn files(&self) -> &BTreeMap<String, String> {
-        &self.files
+    /// The content of these files, by name.
+    pub(crate) fn files(&self) -> BTreeMap<&str, &str> {
+        self.source.files()
     }
 
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
     #[must_use]
     pub fn hash(&self) -> String {
-        to_hex(&self.digest)
+        let mut digest = Sha256::new_with_prefix(&self.source.text);
+        for change in &self.source.changes {
+            match change {
+                SourceChange::Set(setting) => digest = digest.chain_update(b"\0set\0").chain_update(setting),
+                SourceChange::File(_, text) => digest = digest.chain_update(b"\0file\0").chain_update(text),
+                SourceChange::Target(_) | SourceChange::Port(..) => {}
+            }
+        }
+        to_hex(digest)
     }
 
     #[must_use]
@@ -229,18 +212,22 @@ impl Document {
     /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.
     #[must_use]
     pub fn text_hash(&self) -> String {
-        to_hex(&self.text_digest)
+        to_hex(Sha256::new_with_prefix(&self.source.text))
     }
 
     /// The settings that were applied, in order.
     #[must_use]
-    pub fn settings(&self) -> &[String] {
-        &self.settings
+    pub fn settings(&self) -> Vec<String> {
+        let setting = |change: &SourceChange| match change {
+            SourceChange::Set(setting) => Some(setting.clone()),
+            SourceChange::Target(_) | SourceChange::Port(..) | SourceChange::File(..) => None,
+        };
+        self.source.changes.iter().filter_map(setting).collect()
     }
 }
 
-fn to_hex(digest: &Sha256) -> String {
-    digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+fn to_hex(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Tables with a default for every key: a file may leave them out, and a setting may still name one of their keys.
@@ -281,9 +268,8 @@ fn set_at_path(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(
 }
 
 fn find_named_item(items: &[Node], name: &str) -> Option<usize> {
-    let named =
-        |item: &Node| matches!(item.get("name").map(|node| &node.value), Some(Value::Text(text)) if text == name);
-    items.iter().position(named).or_else(|| name.parse().ok().filter(|&index: &usize| index < items.len()))
+    let is_named = |item: &Node| item.text_at("name") == Some(name);
+    items.iter().position(is_named).or_else(|| name.parse().ok().filter(|&index: &usize| index < items.len()))
 }
 
 fn unknown_path_message(name: &str, walked: &str) -> String {

@@ -96,9 +96,7 @@ pub(crate) struct FaultTargets(Vec<(String, Option<String>)>);
 impl FaultTargets {
     pub(crate) fn from_document(root: &Node) -> Self {
         let mut all = vec![(SERVER.to_owned(), root.get("target").and_then(unmanaged_reason))];
-        if let Some(Value::Array(helpers)) = root.get("process").map(|node| &node.value) {
-            all.extend(helpers.iter().filter_map(helper_target));
-        }
+        all.extend(root.items_of("process").iter().filter_map(helper_target));
         Self(all)
     }
 
@@ -124,9 +122,9 @@ pub(crate) fn unmanaged_reason(target: &Node) -> Option<String> {
 }
 
 fn helper_target(node: &Node) -> Option<(String, Option<String>)> {
-    let Value::Text(name) = &node.get("name")?.value else { return None };
+    let name = node.text_at("name")?;
     let is_off = matches!(node.get("start").map(|start| &start.value), Some(Value::Bool(false)));
-    Some((name.clone(), is_off.then(|| format!("[[process]] {name} has start = false"))))
+    Some((name.to_owned(), is_off.then(|| format!("[[process]] {name} has start = false"))))
 }
 
 /// The latest moment, from the start of the load, at which an arrival or one of its steps is due. None if that depends

@@ -96,8 +96,10 @@ impl Journey {
     /// The same journey with the values of the run filled in: only what differs per arrival remains.
     #[must_use]
     pub fn bind(&self, globals: &BTreeMap<String, String>) -> Self {
-        let bind = |template: &Template| template.bind(globals, &|name| self.keeps_name(name));
-        Self { steps: self.steps.iter().map(|step| step.bind(&bind)).collect(), ..self.clone() }
+        let mut bound = self.clone();
+        let mut bind = |template: &mut Template| *template = template.bind(globals, &|name| self.keeps_name(name));
+        bound.steps.iter_mut().for_each(|step| step.visit_templates(&mut bind));
+        bound
     }
 
     /// Whether an arrival has its own value for a name.

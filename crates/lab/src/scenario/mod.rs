@@ -36,7 +36,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use bounds::{Bounds, GeneratorSpec, METRIC_ROLES, MetricRoles};
-pub use builtin::{Builtin, builtin, builtins};
+pub use builtin::{BUILTIN_FILES, Builtin, builtin, builtins};
 pub use document::{Document, ScenarioSource};
 pub use fault::{Fault, FaultAction};
 pub use feed::{Feed, FeedFormat, FeedOrder, FeedRows};
@@ -131,7 +131,7 @@ impl Scenario {
     pub fn read(document: &Document) -> Result<Self, ValidationErrors> {
         let notes = ErrorCollector::default();
         let root = document.with_variables(&notes);
-        let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
+        let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), &document.files());
         notes.finish()?;
         scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
     }

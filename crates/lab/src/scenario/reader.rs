@@ -156,10 +156,7 @@ impl<'a> NodeReader<'a> {
     }
 
     fn item_reader(&self, node: &'a Node, index: usize) -> NodeReader<'a> {
-        let name = match node.get("name").map(|name| &name.value) {
-            Some(Value::Text(name)) => name.clone(),
-            _ => index.to_string(),
-        };
+        let name = node.text_at("name").map_or_else(|| index.to_string(), str::to_owned);
         NodeReader { node, path: join_path(&self.path, &name), errors: self.errors }
     }
 

@@ -18,14 +18,14 @@ use super::reader::{NodeReader, TableReader, check_template_name};
 use super::step::{Step, StepContext};
 use super::target::{HelperProcess, Target};
 use super::template::{FeedColumns, Template, TemplateNames};
-use super::tree::{Node, Value};
+use super::tree::{Node, TableEntry};
 use super::validation::Origin;
 use super::work::WorkSpec;
 use super::{FORMAT, MetricRoles, Scenario, Secret};
 use crate::limits::{LOAD_STEPS_MAX, PHASE_OPS_MAX};
 use crate::scenario::{RESERVED_NAMES, known_figures};
 
-pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<String, String>) -> Option<Scenario> {
+pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<&str, &str>) -> Option<Scenario> {
     let fields = at.table()?;
     check_format(&fields);
     let name = fields.required("name", "the report calls the trial so").and_then(|at| at.text());
@@ -118,16 +118,14 @@ struct DeclaredNames {
 
 impl DeclaredNames {
     fn from_document(root: &Node) -> Self {
-        let works = match root.get("work").map(|node| &node.value) {
-            Some(Value::Table(entries)) => entries.iter().map(|entry| entry.key.clone()).collect(),
-            _ => Vec::new(),
-        };
+        let names =
+            |list| root.items_of(list).iter().map(|item| item.text_at("name").unwrap_or("").to_owned()).collect();
         Self {
-            journeys: declared_names(root.get("journey")),
-            works,
-            phases: declared_names(root.get("phase")),
-            observers: declared_names(root.get("observe")),
-            pushes: declared_names(root.get("push")),
+            journeys: names("journey"),
+            works: root.entries_of("work").iter().map(|entry| entry.key.clone()).collect(),
+            phases: names("phase"),
+            observers: names("observe"),
+            pushes: names("push"),
         }
     }
 
@@ -164,16 +162,6 @@ fn read_items<T>(
 fn read_named<T>(fields: &TableReader<'_>, key: &'static str, read: impl Fn(&str, &NodeReader<'_>) -> T) -> Vec<T> {
     let tables = fields.optional(key).and_then(|at| at.named_entries()).unwrap_or_default();
     tables.iter().map(|(name, at)| read(name, at)).collect()
-}
-
-/// The names of the tables in a list, as they are written.
-fn declared_names(list: Option<&Node>) -> Vec<String> {
-    let Some(Value::Array(items)) = list.map(|node| &node.value) else { return Vec::new() };
-    let name = |item: &Node| match item.get("name").map(|node| &node.value) {
-        Some(Value::Text(name)) => name.clone(),
-        _ => String::new(),
-    };
-    items.iter().map(name).collect()
 }
 
 fn feed_names(feed: &Feed) -> FeedColumns {
@@ -292,34 +280,29 @@ fn check_unique_names(at: &NodeReader<'_>) {
 
 /// The named entries of a table or a list of tables: table, name, key, and where the name is written.
 fn named_tables<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, String, &'a Origin)> {
-    match root.get(table).map(|node| &node.value) {
-        Some(Value::Table(entries)) => entries
-            .iter()
-            .map(|entry| (table, entry.key.as_str(), format!("{table}.{}", entry.key), &entry.node.origin))
-            .collect(),
-        Some(Value::Array(items)) => {
-            let named = |item: &'a Node| {
-                let node = item.get("name")?;
-                let Value::Text(name) = &node.value else { return None };
-                (!name.is_empty()).then(|| (table, name.as_str(), format!("{table}.{name}.name"), &node.origin))
-            };
-            items.iter().filter_map(named).collect()
-        }
-        _ => Vec::new(),
-    }
+    let by_key =
+        |entry: &'a TableEntry| (table, entry.key.as_str(), format!("{table}.{}", entry.key), &entry.node.origin);
+    let by_name = |item: &'a Node| {
+        let (node, name) = (item.get("name")?, item.text_at("name").filter(|name| !name.is_empty())?);
+        Some((table, name, format!("{table}.{name}.name"), &node.origin))
+    };
+    let keyed = root.entries_of(table).iter().map(by_key);
+    keyed.chain(root.items_of(table).iter().filter_map(by_name)).collect()
 }
 
 /// By journey: the names that it may use without keeping them itself. A held connection has kept those that its
 /// `opening` journey keeps; a journey may use a name if every phase that runs it provides that name. Read from the text
 /// alone, because a journey must know its names before the phases that run it can be read.
 fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
-    let kept: BTreeMap<&str, BTreeSet<&str>> = table_items(root, "journey")
-        .filter_map(|journey| Some((text_at(journey, "name")?, kept_names(journey))))
+    let kept: BTreeMap<&str, BTreeSet<&str>> = root
+        .items_of("journey")
+        .iter()
+        .filter_map(|journey| Some((journey.text_at("name")?, kept_names(journey))))
         .collect();
     let mut shared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for phase in table_items(root, "phase") {
-        let Some(journey) = text_at(phase, "journey") else { continue };
-        let given = text_at(phase, "opening").and_then(|opening| kept.get(opening)).cloned().unwrap_or_default();
+    for phase in root.items_of("phase") {
+        let Some(journey) = phase.text_at("journey") else { continue };
+        let given = phase.text_at("opening").and_then(|opening| kept.get(opening)).cloned().unwrap_or_default();
         let known = shared.entry(journey).or_insert_with(|| given.clone());
         *known = known.intersection(&given).copied().collect();
     }
@@ -330,26 +313,9 @@ fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
 /// Names that the steps of a journey keep, including those of groups of steps.
 fn kept_names(steps: &Node) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
-    for step in table_items(steps, "step") {
-        if let Some(Value::Table(entries)) = step.get("keep").map(|node| &node.value) {
-            names.extend(entries.iter().map(|entry| entry.key.as_str()));
-        }
+    for step in steps.items_of("step") {
+        names.extend(step.entries_of("keep").iter().map(|entry| entry.key.as_str()));
         names.append(&mut kept_names(step));
     }
     names
-}
-
-fn table_items<'a>(node: &'a Node, key: &str) -> impl Iterator<Item = &'a Node> {
-    let list = match node.get(key).map(|node| &node.value) {
-        Some(Value::Array(items)) => items.as_slice(),
-        _ => &[],
-    };
-    list.iter()
-}
-
-fn text_at<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
-    match &node.get(key)?.value {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
 }

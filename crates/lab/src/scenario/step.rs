@@ -193,20 +193,17 @@ impl Step {
         Some((step, repeat))
     }
 
-    /// The same step with templates bound.
-    pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
-        let act = match &self.action {
-            StepAction::Request(request) => StepAction::Request(request.bind(bind)),
-            StepAction::Message(message) => StepAction::Message(Box::new(message.bind(bind))),
-        };
-        Self { action: act, ..self.clone() }
-    }
-
-    /// Every template of its request or message.
-    pub(crate) fn templates(&self) -> Vec<&Template> {
-        match &self.action {
-            StepAction::Request(request) => request.templates(),
-            StepAction::Message(message) => message.templates(),
+    /// Calls `visit` with every template of its request or message.
+    pub(crate) fn visit_templates(&mut self, visit: &mut dyn FnMut(&mut Template)) {
+        match &mut self.action {
+            StepAction::Request(request) => {
+                visit(&mut request.path);
+                request.headers.iter_mut().for_each(|(_, value)| visit(value));
+                if let Some(Body::Json(template) | Body::Text(template)) = &mut request.body {
+                    visit(template);
+                }
+            }
+            StepAction::Message(message) => message.payload.visit_templates(visit),
         }
     }
 
@@ -243,25 +240,6 @@ impl Step {
 }
 
 impl Request {
-    fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
-        Self {
-            method: self.method.clone(),
-            path: bind(&self.path),
-            headers: self.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
-            body: self.body.as_ref().map(|body| match body {
-                Body::Json(json) => Body::Json(bind(json)),
-                Body::Text(text) => Body::Text(bind(text)),
-            }),
-        }
-    }
-
-    fn templates(&self) -> Vec<&Template> {
-        let body = self.body.iter().map(|body| match body {
-            Body::Json(template) | Body::Text(template) => template,
-        });
-        [&self.path].into_iter().chain(self.headers.iter().map(|(_, value)| value)).chain(body).collect()
-    }
-
     fn is_idempotent(&self) -> bool {
         self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
     }

@@ -124,7 +124,7 @@ impl Target {
         at: &NodeReader<'_>,
         names: &TemplateNames,
         public: &TemplateNames,
-        files: &BTreeMap<String, String>,
+        files: &BTreeMap<&str, &str>,
     ) -> Option<Self> {
         let fields = at.table()?;
         let url = fields.required("url", "where the service answers").and_then(|at| read_base_url(&at, true));

@@ -49,10 +49,31 @@ impl Node {
         entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    pub(super) fn as_text(&self) -> Option<String> {
-        match &self.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        let Value::Text(text) = &self.value else { return None };
+        Some(text)
+    }
+
+    /// The text under a key of this table.
+    pub(super) fn text_at(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_text()
+    }
+
+    /// The items of this list; none if it is something else.
+    pub(super) fn items(&self) -> &[Node] {
+        if let Value::Array(items) = &self.value { items } else { &[] }
+    }
+
+    /// The items of the list under a key of this table.
+    pub(super) fn items_of(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
+    /// The entries of the table under a key of this table.
+    pub(super) fn entries_of(&self, key: &str) -> &[TableEntry] {
+        match self.get(key).map(|node| &node.value) {
+            Some(Value::Table(entries)) => entries,
+            _ => &[],
         }
     }
 

@@ -45,27 +45,6 @@ pub(crate) fn find_mut<'a>(root: &'a mut Node, dotted: &str) -> Option<&'a mut N
     (!matches!(found.value, Value::Table(_))).then_some(found)
 }
 
-/// The dotted names of the variables whose value is this text, in the order in which they are written.
-pub(crate) fn names_with_text(root: &Node, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    if let Some(node) = root.get(VARS_TABLE) {
-        collect_with_text("", node, text, &mut found);
-    }
-    found
-}
-
-fn collect_with_text(dotted: &str, node: &Node, text: &str, found: &mut Vec<String>) {
-    match &node.value {
-        Value::Table(entries) => {
-            entries
-                .iter()
-                .for_each(|entry| collect_with_text(&join_path(dotted, &entry.key), &entry.node, text, found));
-        }
-        Value::Text(value) if value == text => found.push(dotted.to_owned()),
-        _ => {}
-    }
-}
-
 /// Whether a dotted path is that of a variable.
 pub(crate) fn is_variable_path(path: &str) -> bool {
     path == VARS_TABLE || path.strip_prefix(VARS_TABLE).is_some_and(|rest| rest.starts_with('.'))

@@ -1,5 +1,6 @@
 //! Looks up values in a frame, in either message format. Does not know what they are for.
 
+use prost_reflect::{EnumDescriptor, Kind};
 use serde_json::Value;
 
 use super::super::{Failure, json_pointer};
@@ -7,7 +8,7 @@ use super::FramePayload;
 use super::protobuf::{FieldLookup, Malformed, WireValue, find};
 use crate::measurement::ErrorKind;
 use crate::scenario::MessageFormat;
-use crate::scenario::message::{FieldType, FrameMatch, FramePath, ProtobufPath};
+use crate::scenario::message::{FrameMatch, FramePath, ProtobufPath};
 
 /// The payload of a frame that was consumed from the front of `bytes`.
 pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u8] {
@@ -47,7 +48,7 @@ pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>,
     let found = match &path.protobuf {
         None => find_value(path, frame)?.and_then(|value| value.as_i64()),
         Some(target) => match find_field(target, frame)? {
-            FieldLookup::Value(raw) => number(&target.field_type, raw),
+            FieldLookup::Value(raw) => number(&target.kind, raw),
             FieldLookup::Omitted | FieldLookup::Missing => None,
         },
     };
@@ -92,8 +93,8 @@ fn find_value(path: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> 
             .map_err(|error| Failure::new(ErrorKind::Answer, not_json(error)));
     };
     Ok(match find_field(target, frame)? {
-        FieldLookup::Value(raw) => value(&target.field_type, raw),
-        FieldLookup::Omitted if target.has_implicit_default => default_value(&target.field_type),
+        FieldLookup::Value(raw) => value(&target.kind, raw),
+        FieldLookup::Omitted if target.has_implicit_default => default_value(&target.kind),
         FieldLookup::Omitted | FieldLookup::Missing => None,
     })
 }
@@ -105,50 +106,47 @@ fn find_field<'b>(target: &ProtobufPath, frame: &'b [u8]) -> Result<FieldLookup<
 }
 
 /// A value by its type; none if the wire type does not fit.
-fn value(kind: &FieldType, raw: WireValue<'_>) -> Option<Value> {
+fn value(kind: &Kind, raw: WireValue<'_>) -> Option<Value> {
     match (kind, raw) {
-        (FieldType::Uint64, WireValue::Varint(value)) => Some(value.into()),
-        (FieldType::Fixed64, WireValue::Fixed64(bytes)) => Some(u64::from_le_bytes(bytes).into()),
-        (FieldType::Bool, WireValue::Varint(value)) => Some((value != 0).into()),
-        (FieldType::Double, WireValue::Fixed64(bytes)) => Some(f64::from_le_bytes(bytes).into()),
-        (FieldType::Float, WireValue::Fixed32(bytes)) => Some(f32::from_le_bytes(bytes).into()),
-        (FieldType::Enum(words), WireValue::Varint(number)) => Some(enum_name(words, number as i32)),
-        (FieldType::Text | FieldType::Bytes, WireValue::Length(bytes)) => {
+        (Kind::Uint64, WireValue::Varint(value)) => Some(value.into()),
+        (Kind::Fixed64, WireValue::Fixed64(bytes)) => Some(u64::from_le_bytes(bytes).into()),
+        (Kind::Bool, WireValue::Varint(value)) => Some((value != 0).into()),
+        (Kind::Double, WireValue::Fixed64(bytes)) => Some(f64::from_le_bytes(bytes).into()),
+        (Kind::Float, WireValue::Fixed32(bytes)) => Some(f32::from_le_bytes(bytes).into()),
+        (Kind::Enum(words), WireValue::Varint(number)) => Some(enum_name(words, number as i32)),
+        (Kind::String | Kind::Bytes, WireValue::Length(bytes)) => {
             Some(String::from_utf8_lossy(bytes).into_owned().into())
         }
-        (FieldType::Message(_), WireValue::Length(_)) => Some(Value::Object(serde_json::Map::new())),
+        (Kind::Message(_), WireValue::Length(_)) => Some(Value::Object(serde_json::Map::new())),
         _ => number(kind, raw).map(Value::from),
     }
 }
 
-fn enum_name(words: &[(String, i32)], number: i32) -> Value {
-    let opcode = words.iter().find(|(_, known)| *known == number);
-    opcode.map_or_else(|| number.into(), |(opcode, _)| opcode.as_str().into())
+fn enum_name(words: &EnumDescriptor, number: i32) -> Value {
+    words.get_value(number).map_or_else(|| number.into(), |word| word.name().into())
 }
 
-fn number(kind: &FieldType, raw: WireValue<'_>) -> Option<i64> {
+fn number(kind: &Kind, raw: WireValue<'_>) -> Option<i64> {
     match (kind, raw) {
-        (FieldType::Int32 | FieldType::Int64, WireValue::Varint(value)) => Some(value as i64),
-        (FieldType::Uint32 | FieldType::Uint64, WireValue::Varint(value)) => i64::try_from(value).ok(),
-        (FieldType::Sint32 | FieldType::Sint64, WireValue::Varint(value)) => {
-            Some((value >> 1) as i64 ^ -((value & 1) as i64))
-        }
-        (FieldType::Fixed32, WireValue::Fixed32(bytes)) => Some(u32::from_le_bytes(bytes).into()),
-        (FieldType::Sfixed32, WireValue::Fixed32(bytes)) => Some(i32::from_le_bytes(bytes).into()),
-        (FieldType::Fixed64, WireValue::Fixed64(bytes)) => i64::try_from(u64::from_le_bytes(bytes)).ok(),
-        (FieldType::Sfixed64, WireValue::Fixed64(bytes)) => Some(i64::from_le_bytes(bytes)),
+        (Kind::Int32 | Kind::Int64, WireValue::Varint(value)) => Some(value as i64),
+        (Kind::Uint32 | Kind::Uint64, WireValue::Varint(value)) => i64::try_from(value).ok(),
+        (Kind::Sint32 | Kind::Sint64, WireValue::Varint(value)) => Some((value >> 1) as i64 ^ -((value & 1) as i64)),
+        (Kind::Fixed32, WireValue::Fixed32(bytes)) => Some(u32::from_le_bytes(bytes).into()),
+        (Kind::Sfixed32, WireValue::Fixed32(bytes)) => Some(i32::from_le_bytes(bytes).into()),
+        (Kind::Fixed64, WireValue::Fixed64(bytes)) => i64::try_from(u64::from_le_bytes(bytes)).ok(),
+        (Kind::Sfixed64, WireValue::Fixed64(bytes)) => Some(i64::from_le_bytes(bytes)),
         _ => None,
     }
 }
 
 /// The value of an omitted field.
-fn default_value(kind: &FieldType) -> Option<Value> {
+fn default_value(kind: &Kind) -> Option<Value> {
     match kind {
-        FieldType::Text | FieldType::Bytes => Some("".into()),
-        FieldType::Bool => Some(false.into()),
-        FieldType::Double | FieldType::Float => Some(0.0.into()),
-        FieldType::Enum(words) => Some(enum_name(words, 0)),
-        FieldType::Message(_) => None,
+        Kind::String | Kind::Bytes => Some("".into()),
+        Kind::Bool => Some(false.into()),
+        Kind::Double | Kind::Float => Some(0.0.into()),
+        Kind::Enum(words) => Some(enum_name(words, 0)),
+        Kind::Message(_) => None,
         _ => Some(0.into()),
     }
 }

@@ -6,7 +6,7 @@ use super::super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseB
 use super::FramePayload;
 use crate::limits::FRAME_BYTES_MAX;
 use crate::measurement::ErrorKind;
-use crate::scenario::message::push_varint;
+use crate::scenario::message::encode_varint;
 
 /// Groups of seven bits in the longest length.
 const LENGTH_BYTES_MAX: usize = 10;
@@ -16,7 +16,7 @@ const LENGTH_BYTES_MAX: usize = 10;
 pub(crate) struct LengthDelimited;
 
 pub(super) fn encode_frame(payload: &[u8], out: &mut Vec<u8>) {
-    push_varint(out, payload.len() as u64);
+    encode_varint(payload.len() as u64, out);
     out.extend_from_slice(payload);
 }
 
@@ -81,7 +81,7 @@ mod tests {
         let wrong = [0xff; 10];
         assert!(matches!(take(&wrong).event, Event::Failed(Failure { kind: ErrorKind::Answer, .. })));
         let mut long = Vec::new();
-        push_varint(&mut long, FRAME_BYTES_MAX as u64 + 1);
+        encode_varint(FRAME_BYTES_MAX as u64 + 1, &mut long);
         assert!(matches!(take(&long).event, Event::Failed(Failure { kind: ErrorKind::TooLarge, .. })));
         assert_eq!(take(&wrong[..9]), Decoded { consumed: 0, event: Event::NeedMore });
     }

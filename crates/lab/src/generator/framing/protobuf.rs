@@ -60,9 +60,9 @@ fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Ma
 fn value<'b>(bytes: &mut &'b [u8], wire: u64) -> Result<WireValue<'b>, Malformed> {
     match wire {
         wire if wire == WireType::Varint as u64 => varint(bytes).map(WireValue::Varint),
-        wire if wire == WireType::Fixed64 as u64 => fixed(bytes).map(WireValue::Fixed64),
-        wire if wire == WireType::Fixed32 as u64 => fixed(bytes).map(WireValue::Fixed32),
-        wire if wire == WireType::Length as u64 => {
+        wire if wire == WireType::SixtyFourBit as u64 => fixed(bytes).map(WireValue::Fixed64),
+        wire if wire == WireType::ThirtyTwoBit as u64 => fixed(bytes).map(WireValue::Fixed32),
+        wire if wire == WireType::LengthDelimited as u64 => {
             let length = usize::try_from(varint(bytes)?).map_err(|_| Malformed)?;
             let (value, rest) = bytes.split_at_checked(length).ok_or(Malformed)?;
             *bytes = rest;

@@ -3,17 +3,15 @@
 //! know how a frame is wrapped, and what a message means to the service.
 
 mod encoder;
-mod frame_path;
-mod schema;
+mod protobuf;
 mod socket;
 
 #[cfg(test)]
 mod tests;
 
 pub use encoder::ProtobufEncoder;
-pub(crate) use encoder::push_varint;
-pub use frame_path::{FieldType, FramePath, PathSegment, ProtobufPath, WireType};
-pub use schema::Schema;
+pub(crate) use prost_reflect::prost::encoding::{WireType, encode_varint};
+pub use protobuf::{FramePath, PathSegment, ProtobufPath};
 pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 
 use super::reader::{NodeReader, TableReader, read_name};
@@ -104,33 +102,17 @@ impl Message {
             kept.add_error("needs `answer`: without one there is nothing to keep");
         }
         let keeps = kept.map_or_else(Vec::new, |(at, keep)| kept_paths(at, language, keep));
-        let says = says?;
-        let is_numbered = says.is_numbered();
-        Some(Self { payload: says, answer_matches: answers?, denied: denied?, kept_paths: keeps, is_numbered })
-    }
-
-    /// The same message with templates bound.
-    pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
-        let says = match &self.payload {
-            MessagePayload::Json(template) => MessagePayload::Json(bind(template)),
-            MessagePayload::Protobuf(encoder) => MessagePayload::Protobuf(encoder.bind(bind)),
-        };
-        Self { payload: says, ..self.clone() }
-    }
-
-    pub(super) fn templates(&self) -> Vec<&Template> {
-        match &self.payload {
-            MessagePayload::Json(template) => vec![template],
-            MessagePayload::Protobuf(encoder) => encoder.templates(),
-        }
+        let (mut payload, mut is_numbered) = (says?, false);
+        payload.visit_templates(&mut |template| is_numbered |= template.uses_message_number());
+        Some(Self { payload, answer_matches: answers?, denied: denied?, kept_paths: keeps, is_numbered })
     }
 }
 
 impl MessagePayload {
-    fn is_numbered(&self) -> bool {
+    pub(super) fn visit_templates(&mut self, visit: &mut dyn FnMut(&mut Template)) {
         match self {
-            Self::Json(template) => template.uses_message_number(),
-            Self::Protobuf(encoder) => encoder.templates().into_iter().any(Template::uses_message_number),
+            Self::Json(template) => visit(template),
+            Self::Protobuf(encoder) => encoder.visit_templates(visit),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Where messages are sent, and in which format: `[target.socket]`. Opens no connection.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+
+use prost_reflect::MessageDescriptor;
 
 use super::super::reader::{NodeReader, TableReader, read_pointer};
 use super::super::target::BaseUrl;
 use super::super::template::{Template, TemplateNames};
 use super::MessagePayload;
 use super::encoder::ProtobufEncoder;
-use super::frame_path::FramePath;
-use super::schema::{Schema, compile};
+use super::protobuf::{FramePath, compile, resolve_path};
 use crate::format::known_names;
 use crate::limits::ENDPOINTS_MAX;
 
@@ -46,11 +46,8 @@ pub enum MessageFormat {
     Json,
     /// Protobuf, with the messages that are sent and received.
     Protobuf {
-        schema: Arc<Schema>,
-        /// The message that is sent, by its index.
-        send: usize,
-        /// The message that is received, by its index.
-        receive: usize,
+        send: MessageDescriptor,
+        receive: MessageDescriptor,
     },
 }
 
@@ -60,7 +57,7 @@ impl SocketTarget {
         self.endpoints.iter().any(|door| door.base.uses_tls)
     }
 
-    pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, files: &BTreeMap<String, String>) -> Option<Self> {
+    pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, files: &BTreeMap<&str, &str>) -> Option<Self> {
         let fields = at.table()?;
         let urls = fields.required("url", "where connections are opened to: one or several, tcp:// or ws://");
         let written = urls.as_ref().map(NodeReader::one_or_many).unwrap_or_default();
@@ -129,7 +126,7 @@ fn expand_ports(authority: &str) -> Vec<String> {
 }
 
 impl MessageFormat {
-    fn read(fields: &TableReader<'_>, files: &BTreeMap<String, String>) -> Option<Self> {
+    fn read(fields: &TableReader<'_>, files: &BTreeMap<&str, &str>) -> Option<Self> {
         let (proto, send, receive) = (fields.optional("proto"), fields.optional("send"), fields.optional("receive"));
         let Some(proto) = proto else {
             for at in [send, receive].into_iter().flatten() {
@@ -140,7 +137,7 @@ impl MessageFormat {
         let list = proto.one_or_many();
         let names: Vec<String> = list.iter().filter_map(NodeReader::text).map(str::to_owned).collect();
         for (at, name) in list.iter().zip(&names) {
-            if !files.contains_key(name) {
+            if !files.contains_key(name.as_str()) {
                 at.add_error(format!("names \"{name}\", and there is no such file beside the scenario"));
                 return None;
             }
@@ -152,32 +149,28 @@ impl MessageFormat {
                 return None;
             }
         };
-        let mut schema = Schema::default();
-        let mut root = |at: Option<NodeReader<'_>>, key: &str, what: &str| {
+        let root = |at: Option<NodeReader<'_>>, key: &str, what: &str| {
             let Some(at) = at else {
                 fields.reader.add_error(format!("needs `{key}`: {what}"));
                 return None;
             };
             let name = at.text()?;
-            let Some(message) = pool.get_message_by_name(name) else {
+            let message = pool.get_message_by_name(name);
+            if message.is_none() {
                 at.add_error(format!("names \"{name}\", which is no message of {}", known_names(&names)));
-                return None;
-            };
-            Some(schema.add_message(&message))
+            }
+            message
         };
         let send = root(send, "send", "the message that every frame to the service is");
         let receive = root(receive, "receive", "the message that every frame from it is");
-        let (send, receive) = (send?, receive?);
-        Some(Self::Protobuf { schema: Arc::new(schema), send, receive })
+        Some(Self::Protobuf { send: send?, receive: receive? })
     }
 
     /// Reads a message that a step sends.
     pub(super) fn read_payload(&self, at: &NodeReader<'_>, names: &TemplateNames) -> Option<MessagePayload> {
         match self {
             Self::Json => Template::read_json(at, names).map(MessagePayload::Json),
-            Self::Protobuf { schema, send, .. } => {
-                ProtobufEncoder::read(at, schema, *send, names).map(MessagePayload::Protobuf)
-            }
+            Self::Protobuf { send, .. } => ProtobufEncoder::read(at, send, names).map(MessagePayload::Protobuf),
         }
     }
 
@@ -186,7 +179,7 @@ impl MessageFormat {
         let text = read_pointer(at)?;
         match self {
             Self::Json => Some(FramePath { pointer: text, protobuf: None }),
-            Self::Protobuf { schema, receive, .. } => match schema.resolve_path(*receive, &text) {
+            Self::Protobuf { receive, .. } => match resolve_path(receive, &text) {
                 Ok(target) => Some(FramePath { pointer: text, protobuf: Some(target) }),
                 Err(message) => {
                     at.add_error(message);

@@ -49,8 +49,7 @@ fn read(text: &str) -> Result<Scenario, String> {
 }
 
 fn pool() -> prost_reflect::DescriptorPool {
-    super::schema::compile(&BTreeMap::from([("say.proto".to_owned(), PROTO.to_owned())]), &["say.proto".to_owned()])
-        .unwrap()
+    super::protobuf::compile(&BTreeMap::from([("say.proto", PROTO)]), &["say.proto".to_owned()]).unwrap()
 }
 
 /// The step's message as another library decodes it.

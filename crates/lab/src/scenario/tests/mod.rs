@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Document, LoadProfile, Scenario, builtins};
+use super::{BUILTIN_FILES, Document, LoadProfile, Scenario, builtins};
 
 mod environment;
 mod journeys;
@@ -350,7 +350,7 @@ fn every_built_in_scenario_is_right() {
         for (variable, port) in document.free_port_variables().iter().zip(5000..) {
             document.set_port(variable, port);
         }
-        builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
+        BUILTIN_FILES.iter().for_each(|(name, text)| document.add_file(name, text));
         assert!(document.required_files().is_empty(), "{} brings its files along", builtin.name);
         let scenario = Scenario::read(&document).unwrap_or_else(|errors| panic!("{}:\n{errors}", builtin.name));
         assert_eq!(scenario.name, builtin.name);

@@ -76,7 +76,7 @@ fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
         let notes = ErrorCollector::default();
         let document = placed(&example);
         let root = document.with_variables(&notes);
-        let _ = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
+        let _ = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), &document.files());
         for (known, used) in notes.tables.into_inner() {
             tables.entry(known).or_default().extend(used);
         }
