@@ -35,10 +35,9 @@ impure_dependencies() {
 lab_dependencies() {
     grep -nE '^(server|store|engine|rules)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
 }
-# The engine's circle of rows, commands, tables and matches is older than this check.
 folder_circles() {
     command -v python3 >/dev/null || { echo "python3 is missing: circles of folders were not looked for" >&2; return; }
-    scripts/layers.py --check server lab gauntlet store bots rules wire limiter cards sim
+    scripts/layers.py --check server engine lab gauntlet store bots rules wire limiter cards sim
 }
 unlinked_pages() {
     for page in docs/decisions/[0-9]*.md docs/lifecycles/*.md; do

@@ -7,7 +7,8 @@
 mod tables;
 mod worlds;
 
-pub use tables::{ClaimedTable, IndexChange, OpenTable, TableAppend, TableSnapshot};
+pub use crate::tables::{IndexChange, TableSnapshot};
+pub use tables::{ClaimedTable, OpenTable, TableAppend};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldAppend, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};

@@ -3,10 +3,10 @@
 
 use crate::commands::{Aggregate, HuntDelta, HunterDelta};
 use crate::ids::{PlayerId, WorldId};
-use crate::matches::entry::DecodeError;
-use crate::rows::{RoundRow, WorldLogRow};
+use crate::pack::DecodeError;
+use crate::rows::RoundRow;
 use crate::time::UnixMs;
-use crate::worlds::{Claim, Fact, Hunter, HunterScore};
+use crate::worlds::{Claim, Fact, Hunter, HunterScore, WorldLogRow};
 use std::collections::BTreeMap;
 
 /// An entry that cannot be counted.

@@ -10,7 +10,10 @@ pub mod ids;
 pub mod limits;
 pub mod matches;
 pub mod matchmaking;
+mod pack;
 pub mod rows;
 pub mod tables;
 pub mod time;
 pub mod worlds;
+
+pub use pack::DecodeError;

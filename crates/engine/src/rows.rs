@@ -3,10 +3,13 @@
 mod stories;
 mod worlds;
 
-pub use stories::{GameCursor, GameRole, GameRow, ParseGameCursorError, SeatedGame, TableLogRow, TableOwner};
+pub use crate::matches::entry::MatchLogRow;
+pub use crate::tables::{GameRole, GameRow, TableLogRow};
+pub use crate::worlds::WorldLogRow;
+pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};
 pub use worlds::{
     Admission, AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, ParseHuntCursorError, RoundRow,
-    WorldEntry, WorldKind, WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
+    WorldEntry, WorldKind, WorldLogPage, WorldOwner, WorldRow,
 };
 
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
@@ -168,19 +171,6 @@ pub struct MatchStatus {
     /// The node that runs it or ran it last: the address in the lease of the worker that claimed it, kept when both are over.
     /// `None` before the first claim.
     pub node: Option<String>,
-}
-
-/// One entry of a match log as it is stored: its version, the counters after it, its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MatchLogRow {
-    /// Its place in the log, from 0, without gaps.
-    pub version: u32,
-    /// Turns played once this entry counts.
-    pub turns: u32,
-    /// Late moves so far once this entry counts.
-    pub late_moves: u32,
-    /// The entry, as [`crate::matches::entry`] writes it.
-    pub bytes: Vec<u8>,
 }
 
 /// A part of a match's log with the state that it was read with, in one snapshot.

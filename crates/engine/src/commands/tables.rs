@@ -1,10 +1,9 @@
 //! Commands to a store about tables: entries for a table's log, the lists that follow from them, and ownership.
 
 use super::Idempotency;
-use crate::ids::{GameId, PlayerId, TableId, WorkerId};
-use crate::rows::{GameRole, GameRow, TableLogRow};
+use crate::ids::{PlayerId, TableId, WorkerId};
+use crate::tables::{IndexChange, TableLogRow, TableSnapshot};
 use crate::time::UnixMs;
-use rules::chance::Seed;
 
 /// A table to be opened, and the answer to repeat should the same request come again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,46 +34,6 @@ pub struct TableAppend {
     pub snapshot: Option<TableSnapshot>,
     /// Whether the table has something to do by itself from here on, and so must always have an owner.
     pub is_live: bool,
-}
-
-/// What a load of a table starts from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableSnapshot {
-    /// Entries that it holds already, counted from the beginning: rows with a lower version are deleted. Never lower
-    /// than that of the snapshot before, never higher than what the log holds with this append.
-    pub version: u32,
-    /// The state after them, as the table's machine writes it.
-    pub bytes: Vec<u8>,
-}
-
-/// A change of the lists, in the same commit as the entries that it follows from. Games are those of the table appended to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IndexChange {
-    /// Insert or replace the row of a game.
-    UpsertGame(GameRow),
-    /// Insert a seat of a known game, or replace its role.
-    UpsertSeat { game: GameId, player: PlayerId, role: GameRole },
-    /// Take a seat away, if there is one.
-    DeleteSeat { game: GameId, player: PlayerId },
-    /// A known game has ended. Its record is kept, seats of the invited are taken away, the others know whether they won.
-    ArchiveGame {
-        game: GameId,
-        /// Everything that can be queried about it later, as the table's machine packs it.
-        record: Vec<u8>,
-        /// Who won.
-        winners: Vec<PlayerId>,
-    },
-    /// A player was scored. The saved standing is updated by [`Standing::award`] and not replaced: a player may sit at
-    /// two tables at once, and which cards are earned depends on the sum.
-    ///
-    /// [`Standing::award`]: crate::tables::Standing::award
-    Award {
-        player: PlayerId,
-        /// What the game brought.
-        points: u32,
-        /// What decides which cards are earned with it.
-        seed: Seed,
-    },
 }
 
 /// A table in a worker's hands.

@@ -4,8 +4,8 @@
 //! archive = format:u8=1 rows:varint ( turns:varint late_moves:varint bytes:varint entry*bytes )*rows
 //! ```
 
-use super::entry::{ByteReader, DecodeError, put_varint};
-use crate::rows::MatchLogRow;
+use super::entry::MatchLogRow;
+use crate::pack::{ByteReader, DecodeError, put_varint};
 
 const FORMAT: u8 = 1;
 

@@ -13,11 +13,8 @@
 //! ```
 
 use crate::limits::SEATS_MAX;
+use crate::pack::{ByteReader, DecodeError, put_text, put_varint};
 use rules::snake::Move;
-
-mod bytes;
-pub use bytes::ByteReader;
-pub(crate) use bytes::put_varint;
 
 const FORMAT: u8 = 1;
 const KIND_OPENED: u8 = 1;
@@ -153,10 +150,18 @@ pub enum Entry {
     },
 }
 
-/// Bytes that are not an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct DecodeError(pub &'static str);
+/// One entry of a match log as it is stored: its version, the counters after it, its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchLogRow {
+    /// Its place in the log, from 0, without gaps.
+    pub version: u32,
+    /// Turns played once this entry counts.
+    pub turns: u32,
+    /// Late moves so far once this entry counts.
+    pub late_moves: u32,
+    /// The entry, see [`Entry::encode`].
+    pub bytes: Vec<u8>,
+}
 
 impl Entry {
     /// The entry's bytes.
@@ -201,7 +206,7 @@ fn encode_opened(out: &mut Vec<u8>, rules_version: u16, faces: &[Face]) {
     out.push(faces.len() as u8);
     for face in faces {
         for text in [&face.color, &face.head, &face.tail] {
-            bytes::put_text(out, text);
+            put_text(out, text);
         }
     }
 }
@@ -219,7 +224,7 @@ fn encode_turn(out: &mut Vec<u8>, turn: u32, played: &[Option<PlayedMove>], stat
         out.push(move_code(seat.mv) | seat.class.code() << 2 | shout_flag);
         out.extend(seat.latency_ms.to_le_bytes());
         if shout_flag != 0 {
-            bytes::put_text(out, &seat.shout);
+            put_text(out, &seat.shout);
         }
     }
     out.extend(state_hash.to_le_bytes());

@@ -11,11 +11,11 @@
 //! A resume is the same machine fed with the saved rows: one path computes a turn, live or replayed, so a replay either
 //! gives the same boards or is refused.
 
-use super::entry::{AnswerClass, DecodeError, Entry, Face, Notice, PlayedMove};
+use super::entry::{AnswerClass, Entry, Face, MatchLogRow, Notice, PlayedMove};
 use super::result::MatchResult;
 use super::spec::MatchSpec;
 use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
-use crate::rows::MatchLogRow;
+use crate::pack::DecodeError;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Seat};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

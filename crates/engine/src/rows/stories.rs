@@ -1,65 +1,10 @@
 //! Rows about tables and their games, for lists and look-ups. Who may see which of it is decided elsewhere.
 
-use crate::ids::{GameId, PlayerId, WorkerId};
-use crate::tables::Phase;
+use crate::ids::{GameId, WorkerId};
+use crate::tables::{GameRole, GameRow};
 use crate::time::UnixMs;
 use std::fmt;
 use std::str::FromStr;
-
-/// A game as it is listed and looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GameRow {
-    pub id: GameId,
-    /// Whose story it is.
-    pub storyteller: PlayerId,
-    /// Under what name; kept as it was when the game was opened, and `None` of games that are older than this field. Stores keep
-    /// the character U+0000 as a space.
-    pub storyteller_name: Option<String>,
-    /// How far it is.
-    pub phase: Phase,
-    /// The story, once there is one. Stores save the character U+0000 as a space: PostgreSQL's texts cannot hold it.
-    pub sentence: Option<String>,
-    /// Who plays, the storyteller included.
-    pub players: u8,
-    /// How many may play.
-    pub players_max: u8,
-    /// When it was opened.
-    pub created_at: UnixMs,
-    /// When it was complete or canceled; present exactly in those phases.
-    pub ended_at: Option<UnixMs>,
-}
-
-/// A player's role in a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GameRole {
-    /// Tells the story.
-    Storyteller,
-    /// Plays.
-    Player,
-    /// Was invited and has not joined yet.
-    Invited,
-}
-
-impl GameRole {
-    /// Every role.
-    pub const ALL: [Self; 3] = [Self::Storyteller, Self::Player, Self::Invited];
-
-    /// The name on the wire and in the store.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Storyteller => "storyteller",
-            Self::Player => "player",
-            Self::Invited => "invited",
-        }
-    }
-
-    /// The role of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
-    }
-}
 
 /// A game in the list of a player who has a seat in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,15 +60,6 @@ impl FromStr for GameCursor {
             id: id.parse().map_err(|_| ParseGameCursorError)?,
         })
     }
-}
-
-/// One entry of a table's log as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableLogRow {
-    /// Its place in the log, from 0, without gaps.
-    pub version: u32,
-    /// The entry, as the table's machine writes it.
-    pub bytes: Vec<u8>,
 }
 
 /// Who answers for a table.

@@ -3,6 +3,7 @@
 
 use crate::ids::{PlayerId, WorkerId, WorldId, WorldName};
 use crate::time::UnixMs;
+use crate::worlds::WorldLogRow;
 use rules::chance::Seed;
 use std::fmt;
 use std::str::FromStr;
@@ -132,15 +133,6 @@ impl HuntCursor {
     pub fn of(row: &WorldRow) -> Self {
         Self { ends_at: row.ends_at.unwrap_or(UnixMs(i64::MAX)), id: row.id }
     }
-}
-
-/// One entry of a world's claim log as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorldLogRow {
-    /// Its place in the log, from 0, without gaps.
-    pub version: u32,
-    /// The entry, as the world's machine writes it.
-    pub bytes: Vec<u8>,
 }
 
 /// Part of a world's claim log.

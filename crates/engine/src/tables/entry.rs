@@ -4,10 +4,9 @@
 //! in time. So applying it needs no random source, and a later version of the rules does not change what was played.
 
 use super::game::TransitionReason;
-use super::pack::{Pack, decode_versioned, encode_versioned, packed, packed_variants};
 use super::people::Newcomer;
 use crate::ids::PlayerId;
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::stories::{Card, CardSet};
 use std::time::Duration;
@@ -142,6 +141,15 @@ packed_variants!(Entry {
     14 => BotsSet { are_on },
     15 => NextStorytellerNamed { next, until },
 });
+
+/// One entry of a table's log as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableLogRow {
+    /// Its place in the log, from 0, without gaps.
+    pub version: u32,
+    /// The entry, as the table writes it.
+    pub bytes: Vec<u8>,
+}
 
 impl Entry {
     /// Whether a game is over after it.

@@ -1,10 +1,9 @@
 //! One game at a table: its players, what they picked and voted, its timers. This is the full state; `view` decides who
 //! may see what of it.
 
-use super::pack::{Pack, packed, packed_variants};
 use super::phase::Phase;
 use crate::ids::PlayerId;
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::{ByteReader, DecodeError, Pack, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::stories::{self, Card, CardSet};
 use std::time::Duration;

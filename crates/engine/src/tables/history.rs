@@ -5,10 +5,9 @@
 
 use super::entry::{Entry, LoggedEntry};
 use super::game::Player;
-use super::pack::{self, Pack};
 use crate::ids::PlayerId;
 use crate::limits::GAME_HISTORY_BYTES_MAX;
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::{self, ByteReader, DecodeError, Pack};
 use std::mem::{Discriminant, discriminant};
 
 /// The steps that were written.

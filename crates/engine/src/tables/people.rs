@@ -1,10 +1,9 @@
 //! The people of a table, present and former: names, standings, and how far each has read.
 
 use super::bots;
-use super::pack::{Pack, packed};
 use crate::ids::PlayerId;
 use crate::limits::{CHAT_BURST, CHAT_INTERVAL, TABLE_PEOPLE_MAX};
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::packed;
 use crate::time::UnixMs;
 use rules::stories::Standing;
 use std::time::Duration;

@@ -2,13 +2,12 @@
 
 use super::feed::{FeedEntry, TableEvent};
 use super::game::Game;
-use super::pack::{Pack, decode_versioned, encode_versioned, packed};
 use super::people::People;
 use super::settings::TableSettings;
 use super::state::TableState;
 use super::view::{GameView, game_view};
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed};
 use std::fmt;
 
 const FORMAT: u8 = 2;

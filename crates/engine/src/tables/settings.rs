@@ -1,11 +1,10 @@
 //! The settings of a table: the counts of its games, and its timeouts.
 
-use super::pack::{Pack, packed};
 use crate::limits::{
     STORY_COUNTDOWN_DEFAULT, STORY_COUNTDOWN_MAX, STORY_GAME_TIMEOUT_DEFAULT, STORY_GAME_TIMEOUT_MAX,
     STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT, STORY_NEXT_STORYTELLER_TIMEOUT_MAX, STORY_TIMEOUT_MIN,
 };
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::packed;
 use rules::stories::{self, ValidationError};
 use rules::whole_ms;
 use std::time::Duration;

@@ -3,13 +3,12 @@
 use super::entry::{Entry, LoggedEntry, PlayerResult, VotingStart};
 use super::game::{AbandonedHand, Game, Player, TransitionReason};
 use super::history;
-use super::pack::{Pack, packed, packed_variants};
 use super::people::{Newcomer, People};
 use super::phase::Phase;
 use super::settings::TableSettings;
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::limits::{CHAT_LINES_MAX, CHAT_RETENTION};
-use crate::matches::entry::{ByteReader, DecodeError};
+use crate::pack::{packed, packed_variants};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::CardSet;

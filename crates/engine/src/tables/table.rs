@@ -12,21 +12,19 @@
 //! becomes the snapshot when the next one is taken. So readers always find what happened in the last game.
 
 use super::action::Action;
-use super::change::{Change, index_changes_of, is_indexed};
+use super::change::{Change, TableSnapshot};
 use super::decide::DecisionContext;
-use super::entry::{Entry, LoggedEntry};
+use super::entry::{Entry, LoggedEntry, TableLogRow};
 use super::feed::{Feed, FeedEntry, FeedWindow};
-use super::pack::{decode_versioned, encode_versioned};
+use super::index::{index_changes_of, is_indexed};
 use super::people::Newcomer;
 use super::refusal::Refusal;
 use super::settings::TableSettings;
 use super::state::TableState;
 use super::view::{TableView, table_view};
-use crate::commands::TableSnapshot;
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::limits::TABLE_SNAPSHOT_ENTRIES;
-use crate::matches::entry::DecodeError;
-use crate::rows::TableLogRow;
+use crate::pack::{DecodeError, decode_versioned, encode_versioned};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use std::fmt;

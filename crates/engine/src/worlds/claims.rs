@@ -10,14 +10,13 @@
 use super::answers::RecordedAnswer;
 use super::apply::InputOutcome;
 use super::claim_log::DecidedFact;
-use super::facts::{Claim, Fact};
+use super::facts::{Claim, Fact, WorldLogRow};
 use super::hunt::ClaimTarget;
 use super::input::{Answer, Done, MoverRef};
 use super::refusal::Refusal;
 use super::rounds::RoundPhase;
 use super::world::{World, WorldLoadError};
 use crate::limits::MOVER_ANSWERS_KEPT;
-use crate::rows::WorldLogRow;
 use crate::time::UnixMs;
 use rules::world::{Item, PowerUp};
 

@@ -1,4 +1,4 @@
-//! The durable part of a world, and its binary form (see `tables::pack`): `fact = format:u8=1 kind:u8 fields`, one fact
+//! The durable part of a world, and its binary form (see `pack`): `fact = format:u8=1 kind:u8 fields`, one fact
 //! a row of the log.
 //!
 //! A fact records what was decided, so that applying it needs no random source: what chance placed follows from the
@@ -6,8 +6,7 @@
 
 use super::input::MoverId;
 use crate::ids::PlayerId;
-use crate::matches::entry::{ByteReader, DecodeError};
-use crate::tables::pack::{Pack, decode_versioned, encode_versioned, packed, packed_variants};
+use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::world::{Cell, PowerUp};
 use std::sync::Arc;
@@ -91,6 +90,15 @@ packed_variants!(Fact {
     3 => Grabbed { at, claim, kind, until },
     4 => RoundEnded { number, at, scores, hunters, points },
 });
+
+/// One entry of a world's claim log as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldLogRow {
+    /// Its place in the log, from 0, without gaps.
+    pub version: u32,
+    /// The entry, see [`Fact::to_bytes`].
+    pub bytes: Vec<u8>,
+}
 
 impl Fact {
     /// The bytes of a row.

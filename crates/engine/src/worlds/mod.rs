@@ -34,7 +34,7 @@ mod world;
 pub use claims::PendingClaims;
 pub use crowd::CellSummary;
 pub use delta::{EnteredMover, ViewDelta};
-pub use facts::{Claim, Fact, Hunter, HunterScore};
+pub use facts::{Claim, Fact, Hunter, HunterScore, WorldLogRow};
 pub use input::{Answer, Done, Input, InputKind, MoverId, MoverRef};
 pub use picture::{CellRect, Density, Detail, Picture, PictureError, Section};
 pub use refusal::Refusal;

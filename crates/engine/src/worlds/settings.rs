@@ -1,7 +1,6 @@
-//! The settings of a world as bytes: `format:u8=1 fields` (see `tables::pack`).
+//! The settings of a world as bytes: `format:u8=1 fields` (see `pack`).
 
-use crate::matches::entry::{ByteReader, DecodeError};
-use crate::tables::pack::{Pack, decode_versioned, encode_versioned, packed};
+use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed};
 use rules::world::{HuntSettings, LifeSettings, Sharing, Size, WorldSettings};
 
 const FORMAT: u8 = 1;

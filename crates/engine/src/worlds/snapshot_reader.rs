@@ -1,20 +1,18 @@
 //! Reads a snapshot of a world (`snapshot_writer` writes it) and opens the world from it:
-//! `snapshot = format:u8=1 head movers:varint mover*` (see `tables::pack`).
+//! `snapshot = format:u8=1 head movers:varint mover*` (see `pack`).
 //!
 //! Positions are those of a moment; durable state is included as far as it is committed, with the length of the log at
 //! that point. Rows after that are applied to it. Trees and items follow from the seed and are not saved.
 
 use super::answers::RecentAnswers;
-use super::facts::{Claim, Fact, Hunter, HunterScore};
+use super::facts::{Claim, Fact, Hunter, HunterScore, WorldLogRow};
 use super::input::{Done, MoverId, MoverRef};
 use super::registration::Registration;
 use super::rounds::RoundPhase;
 use super::world::{World, WorldLoadError, WorldParams, span_us};
 use crate::ids::PlayerId;
 use crate::limits::{MOVER_ANSWERS_KEPT, MOVER_IDS_GAP};
-use crate::matches::entry::{ByteReader, DecodeError};
-use crate::rows::WorldLogRow;
-use crate::tables::pack::{Pack, packed, packed_variants};
+use crate::pack::{ByteReader, DecodeError, Pack, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::world::{Cell, CellSet, Indicator, Life, PowerUp};
 use std::sync::Arc;

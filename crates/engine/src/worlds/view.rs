@@ -8,18 +8,11 @@ use super::delta::{EnteredMover, ViewDelta};
 use super::input::MoverRef;
 use super::profiles::{HunterKey, Profile, Profiles};
 use super::rounds::RoundStatus;
-use super::viewer::{KnownMover, Viewer};
+use super::viewer::{KnownMover, ViewScratch, Viewer};
 use super::visibility::select_visible;
 use super::world::World;
 use crate::limits::{VIEW_MARGIN_CELLS, VIEW_RADIUS_MAX};
 use rules::world::{Cell, FARSIGHT_CELLS, Indicator, PowerUp};
-
-/// Memory that views are cut in, used again for each.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ViewScratch {
-    seen: Vec<u32>,
-    movers: Vec<KnownMover>,
-}
 
 impl World {
     /// Cuts what this viewer does not know yet, and counts it as known: what is cut must reach the client, or it needs

@@ -14,6 +14,13 @@ pub(super) struct KnownMover {
     pub(super) cell: Cell,
 }
 
+/// Memory that views are cut in, used again for each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ViewScratch {
+    pub(super) seen: Vec<u32>,
+    pub(super) movers: Vec<KnownMover>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Viewer {
     pub(super) options: ViewOptions,

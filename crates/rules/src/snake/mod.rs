@@ -27,7 +27,8 @@ pub use outcome::{Outcome, outcome};
 pub use ruleset::{Rules, Ruleset, Settings};
 
 use crate::chance::Seed;
-use pipeline::{StageContext, TurnOutcome};
+use pipeline::TurnOutcome;
+use stages::StageContext;
 
 /// The version of the rules in this crate. It rises whenever the same seed and orders would give another board, so that a stored
 /// match is replayed only by the rules that played it.

@@ -3,16 +3,8 @@
 //! The end of the game is tested before everything else, so the turn that decides a game is played completely and the call after
 //! it changes nothing. A stage that fails stops the turn; the caller's board is untouched because stages work on a copy.
 
-use super::stages::{constrictor, elimination, game_over, health, movement, royale};
-use super::{Board, MoveOrder, RuleError, Rules, Ruleset, Settings};
-use crate::chance::Seed;
-
-/// What a stage may look at besides the board.
-pub(crate) struct StageContext<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) orders: &'a [MoveOrder],
-    pub(crate) seed: Seed,
-}
+use super::stages::{StageContext, constrictor, elimination, game_over, health, movement, royale};
+use super::{Board, RuleError, Rules, Ruleset};
 
 /// One step of a turn.
 pub(crate) struct Stage {

@@ -93,7 +93,7 @@ proptest! {
 
 fn record(fixture: &TableFixture) -> GameRecord {
     let mut records = fixture.index.iter().filter_map(|index| match index {
-        crate::commands::IndexChange::ArchiveGame { record, .. } => Some(record),
+        IndexChange::ArchiveGame { record, .. } => Some(record),
         _ => None,
     });
     GameRecord::from_bytes(records.next_back().expect("the game has ended")).expect("a record is read back")

@@ -151,7 +151,7 @@ fn who_comes_back_gets_cards_of_his_new_level() {
     let standing = fixture.game(Some(player(1))).players[1].standing.unwrap();
     assert_eq!((standing.score, standing.earned.len()), (u64::from(fixture.game(None).players[1].points.unwrap()), 1));
     let award = fixture.index.iter().find_map(|index| match index {
-        crate::commands::IndexChange::Award { player: id, points, seed } if *id == player(1) => Some((*points, *seed)),
+        IndexChange::Award { player: id, points, seed } if *id == player(1) => Some((*points, *seed)),
         _ => None,
     });
     let (points, seed) = award.expect("a voter is scored");

@@ -197,7 +197,7 @@ fn bots_play() {
     assert_eq!(fixture.game(None).players.iter().filter(|player| player.vote != CardView::Nothing).count(), 5);
     fixture.play_allowed(0, ScriptedAction::Complete);
     assert_eq!(fixture.table.view(None).next_storyteller, Some(player(0)), "no bot tells a story");
-    let awards = fixture.index.iter().filter(|index| matches!(index, crate::commands::IndexChange::Award { .. }));
+    let awards = fixture.index.iter().filter(|index| matches!(index, IndexChange::Award { .. }));
     assert_eq!(awards.count(), 1, "bots gather no points");
     fixture.play_allowed(0, ScriptedAction::Next);
     assert_eq!(fixture.table.members().collect::<Vec<_>>(), [player(0)]);

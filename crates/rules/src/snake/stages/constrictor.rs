@@ -1,7 +1,7 @@
 //! Constrictor: no food, no hunger, ever longer snakes.
 
-use super::super::pipeline::StageContext;
 use super::super::{Board, HEALTH_MAX, RuleError};
+use super::StageContext;
 
 /// All food disappears.
 ///

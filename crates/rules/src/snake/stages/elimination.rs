@@ -1,7 +1,7 @@
 //! Eliminations at the end of a turn.
 
-use super::super::pipeline::StageContext;
 use super::super::{Board, Cause, RuleError, Seat, Snake};
+use super::StageContext;
 
 /// Snakes without health and snakes outside the board leave first; then all collisions are decided on one and the same
 /// board.

@@ -1,7 +1,7 @@
 //! Hunger, hazards, food: everything that moves the health of a snake.
 
-use super::super::pipeline::StageContext;
 use super::super::{Board, Cause, HEALTH_MAX, RuleError};
+use super::StageContext;
 
 /// Every living snake loses one health. None is eliminated here: food may still save a snake at 0.
 pub(crate) fn starve_snakes(board: &mut Board, _call: &StageContext<'_>) -> Result<(), RuleError> {

@@ -7,3 +7,13 @@ pub(crate) mod game_over;
 pub(crate) mod health;
 pub(crate) mod movement;
 pub(crate) mod royale;
+
+use super::{MoveOrder, Settings};
+use crate::chance::Seed;
+
+/// What a stage may look at besides the board.
+pub(crate) struct StageContext<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) orders: &'a [MoveOrder],
+    pub(crate) seed: Seed,
+}

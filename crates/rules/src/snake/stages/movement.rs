@@ -1,7 +1,7 @@
 //! Movement: snakes follow their orders.
 
-use super::super::pipeline::StageContext;
 use super::super::{Board, Move, MoveOrder, Point, RuleError, Seat};
+use super::StageContext;
 
 /// Every living snake gets a new head in front and loses its last point.
 ///

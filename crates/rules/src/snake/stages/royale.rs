@@ -1,7 +1,7 @@
 //! Royale: the hazards close in from the sides.
 
-use super::super::pipeline::StageContext;
 use super::super::{Board, Point, RuleError};
+use super::StageContext;
 use crate::chance::{Chance, Dice, Purpose, Seed};
 
 /// The rule set's stage: hazards are drawn anew every turn, and there are none before the first shrink. They hurt from the next turn.

@@ -1,15 +1,108 @@
-//! How values of a table become bytes and back: one trait for the log, the snapshot and the record of a game.
+//! How values become bytes and back: logs, snapshots and records of matches, tables and worlds.
 //!
 //! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are
 //! varints, larger ones 8 bytes little endian, lists and texts begin with their length.
 
 use crate::ids::{PlayerId, TableId};
-use crate::matches::entry::{ByteReader, DecodeError, put_varint};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::{self, Card, CardSet, Standing};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Bytes that are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(pub &'static str);
+
+/// Reads forward through bytes; every read reports when they end too early.
+pub(crate) struct ByteReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> ByteReader<'a> {
+    /// Starts at the first byte.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(DecodeError("it ends too early"))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    /// An unsigned LEB128 number in its shortest form, of at most 32 bits.
+    ///
+    /// # Errors
+    /// When it ends too early, is larger, or could have been written shorter.
+    pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0u64;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                let is_shortest = byte != 0 || shift == 0;
+                return if is_shortest { Ok(value) } else { Err(DecodeError("a number not in its shortest form")) };
+            }
+        }
+        Err(DecodeError("a number beyond 32 bits"))
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let length = self.varint()? as usize;
+        str::from_utf8(self.take(length)?).map_err(|_| DecodeError("a text that is not UTF-8"))
+    }
+
+    /// Whether everything is read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Refuses leftovers.
+    ///
+    /// # Errors
+    /// When bytes are left.
+    pub(crate) fn finish(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows its end")) }
+    }
+}
+
+/// Writes an unsigned LEB128 number.
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_varint(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}
 
 /// A value with a byte form.
 pub(crate) trait Pack: Sized {
@@ -50,13 +143,13 @@ pub(crate) fn decode_versioned<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, D
 /// A struct is its fields, in this order.
 macro_rules! packed {
     ($name:ident { $($field:ident),+ $(,)? }) => {
-        impl Pack for $name {
+        impl $crate::pack::Pack for $name {
             fn put(&self, out: &mut Vec<u8>) {
-                $(self.$field.put(out);)+
+                $($crate::pack::Pack::put(&self.$field, out);)+
             }
 
-            fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-                Ok(Self { $($field: Pack::get(from)?),+ })
+            fn get(from: &mut $crate::pack::ByteReader<'_>) -> Result<Self, $crate::pack::DecodeError> {
+                Ok(Self { $($field: $crate::pack::Pack::get(from)?),+ })
             }
         }
     };
@@ -65,20 +158,20 @@ macro_rules! packed {
 /// An enum is the code of its variant, then its fields. Codes are never changed and never used again.
 macro_rules! packed_variants {
     ($name:ident { $($code:literal => $variant:ident { $($field:ident),* }),+ $(,)? }) => {
-        impl Pack for $name {
+        impl $crate::pack::Pack for $name {
             fn put(&self, out: &mut Vec<u8>) {
                 match self {
                     $(Self::$variant { $($field),* } => {
                         out.push($code);
-                        $($field.put(out);)*
+                        $($crate::pack::Pack::put($field, out);)*
                     })+
                 }
             }
 
-            fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-                match u8::get(from)? {
-                    $($code => Ok(Self::$variant { $($field: Pack::get(from)?),* }),)+
-                    _ => Err(DecodeError(concat!("an unknown kind of ", stringify!($name)))),
+            fn get(from: &mut $crate::pack::ByteReader<'_>) -> Result<Self, $crate::pack::DecodeError> {
+                match <u8 as $crate::pack::Pack>::get(from)? {
+                    $($code => Ok(Self::$variant { $($field: $crate::pack::Pack::get(from)?),* }),)+
+                    _ => Err($crate::pack::DecodeError(concat!("an unknown kind of ", stringify!($name)))),
                 }
             }
         }
