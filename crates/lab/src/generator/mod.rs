@@ -3,6 +3,7 @@
 //! there is counted and keeps its intended time. The control client next to it sends requests that are no load. Does
 //! not know what is reported.
 
+mod config;
 mod control_client;
 mod control_step;
 mod decoder;
@@ -10,8 +11,8 @@ mod failure;
 mod framing;
 mod http1;
 mod interval_accumulator;
-mod ipc;
 mod json_pointer;
+mod messages;
 mod monotonic_time;
 mod poller;
 mod prepared;
@@ -24,11 +25,12 @@ mod worker_main;
 mod worker_pool;
 mod worker_processes;
 
+pub use config::{GeneratorConfig, Segment, WORKER_COMMAND, WorkerProcessSpec};
 pub use control_client::{ControlClient, ControlRequest, ControlResponse};
 pub(crate) use control_step::{ControlOutcome, perform_step, target_headers};
 pub use failure::Failure;
 pub(crate) use failure::excerpt;
+pub use messages::{Gauges, StartedWork, WorkerReport};
 pub use monotonic_time::MonotonicTime;
 pub use worker_main::run_worker_process;
-pub use worker_pool::{Gauges, GeneratorConfig, Segment, StartedWork, WorkerPool, WorkerReport};
-pub use worker_processes::{WORKER_COMMAND, WorkerProcessSpec};
+pub use worker_pool::WorkerPool;

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::ipc::{self, WorkerInit, WorkerMessage};
-use super::worker_pool::{Segment, WorkerCommand, WorkerPool, WorkerReport};
+use super::config::Segment;
+use super::messages::{self, WorkerCommand, WorkerInit, WorkerMessage, WorkerReport};
+use super::worker_pool::WorkerPool;
 use crate::limits::{GAUGES_EVERY, GAUGES_EVERY_MAX, GAUGES_PROCESSES};
 use crate::preflight::raise_open_files;
 
@@ -35,7 +36,7 @@ fn run() -> io::Result<()> {
     let mut commands = BufReader::new(stream.try_clone()?);
     let stream: SharedSocket = Arc::new(Mutex::new(stream));
     let _ = raise_open_files();
-    let Some(init) = ipc::read::<WorkerInit>(&mut commands)? else { return Ok(()) };
+    let Some(init) = messages::read::<WorkerInit>(&mut commands)? else { return Ok(()) };
     let config = init.into_config().map_err(io::Error::other);
     let every = config.as_ref().map_or(GAUGES_EVERY, |config| gauge_interval(config.segment));
     let (pool, reports) = match config.and_then(|config| WorkerPool::start(Arc::new(config), 0)) {
@@ -47,7 +48,7 @@ fn run() -> io::Result<()> {
     let (for_reports, for_gauges) = ((stream.clone(), pool.clone()), (stream, pool.clone()));
     std::thread::spawn(move || forward_reports(&for_reports.0, &for_reports.1, reports));
     std::thread::spawn(move || send_gauges_periodically(&for_gauges.0, &for_gauges.1, every));
-    while let Some(command) = ipc::read::<WorkerCommand>(&mut commands)? {
+    while let Some(command) = messages::read::<WorkerCommand>(&mut commands)? {
         pool.send_command(&command);
     }
     // The lab has closed the socket; what the threads hold ends with the process.
@@ -88,7 +89,7 @@ fn gauge_interval(segment: Segment) -> Duration {
 }
 
 fn send_message(stream: &SharedSocket, message: &WorkerMessage) -> io::Result<()> {
-    ipc::write(&mut *stream.lock().unwrap_or_else(PoisonError::into_inner), message)
+    messages::write(&mut *stream.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
 #[cfg(test)]

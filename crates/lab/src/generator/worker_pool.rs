@@ -1,185 +1,20 @@
 //! The pool of all workers of a trial: threads of this process, or worker processes. Each worker takes its own segment
 //! of every load that it is sent. Does not know what workers do and what their reports mean.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use http::HeaderMap;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::monotonic_time::MonotonicTime;
+use super::config::{GeneratorConfig, Segment};
+use super::messages::{AtomicGauges, GAUGE_COUNT, Gauges, WorkerCommand, WorkerReport};
 use super::poller::Waker;
 use super::worker::Worker;
-use super::worker_processes::{WorkerProcess, WorkerProcessSpec, process_segments};
-use crate::measurement::{Interval, PauseImpact};
+use super::worker_processes::{WorkerProcess, process_segments};
 use crate::plan::LoadSpec;
-use crate::scenario::{FeedRows, Scenario};
-
-#[derive(Clone, Debug)]
-pub struct GeneratorConfig {
-    pub scenario: Arc<Scenario>,
-    /// The target, resolved: the first address that accepts a connection is used.
-    pub addresses: Vec<SocketAddr>,
-    /// The message endpoints, resolved, in the scenario's order.
-    pub message_endpoints: Vec<Vec<SocketAddr>>,
-    /// Headers of every request.
-    pub headers: HeaderMap,
-    /// Values of the whole run: its id, secrets, what the setup kept.
-    pub globals: BTreeMap<String, String>,
-    /// The lists to pick from.
-    pub picks: Vec<Vec<String>>,
-    /// The rows of every feed.
-    pub feeds: Vec<FeedRows>,
-    pub run_id: String,
-    /// The start of the plan: the same in every process of the machine.
-    pub start: MonotonicTime,
-    /// Addresses that connections come from, in turn; the system chooses if there are none.
-    pub source_addresses: Vec<IpAddr>,
-    /// Whether rows of samples.csv are written.
-    pub writes_samples: bool,
-    /// The share of the plan that this pool drives.
-    pub segment: Segment,
-    /// How worker processes are started, if this process may not open all connections; without it all workers are
-    /// threads of this process.
-    pub processes: Option<WorkerProcessSpec>,
-}
-
-/// A share of the plan: some of its workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
-    /// The number of the first worker.
-    pub first: u32,
-    /// Workers of this share.
-    pub count: u32,
-    pub total_workers: u32,
-}
-
-impl Segment {
-    /// The whole plan, for so many workers.
-    #[must_use]
-    pub fn whole(workers: u32) -> Self {
-        Self { first: 0, count: workers, total_workers: workers }
-    }
-}
-
-/// What workers report.
-#[derive(Debug, Serialize, Deserialize)]
-#[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
-pub enum WorkerReport {
-    /// Once a second while there is something to report, before a load step is reported as done, and at the end. A
-    /// second may be reported in several intervals.
-    Interval(Interval),
-    /// Work whose creation was answered.
-    WorkStarted(Vec<StartedWork>),
-    /// Every connection that this worker holds for the load step is open. Each worker reports this once for every load
-    /// that holds connections, after all figures of the opening; requests over them start with
-    /// [`WorkerPool::start_requests`].
-    ConnectionsOpen {
-        worker: u32,
-        load_step: u32,
-        /// When the last of them was open, from the start of the plan.
-        at: Duration,
-    },
-    /// This worker will never send anything for the load step again, and everything of it has ended. Each worker
-    /// reports this once for every load step of every load, after all figures of the load step and all work that it
-    /// started.
-    LoadStepDone {
-        worker: u32,
-        load_step: u32,
-        /// When, from the start of the plan.
-        at: Duration,
-        /// Arrivals of the load step that were due and never sent.
-        not_sent: u64,
-        /// How pauses of the worker have changed the load step's length.
-        pause_impact: PauseImpact,
-    },
-    WorkerEnded {
-        worker: u32,
-    },
-    /// The worker cannot continue, and the trial must end with this message.
-    WorkerFailed {
-        worker: u32,
-        message: String,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StartedWork {
-    /// The index of the kind of work in the scenario.
-    pub work_index: usize,
-    pub id: Box<str>,
-    /// When the arrival that started it was due.
-    pub intended: Duration,
-    /// When its creation was answered.
-    pub done: Duration,
-}
-
-/// The load at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gauges {
-    /// Arrivals in flight.
-    pub in_flight: u64,
-    /// Arrivals that are due and wait for a slot.
-    pub queued: u64,
-    /// Connections, including those that are being opened or closed.
-    pub connections: u64,
-    /// Arrivals that have been due so far.
-    pub due: u64,
-    /// Arrivals that have ended so far.
-    pub done: u64,
-    /// Open connections of `hold` phases.
-    pub held: u64,
-    /// Long polls in flight.
-    pub long_polls: u64,
-    /// Requests in flight.
-    pub exchanging: u64,
-    /// Requests that have ended so far, whatever their result.
-    pub exchanged: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum WorkerCommand {
-    /// Drives its segment of this load.
-    StartLoad(LoadSpec),
-    /// All connections that the load step holds are open, at every worker: its duration starts at `at`, from the start
-    /// of the plan.
-    StartRequests { load_step: u32, at: Duration },
-    /// Ends the load step and its load.
-    EndLoadStep(u32),
-    /// Ends everything; what is in flight may take so long.
-    Stop(Duration),
-}
-
-/// The gauges of one worker, which is their only writer.
-#[derive(Debug, Default)]
-pub(crate) struct AtomicGauges([AtomicU64; GAUGE_COUNT]);
-
-pub(crate) const GAUGE_COUNT: usize = 9;
-
-impl AtomicGauges {
-    pub(crate) fn store(&self, gauges: Gauges) {
-        let Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged } = gauges;
-        self.store_values([in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged]);
-    }
-
-    /// In the order of the fields.
-    pub(crate) fn store_values(&self, values: [u64; GAUGE_COUNT]) {
-        for (gauge, value) in self.0.iter().zip(values) {
-            gauge.store(value, Ordering::Relaxed);
-        }
-    }
-
-    fn load(&self) -> [u64; GAUGE_COUNT] {
-        std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed))
-    }
-}
 
 /// All workers of a trial. Dropping it stops them at once and waits for them.
 #[derive(Debug)]

@@ -2,12 +2,10 @@
 //! commands that threads get over a channel, and their reports join the others; the user of the pool sees no
 //! difference. A process ends when its socket is closed, so none outlives the lab. Does not know what workers do.
 
-use std::ffi::OsString;
 use std::io::{self, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -15,32 +13,10 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::ipc::{self, WorkerInit, WorkerMessage};
-use super::worker_pool::{AtomicGauges, GeneratorConfig, Segment, WorkerCommand, WorkerReport};
+use super::config::{GeneratorConfig, Segment, WorkerProcessSpec};
+use super::messages::{self, AtomicGauges, WorkerCommand, WorkerInit, WorkerMessage, WorkerReport};
 use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
 use crate::preflight::raise_open_files;
-use crate::scenario::ScenarioSource;
-
-/// The hidden command of the binary.
-pub const WORKER_COMMAND: &str = "lab-worker";
-
-/// How worker processes are started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerProcessSpec {
-    /// The program and its arguments: one that calls [`super::run_worker_process`].
-    pub command: Vec<OsString>,
-    pub scenario_source: ScenarioSource,
-    /// Connections that will be open at once, over all workers.
-    pub connections: u64,
-}
-
-impl WorkerProcessSpec {
-    /// Processes of a program that has the hidden command.
-    #[must_use]
-    pub fn new(program: PathBuf, scenario_source: ScenarioSource, connections: u64) -> Self {
-        Self { command: vec![program.into(), WORKER_COMMAND.into()], scenario_source, connections }
-    }
-}
 
 /// The segments of the worker processes; none if this process can open all connections by itself.
 pub(crate) fn process_segments(segment: Segment, connections: u64) -> Vec<Segment> {
@@ -126,8 +102,8 @@ impl WorkerProcess {
         segment: Segment,
         reports: UnboundedSender<WorkerReport>,
     ) -> io::Result<Self> {
-        let mut messages = BufReader::new(stream);
-        match ipc::read(&mut messages) {
+        let mut lines = BufReader::new(stream);
+        match messages::read(&mut lines) {
             Ok(Some(WorkerMessage::Ready)) => {}
             Ok(Some(WorkerMessage::Failed(message))) => return Err(io::Error::other(message)),
             Ok(Some(WorkerMessage::Gauges(_) | WorkerMessage::Report(_)) | None) | Err(_) => {
@@ -137,7 +113,7 @@ impl WorkerProcess {
         let (gauges, child) = (self.gauges.clone(), self.child.clone());
         let name = format!("worker-reader-{}", segment.first);
         let listener = std::thread::Builder::new().name(name);
-        self.reader = Some(listener.spawn(move || forward_reports(messages, segment, &gauges, &child, &reports))?);
+        self.reader = Some(listener.spawn(move || forward_reports(lines, segment, &gauges, &child, &reports))?);
         Ok(self)
     }
 
@@ -152,7 +128,7 @@ impl WorkerProcess {
 
     fn send_message(&self, frame: &impl serde::Serialize) -> io::Result<()> {
         match &mut *self.socket.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(stream) => ipc::write(stream, frame),
+            Some(stream) => messages::write(stream, frame),
             None => Ok(()),
         }
     }
@@ -194,7 +170,7 @@ fn wait_or_kill(child: &Mutex<Child>) -> Option<ExitStatus> {
 
 /// Forwards what a process sends until its socket is closed. One that ends before its workers have failed.
 fn forward_reports(
-    mut messages: BufReader<UnixStream>,
+    mut lines: BufReader<UnixStream>,
     segment: Segment,
     gauges: &AtomicGauges,
     child: &Mutex<Child>,
@@ -202,7 +178,7 @@ fn forward_reports(
 ) {
     let mut left = segment.count;
     let reason = loop {
-        match ipc::read(&mut messages) {
+        match messages::read(&mut lines) {
             Ok(Some(WorkerMessage::Gauges(values))) => gauges.store_values(values),
             Ok(Some(WorkerMessage::Report(report))) => {
                 left -=

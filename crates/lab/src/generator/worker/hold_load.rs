@@ -9,7 +9,7 @@ use super::journey::StepOutcome;
 use super::running_journeys::Role;
 use super::{SlabKey, Worker};
 use crate::generator::Failure;
-use crate::generator::worker_pool::WorkerReport;
+use crate::generator::messages::WorkerReport;
 use crate::limits::CLOSED_PER_TURN;
 use crate::plan::Schedule;
 

@@ -30,14 +30,15 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::config::GeneratorConfig;
 use super::framing::upgrade_request;
 use super::interval_accumulator::IntervalAccumulator;
+use super::messages::{AtomicGauges, Gauges, StartedWork, WorkerCommand, WorkerReport};
 use super::monotonic_time::MonotonicTime;
 use super::poller::{Poller, Waker};
 use super::prepared::{self, PreparedJourney, RequestDefaults, Scratch};
 use super::slab::SlabKey;
 use super::tls::{Tls, Trust};
-use super::worker_pool::{AtomicGauges, Gauges, GeneratorConfig, StartedWork, WorkerCommand, WorkerReport};
 use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES, STARTED_WORK_DELAY_MAX};
 use crate::scenario::{MessageFraming, Scope};
 use active_load::{ActiveLoad, LoadState};

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
-use crate::generator::worker_pool::Segment;
+use crate::generator::config::Segment;
 use crate::plan::{LoadSpec, Schedule};
 use crate::scenario::{Document, PerClientLimit, Scenario};
 use held_connections::HeldConnections;
