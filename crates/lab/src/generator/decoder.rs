@@ -1,41 +1,18 @@
-//! The protocol of a connection, apart from its socket: bytes in, events out, no clock and no system calls. The worker
-//! owns sockets, buffers and time; a decoder owns the grammar. One trait for protocols that answer requests one by one
-//! and for those that push messages. Does not know what a response means.
+//! What decoders of a connection's bytes return: bytes in, events out, no socket, no clock. A decoder's value is its
+//! connection's memory between two reads, so it stays small: the caller keeps the bytes that were not consumed, and only
+//! while a message is incomplete. Does not know what a response means.
 
 use std::ops::Range;
 
 use super::Failure;
-use super::framing::FramePayload;
 use crate::limits::{ANSWER_BYTES_MAX, SAMPLE_CHARS_MAX, SPARE_BUFFER_BYTES_MAX};
 use crate::measurement::ErrorKind;
 
-/// A protocol on one connection. Its value is that connection's memory between two reads, so it stays small: the caller
-/// keeps the bytes that were not consumed, and only while a message is incomplete.
-pub(crate) trait Decoder {
-    /// A request is about to be sent whose response is to be decoded.
-    fn expect_response(&mut self, request: ExpectedResponse);
-
-    /// Decodes from the front of `bytes`. Called again with the rest until it returns [`Event::NeedMore`] without
-    /// having consumed anything, also if the rest is empty: the end of a message may need no bytes.
-    fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded;
-
-    /// The peer has closed its half of the connection; every byte before that has been consumed.
-    fn decode_eof(&mut self) -> Event;
-}
-
-/// What in a request decides how its response is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ExpectedResponse {
-    /// Whether the response has no body, whatever its head says.
-    pub(crate) head_only: bool,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    /// Bytes consumed from the front.
-    pub(crate) consumed: usize,
-    pub(crate) event: Event,
-}
+/// What was decoded from the front of some bytes: how many were consumed, and what they are. Decoding goes on with the
+/// rest until it returns [`Event::NeedMore`] without having consumed anything, also if the rest is empty: the end of a
+/// message may need no bytes. An error says that the bytes are not valid, or not allowed here; the connection is of no
+/// use any more.
+pub(crate) type Decoded = Result<(usize, Event), Failure>;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -54,8 +31,25 @@ pub(crate) enum Event {
     Ping(Range<usize>),
     /// The upgrade is complete; frames follow.
     Upgraded,
-    /// The bytes are not valid, or not allowed here; the connection is of no use any more.
-    Failed(Failure),
+}
+
+/// A complete frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FramePayload {
+    /// Its range in the consumed bytes.
+    InPlace(Range<usize>),
+    /// The payload of a fragmented message.
+    Reassembled(Vec<u8>),
+}
+
+impl FramePayload {
+    /// The payload of a frame that was consumed from the front of `bytes`.
+    pub(crate) fn bytes<'b>(&'b self, bytes: &'b [u8]) -> &'b [u8] {
+        match self {
+            Self::InPlace(range) => &bytes[range.clone()],
+            Self::Reassembled(joined) => joined,
+        }
+    }
 }
 
 /// How much of a body is kept.

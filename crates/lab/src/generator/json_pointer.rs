@@ -6,15 +6,27 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::failure::{Failure, excerpt};
+use crate::measurement::ErrorKind;
+
 /// The value at `pointer`, if there is one.
 ///
 /// # Errors
 /// The text is not JSON.
-pub(crate) fn find(text: &[u8], pointer: &str) -> Result<Option<Value>, serde_json::Error> {
+pub(crate) fn find(text: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let found = PointerRest(pointer).deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(found)
+    let found = PointerRest(pointer).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
+    found.map_err(|error| Failure::new(ErrorKind::Answer, format!("not JSON ({error}): {}", excerpt(text))))
+}
+
+/// The text of a value that is no list, no object and not null.
+pub(crate) fn scalar_text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 /// The rest of the pointer: empty, or a slash and what follows.

@@ -275,7 +275,10 @@ impl RequestFragment {
 }
 
 /// A path must not end the request line.
-fn check_path(path: &str) -> Result<(), String> {
+///
+/// # Errors
+/// It would.
+pub(super) fn check_path(path: &str) -> Result<(), String> {
     let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
     if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
 }

@@ -50,11 +50,7 @@ pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> 
 /// # Errors
 /// The body is not JSON.
 pub(crate) fn body_matches(matcher: &JsonMatch, body: &[u8]) -> Result<bool, Failure> {
-    Ok(find_value(body, &matcher.pointer)?.as_ref() == Some(&matcher.expected))
-}
-
-fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
-    json_pointer::find(body, pointer).map_err(|error| not_json(&error, body))
+    Ok(json_pointer::find(body, &matcher.pointer)?.as_ref() == Some(&matcher.expected))
 }
 
 /// When the event in a response happened, in microseconds of Unix time; none if the response has no event.
@@ -64,11 +60,11 @@ fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
 pub(crate) fn event_time_unix_us(long_poll: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
     let Some(since) = &long_poll.event_time else { return Ok(None) };
     if let Some(news) = &long_poll.event_pointer
-        && find_value(body, news)?.is_none_or(|value| value.is_null())
+        && json_pointer::find(body, news)?.is_none_or(|value| value.is_null())
     {
         return Ok(None);
     }
-    match find_value(body, since)? {
+    match json_pointer::find(body, since)? {
         Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64()),
         None | Some(Value::Null) if long_poll.event_pointer.is_none() => Ok(None),
         _ => Err(Failure::new(ErrorKind::Answer, format!("no microseconds at `{since}`: {}", excerpt(body)))),
@@ -88,7 +84,7 @@ pub(crate) fn check_sequence(follows: &SequenceCheck, seen: &str, cursor: &str, 
     let (seen, cursor) = (number(seen)?, number(cursor)?);
     let mut last = seen;
     if let Some((items, at)) = &follows.items {
-        for item in find_value(body, items)?.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        for item in json_pointer::find(body, items)?.as_ref().and_then(Value::as_array).into_iter().flatten() {
             let found = item.pointer(at).and_then(Value::as_u64);
             let found = found.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("an item without `{at}`")))?;
             if found != last + 1 {
@@ -102,10 +98,6 @@ pub(crate) fn check_sequence(follows: &SequenceCheck, seen: &str, cursor: &str, 
         true => Ok(()),
         false => Err(Failure::new(ErrorKind::Sequence, format!("says {cursor} after {last}, and {seen} was seen"))),
     }
-}
-
-fn not_json(error: &serde_json::Error, body: &[u8]) -> Failure {
-    Failure::new(ErrorKind::Answer, format!("not JSON ({error}): {}", excerpt(body)))
 }
 
 /// A value that a step keeps.
@@ -123,16 +115,16 @@ pub(crate) struct KeptValue {
 /// The body is not JSON, or has no such value.
 pub(crate) fn keep_from_body(step: &Step, keep: &KeepRule, at: &str, body: &[u8]) -> Result<KeptValue, Failure> {
     let wrong = |message: String| Failure::new(ErrorKind::Answer, format!("{message}: {}", excerpt(body)));
-    let found = json_pointer::find(body, at).map_err(|error| not_json(&error, body))?;
+    let found = json_pointer::find(body, at)?;
     let starts = step.starts_work.as_ref() == Some(&keep.name);
     match found {
         Some(Value::Array(items)) if starts => {
-            let texts: Option<Vec<String>> = items.iter().map(scalar_text).collect();
+            let texts: Option<Vec<String>> = items.iter().cloned().map(json_pointer::scalar_text).collect();
             let texts = texts.ok_or_else(|| wrong(format!("the list at `{at}` holds other things than ids")))?;
             Ok(KeptValue { text: Value::Array(items).to_string(), items: Some(texts) })
         }
         found => {
-            let text = found.as_ref().and_then(scalar_text).ok_or_else(|| wrong(format!("nothing at `{at}`")))?;
+            let text = found.and_then(json_pointer::scalar_text).ok_or_else(|| wrong(format!("nothing at `{at}`")))?;
             Ok(KeptValue { text, items: None })
         }
     }
@@ -146,15 +138,6 @@ pub(crate) fn keep_from_header(name: &str, value: Option<&[u8]>) -> Result<KeptV
     let text = value.and_then(|value| std::str::from_utf8(value).ok());
     let text = text.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("no header `{name}`")))?;
     Ok(KeptValue { text: text.to_owned(), items: None })
-}
-
-fn scalar_text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
 }
 
 #[cfg(test)]

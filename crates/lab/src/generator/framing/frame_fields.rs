@@ -4,19 +4,10 @@ use prost_reflect::{EnumDescriptor, Kind};
 use serde_json::Value;
 
 use super::super::{Failure, json_pointer};
-use super::FramePayload;
 use super::protobuf::{FieldLookup, Malformed, WireValue, find};
 use crate::measurement::ErrorKind;
 use crate::scenario::MessageFormat;
 use crate::scenario::message::{FrameMatch, FramePath, ProtobufPath};
-
-/// The payload of a frame that was consumed from the front of `bytes`.
-pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u8] {
-    match frame {
-        FramePayload::InPlace(range) => &bytes[range.clone()],
-        FramePayload::Reassembled(joined) => joined,
-    }
-}
 
 /// Whether there is a value at a path.
 ///
@@ -60,17 +51,10 @@ pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>,
 /// # Errors
 /// There is none, or one that is no text and no number.
 pub(crate) fn read_text(path: &FramePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
-    let text = match find_value(path, frame)? {
-        Some(Value::String(text)) => Some(text),
-        Some(Value::Number(number)) => Some(number.to_string()),
-        Some(Value::Bool(flag)) => Some(flag.to_string()),
-        Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
-    };
-    let nothing = || {
+    find_value(path, frame)?.and_then(json_pointer::scalar_text).ok_or_else(|| {
         let message = format!("nothing at `{}`: {}", path.pointer, excerpt(language, frame));
         Failure::new(ErrorKind::Answer, message)
-    };
-    text.ok_or_else(nothing)
+    })
 }
 
 /// What an error's message shows of a frame.
@@ -87,11 +71,7 @@ pub(crate) fn excerpt(language: &MessageFormat, frame: &[u8]) -> String {
 }
 
 fn find_value(path: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
-    let Some(target) = &path.protobuf else {
-        let not_json = |error| format!("not JSON ({error}): {}", super::super::excerpt(frame));
-        return json_pointer::find(frame, &path.pointer)
-            .map_err(|error| Failure::new(ErrorKind::Answer, not_json(error)));
-    };
+    let Some(target) = &path.protobuf else { return json_pointer::find(frame, &path.pointer) };
     Ok(match find_field(target, frame)? {
         FieldLookup::Value(raw) => value(&target.kind, raw),
         FieldLookup::Omitted if target.has_implicit_default => default_value(&target.kind),

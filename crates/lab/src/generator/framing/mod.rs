@@ -6,30 +6,21 @@ mod length_delimited;
 mod protobuf;
 mod websocket;
 
-use std::ops::Range;
-
-pub(crate) use frame_fields::{excerpt, frame_matches, has_value, payload_of, read_micros, read_text};
-pub(crate) use length_delimited::LengthDelimited;
+pub(crate) use frame_fields::{excerpt, frame_matches, has_value, read_micros, read_text};
 pub(crate) use websocket::{UpgradeRequest, WebSocketDecoder, upgrade_request};
 
-use super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody};
+use super::Failure;
+use super::decoder::{Decoded, ResponseBody};
 use super::http1::Http1Decoder;
+use crate::measurement::ErrorKind;
 
 /// The protocol of one connection.
 #[derive(Debug)]
 pub(crate) enum Codec {
     Http1(Http1Decoder),
-    LengthDelimited(LengthDelimited),
+    /// No state: the caller keeps what is incomplete.
+    LengthDelimited,
     WebSocket(WebSocketDecoder),
-}
-
-/// A complete frame.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum FramePayload {
-    /// Its range in the consumed bytes.
-    InPlace(Range<usize>),
-    /// The payload of a fragmented message.
-    Reassembled(Vec<u8>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,37 +44,38 @@ impl Codec {
     /// Appends a frame; `mask` is drawn anew for each.
     pub(crate) fn encode_frame(&self, opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
         match (self, opcode) {
-            (Self::LengthDelimited(_), Opcode::Text | Opcode::Binary) => length_delimited::encode_frame(payload, out),
+            (Self::LengthDelimited, Opcode::Text | Opcode::Binary) => length_delimited::encode_frame(payload, out),
             (Self::WebSocket(_), opcode) => websocket::encode_frame(opcode, payload, mask, out),
             // The protocol has no such frames.
-            (Self::LengthDelimited(_), Opcode::Pong | Opcode::Close) | (Self::Http1(_), _) => {}
+            (Self::LengthDelimited, Opcode::Pong | Opcode::Close) | (Self::Http1(_), _) => {}
         }
     }
 
-    fn decoder(&mut self) -> &mut dyn Decoder {
-        match self {
-            Self::Http1(codec) => codec,
-            Self::LengthDelimited(codec) => codec,
-            Self::WebSocket(codec) => codec,
+    /// A request is about to be sent; with `head_only` its response has no body, whatever its head says.
+    pub(crate) fn expect_response(&mut self, head_only: bool) {
+        if let Self::Http1(codec) = self {
+            codec.expect_response(head_only);
         }
     }
-}
 
-impl Decoder for Codec {
-    fn expect_response(&mut self, request: ExpectedResponse) {
-        self.decoder().expect_response(request);
-    }
-
-    fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded {
+    /// Decodes from the front of `bytes`; bytes of a response's body are added to `body`.
+    pub(crate) fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded {
         match self {
-            // Called directly, so that the path of a request has no detour.
             Self::Http1(codec) => codec.decode(bytes, body),
-            Self::LengthDelimited(codec) => codec.decode(bytes, body),
-            Self::WebSocket(codec) => codec.decode(bytes, body),
+            Self::LengthDelimited => length_delimited::decode(bytes),
+            Self::WebSocket(codec) => codec.decode(bytes),
         }
     }
 
-    fn decode_eof(&mut self) -> Event {
-        self.decoder().decode_eof()
+    /// The peer has closed its half of the connection; every byte before that has been consumed. That ends the response.
+    ///
+    /// # Errors
+    /// The response is cut off, or there was none.
+    pub(crate) fn decode_eof(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Http1(codec) => codec.decode_eof(),
+            Self::LengthDelimited => Err(Failure::new(ErrorKind::Closed, "the connection was closed")),
+            Self::WebSocket(codec) => Err(codec.eof_failure()),
+        }
     }
 }

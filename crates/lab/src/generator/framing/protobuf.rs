@@ -1,7 +1,10 @@
 //! Looks up a field by its path in the bytes of a protobuf message, without decoding the rest and without allocating.
 //! Does not know names: a path consists of field numbers.
 
-use crate::scenario::message::{PathSegment, WireType};
+use prost_reflect::prost::DecodeError;
+use prost_reflect::prost::encoding::{WireType, decode_key, decode_varint};
+
+use crate::scenario::message::PathSegment;
 
 /// A value on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,12 @@ pub(super) enum WireValue<'b> {
 /// The bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
+
+impl From<DecodeError> for Malformed {
+    fn from(_: DecodeError) -> Self {
+        Self
+    }
+}
 
 /// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +51,9 @@ pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<Fiel
 fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Malformed> {
     let (mut found, mut place) = (None, 0);
     while !bytes.is_empty() {
-        let tag = varint(&mut bytes)?;
-        let value = value(&mut bytes, tag & 0x7)?;
-        if tag >> 3 != u64::from(hop.number) {
+        let (number, wire) = decode_key(&mut bytes)?;
+        let value = value(&mut bytes, wire)?;
+        if number != hop.number {
             continue;
         }
         match hop.index {
@@ -57,19 +66,19 @@ fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Ma
     Ok(found)
 }
 
-fn value<'b>(bytes: &mut &'b [u8], wire: u64) -> Result<WireValue<'b>, Malformed> {
+fn value<'b>(bytes: &mut &'b [u8], wire: WireType) -> Result<WireValue<'b>, Malformed> {
     match wire {
-        wire if wire == WireType::Varint as u64 => varint(bytes).map(WireValue::Varint),
-        wire if wire == WireType::SixtyFourBit as u64 => fixed(bytes).map(WireValue::Fixed64),
-        wire if wire == WireType::ThirtyTwoBit as u64 => fixed(bytes).map(WireValue::Fixed32),
-        wire if wire == WireType::LengthDelimited as u64 => {
-            let length = usize::try_from(varint(bytes)?).map_err(|_| Malformed)?;
+        WireType::Varint => Ok(WireValue::Varint(decode_varint(bytes)?)),
+        WireType::SixtyFourBit => fixed(bytes).map(WireValue::Fixed64),
+        WireType::ThirtyTwoBit => fixed(bytes).map(WireValue::Fixed32),
+        WireType::LengthDelimited => {
+            let length = usize::try_from(decode_varint(bytes)?).map_err(|_| Malformed)?;
             let (value, rest) = bytes.split_at_checked(length).ok_or(Malformed)?;
             *bytes = rest;
             Ok(WireValue::Length(value))
         }
         // Groups are deprecated.
-        _ => Err(Malformed),
+        WireType::StartGroup | WireType::EndGroup => Err(Malformed),
     }
 }
 
@@ -77,19 +86,6 @@ fn fixed<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Malformed> {
     let (value, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
     *bytes = rest;
     Ok(*value)
-}
-
-fn varint(bytes: &mut &[u8]) -> Result<u64, Malformed> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first().ok_or(Malformed)?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    Err(Malformed)
 }
 
 #[cfg(test)]

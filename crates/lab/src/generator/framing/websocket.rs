@@ -10,10 +10,10 @@ use http::HeaderMap;
 use sha1::{Digest, Sha1};
 
 use super::super::Failure;
-use super::super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody};
-use super::super::http1;
-use super::{FramePayload, Opcode};
-use crate::limits::{FRAME_BYTES_MAX, HEAD_BYTES_MAX};
+use super::super::decoder::{Decoded, Event, FramePayload};
+use super::super::{http1, prepared};
+use super::Opcode;
+use crate::limits::FRAME_BYTES_MAX;
 use crate::measurement::ErrorKind;
 use crate::scenario::mix;
 
@@ -25,9 +25,6 @@ const CONTROL_BYTES_MAX: usize = 125;
 
 /// The status of a normal closure (section 7.4.1).
 const CLOSE_NORMAL: u16 = 1000;
-
-/// The length of the longest end of a head: the search resumes that many bytes earlier.
-const HEAD_END_BYTES: usize = 4;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WebSocketDecoder {
@@ -55,9 +52,7 @@ pub(crate) struct UpgradeRequest {
 /// # Errors
 /// The path cannot stand in a request, or a header is no text.
 pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) -> Result<UpgradeRequest, String> {
-    if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80) {
-        return Err(format!("`{path}` is not a path"));
-    }
+    prepared::check_path(path)?;
     let mut head = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\n");
     let reserved = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
     for (name, value) in headers {
@@ -120,25 +115,6 @@ pub(super) fn encode_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &
     out[start..].iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
 }
 
-impl Decoder for WebSocketDecoder {
-    fn expect_response(&mut self, _request: ExpectedResponse) {}
-
-    fn decode(&mut self, bytes: &[u8], _body: &mut ResponseBody) -> Decoded {
-        let taken = match self.state {
-            WebSocketState::Handshake { nonce, scanned } => self.decode_handshake(bytes, nonce, scanned),
-            WebSocketState::Open | WebSocketState::Fragments(_) => self.decode_frame(bytes),
-        };
-        let (bytes, event) = taken.unwrap_or_else(|failure| (0, Event::Failed(failure)));
-        Decoded { consumed: bytes, event }
-    }
-
-    fn decode_eof(&mut self) -> Event {
-        let asked = matches!(self.state, WebSocketState::Handshake { .. });
-        let kind = if asked { ErrorKind::Connect } else { ErrorKind::Closed };
-        Event::Failed(Failure::new(kind, "the connection was closed"))
-    }
-}
-
 struct FrameHeader {
     is_last: bool,
     opcode: u8,
@@ -147,19 +123,29 @@ struct FrameHeader {
 }
 
 impl WebSocketDecoder {
-    fn decode_handshake(&mut self, bytes: &[u8], nonce: u64, scanned: usize) -> Result<(usize, Event), Failure> {
-        let refused = |message: String| Failure::new(ErrorKind::Connect, format!("no WebSocket: {message}"));
-        let head = http1::try_parse_head(bytes, scanned).map_err(refused)?;
-        let Some((length, status)) = head else {
-            if bytes.len() > HEAD_BYTES_MAX {
-                return Err(refused(format!("the head of the answer has more than {HEAD_BYTES_MAX} bytes")));
+    pub(crate) fn decode(&mut self, bytes: &[u8]) -> Decoded {
+        match self.state {
+            WebSocketState::Handshake { nonce, ref mut scanned } => {
+                let head = http1::parse_head(bytes, scanned).map_err(refused)?;
+                head.map_or(Ok((0, Event::NeedMore)), |(length, head)| {
+                    self.finish_handshake(bytes, length, head, nonce)
+                })
             }
-            self.state = WebSocketState::Handshake { nonce, scanned: bytes.len().saturating_sub(HEAD_END_BYTES) };
-            return Ok((0, Event::NeedMore));
-        };
-        if status != 101 {
+            WebSocketState::Open | WebSocketState::Fragments(_) => self.decode_frame(bytes),
+        }
+    }
+
+    /// What it means that the connection was closed.
+    pub(crate) fn eof_failure(&self) -> Failure {
+        let asked = matches!(self.state, WebSocketState::Handshake { .. });
+        let kind = if asked { ErrorKind::Connect } else { ErrorKind::Closed };
+        Failure::new(kind, "the connection was closed")
+    }
+
+    fn finish_handshake(&mut self, bytes: &[u8], length: usize, head: http1::ResponseHead, nonce: u64) -> Decoded {
+        if head.status != 101 {
             let excerpt = super::super::excerpt(&bytes[length..]);
-            return Err(refused(format!("answered {status} instead of 101: {excerpt}")));
+            return Err(refused(format!("answered {} instead of 101: {excerpt}", head.status)));
         }
         if http1::header(&bytes[..length], "sec-websocket-accept") != Some(accept_key(&handshake_key(nonce)).as_bytes())
         {
@@ -169,7 +155,7 @@ impl WebSocketDecoder {
         Ok((length, Event::Upgraded))
     }
 
-    fn decode_frame(&mut self, bytes: &[u8]) -> Result<(usize, Event), Failure> {
+    fn decode_frame(&mut self, bytes: &[u8]) -> Decoded {
         let Some(head) = parse_frame_header(bytes)? else { return Ok((0, Event::NeedMore)) };
         let (start, end) = (head.header_len, head.header_len + head.payload_len);
         if bytes.len() < end {
@@ -248,6 +234,10 @@ fn close_reason(payload: &[u8]) -> String {
     }
 }
 
+fn refused(message: String) -> Failure {
+    Failure::new(ErrorKind::Connect, format!("no WebSocket: {message}"))
+}
+
 fn protocol_error(message: &str) -> Failure {
     Failure::new(ErrorKind::Answer, message)
 }
@@ -277,7 +267,13 @@ mod tests {
         for byte in bytes {
             waiting.push(*byte);
             loop {
-                let Decoded { consumed: bytes, event } = codec.decode(&waiting, &mut ResponseBody::default());
+                let (bytes, event) = match codec.decode(&waiting) {
+                    Ok(decoded) => decoded,
+                    Err(failure) => {
+                        received.push(format!("{}: {}", failure.kind, failure.message));
+                        return received;
+                    }
+                };
                 let text =
                     |range: &std::ops::Range<usize>| String::from_utf8_lossy(&waiting[range.clone()]).into_owned();
                 match &event {
@@ -289,10 +285,6 @@ mod tests {
                     }
                     Event::Ping(range) => received.push(format!("ping {}", text(range))),
                     Event::Upgraded => received.push("agreed".to_owned()),
-                    Event::Failed(failure) => {
-                        received.push(format!("{}: {}", failure.kind, failure.message));
-                        return received;
-                    }
                     Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocket"),
                 }
                 waiting.drain(..bytes);

@@ -6,8 +6,8 @@ use memchr::{memchr, memchr_iter};
 
 /// What a head says about the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ResponseHead {
-    pub(super) status: u16,
+pub(crate) struct ResponseHead {
+    pub(crate) status: u16,
     pub(super) framing: Framing,
     /// Whether the server keeps the connection open.
     pub(super) keep_alive: bool,
@@ -15,7 +15,7 @@ pub(super) struct ResponseHead {
 
 /// Where a body ends (RFC 9112, section 6.3), regardless of the request and the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     Length(u64),
     Chunked,
     UntilClose,
@@ -58,7 +58,7 @@ pub(super) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
 }
 
 /// The value of the first header of that name; `head` was parsed before.
-pub(super) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
+pub(crate) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     HeadLines(head).skip(1).find_map(|line| {
         let (found, value) = line.split_at(memchr(b':', line)?);
         found.eq_ignore_ascii_case(name.as_bytes()).then(|| value[1..].trim_ascii())

@@ -10,11 +10,12 @@ mod oracle;
 mod tests;
 
 use super::Failure;
-use super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody, too_large};
+use super::decoder::{Decoded, Event, ResponseBody, too_large};
 use crate::limits::{ANSWER_BYTES_MAX, HEAD_BYTES_MAX};
 use crate::measurement::ErrorKind;
 use chunked::{ChunkToken, ChunkedDecoder};
-use head::{Framing, ResponseHead};
+use head::Framing;
+pub(crate) use head::{ResponseHead, header};
 
 /// The length of the longest end of a head: the search resumes that many bytes earlier.
 const HEAD_END_BYTES: usize = 4;
@@ -22,17 +23,11 @@ const HEAD_END_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Http1Decoder {
     state: DecodeState,
-    request: Option<ExpectedResponse>,
+    /// Whether the response has no body, whatever its head says.
+    head_only: bool,
     keep_alive: bool,
     /// Whether any byte of a response was received.
     response_started: bool,
-}
-
-impl Http1Decoder {
-    /// Whether any byte of the response to the last request was received.
-    pub(crate) fn has_response_started(&self) -> bool {
-        self.response_started
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,47 +46,46 @@ enum DecodeState {
     UntilClose,
 }
 
-/// The value of a header in a head that was consumed.
-pub(crate) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    head::header(head, name)
-}
-
-/// The head at the front of bytes that answer no request of a load: its length and status; none before it is complete.
-/// No line before `scanned` can end it.
+/// The head at the front of `bytes`, and its length; none before it is complete. No line before `scanned` can end it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn try_parse_head(bytes: &[u8], scanned: usize) -> Result<Option<(usize, u16)>, String> {
-    let Some(length) = head::end_of_head(bytes, scanned).filter(|length| *length <= HEAD_BYTES_MAX) else {
-        return Ok(None);
-    };
-    head::parse(&bytes[..length]).map(|head| Some((length, head.status)))
+pub(crate) fn parse_head(bytes: &[u8], scanned: &mut usize) -> Result<Option<(usize, ResponseHead)>, String> {
+    let length = head::end_of_head(bytes, *scanned);
+    if length.unwrap_or(bytes.len()) > HEAD_BYTES_MAX {
+        return Err(format!("the head of an answer has more than {HEAD_BYTES_MAX} bytes"));
+    }
+    *scanned = bytes.len().saturating_sub(HEAD_END_BYTES);
+    length.map(|length| Ok((length, head::parse(&bytes[..length])?))).transpose()
 }
 
-impl Decoder for Http1Decoder {
-    fn expect_response(&mut self, request: ExpectedResponse) {
-        (self.state, self.request, self.response_started) = (DecodeState::Head { scanned: 0 }, Some(request), false);
+impl Http1Decoder {
+    /// Whether any byte of the response to the last request was received.
+    pub(crate) fn has_response_started(&self) -> bool {
+        self.response_started
     }
 
-    fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded {
+    pub(crate) fn expect_response(&mut self, head_only: bool) {
+        (self.state, self.head_only, self.response_started) = (DecodeState::Head { scanned: 0 }, head_only, false);
+    }
+
+    pub(crate) fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded {
         self.response_started |= !bytes.is_empty();
-        let taken = match self.state {
+        match self.state {
             DecodeState::Idle if bytes.is_empty() => Ok((0, Event::NeedMore)),
             DecodeState::Idle => Err(Failure::new(ErrorKind::ExcessBytes, "bytes that belong to no answer")),
             DecodeState::Head { scanned } => self.decode_head(bytes, scanned),
             DecodeState::Length(left) => self.decode_sized_body(bytes, left, body),
             DecodeState::Chunked(chunked) => self.decode_chunk(bytes, chunked, body),
             DecodeState::UntilClose => body.push(bytes).map(|()| (bytes.len(), Event::NeedMore)),
-        };
-        let (bytes, event) = taken.unwrap_or_else(|failure| (0, Event::Failed(failure)));
-        Decoded { consumed: bytes, event }
+        }
     }
 
-    fn decode_eof(&mut self) -> Event {
-        let closed = |message: &str| Event::Failed(Failure::new(ErrorKind::Closed, message));
-        let cut = |message: &str| Event::Failed(Failure::new(ErrorKind::Truncated, message));
+    pub(crate) fn decode_eof(&mut self) -> Result<(), Failure> {
+        let closed = |message: &str| Err(Failure::new(ErrorKind::Closed, message));
+        let cut = |message: &str| Err(Failure::new(ErrorKind::Truncated, message));
         match std::mem::take(&mut self.state) {
-            DecodeState::UntilClose => Event::Done { keep: false },
+            DecodeState::UntilClose => Ok(()),
             DecodeState::Idle => closed("the connection was closed"),
             DecodeState::Head { .. } if self.response_started => {
                 cut("the connection was closed in the head of the answer")
@@ -103,29 +97,19 @@ impl Decoder for Http1Decoder {
             DecodeState::Chunked(_) => cut("the connection was closed before the answer's last chunk"),
         }
     }
-}
 
-type DecodeResult = Result<(usize, Event), Failure>;
-
-impl Http1Decoder {
-    fn decode_head(&mut self, bytes: &[u8], scanned: usize) -> DecodeResult {
+    fn decode_head(&mut self, bytes: &[u8], mut scanned: usize) -> Decoded {
         // An empty line before a response is left over from the one before.
         match bytes {
             [b'\r', b'\n', ..] => return Ok((2, Event::NeedMore)),
             [b'\n', ..] => return Ok((1, Event::NeedMore)),
             _ => {}
         }
-        let Some(len) = head::end_of_head(bytes, scanned) else {
-            if bytes.len() > HEAD_BYTES_MAX {
-                return Err(malformed(&format!("the head of an answer has more than {HEAD_BYTES_MAX} bytes")));
-            }
-            self.state = DecodeState::Head { scanned: bytes.len().saturating_sub(HEAD_END_BYTES) };
+        let head = parse_head(bytes, &mut scanned).map_err(|message| Failure::new(ErrorKind::Malformed, message))?;
+        let Some((len, head)) = head else {
+            self.state = DecodeState::Head { scanned };
             return Ok((0, Event::NeedMore));
         };
-        if len > HEAD_BYTES_MAX {
-            return Err(malformed(&format!("the head of an answer has more than {HEAD_BYTES_MAX} bytes")));
-        }
-        let head = head::parse(&bytes[..len]).map_err(|message| malformed(&message))?;
         if (100..200).contains(&head.status) && head.status != 101 {
             self.state = DecodeState::Head { scanned: 0 };
             return Ok((len, Event::NeedMore));
@@ -135,8 +119,7 @@ impl Http1Decoder {
     }
 
     fn begin_body(&mut self, head: ResponseHead) -> Result<(), Failure> {
-        let head_only = self.request.is_some_and(|request| request.head_only);
-        let without_body = head_only || matches!(head.status, 101 | 204 | 304);
+        let without_body = self.head_only || matches!(head.status, 101 | 204 | 304);
         // No other protocol was requested, so nothing after a 101 could be understood.
         self.keep_alive = head.keep_alive && head.status != 101;
         self.state = match head.framing {
@@ -149,14 +132,14 @@ impl Http1Decoder {
         Ok(())
     }
 
-    fn decode_sized_body(&mut self, bytes: &[u8], left: u64, body: &mut ResponseBody) -> DecodeResult {
+    fn decode_sized_body(&mut self, bytes: &[u8], left: u64, body: &mut ResponseBody) -> Decoded {
         let len = bytes.len().min(left as usize);
         body.push(&bytes[..len])?;
         self.state = DecodeState::Length(left - len as u64);
         Ok((len, if len as u64 == left { self.finish_response() } else { Event::NeedMore }))
     }
 
-    fn decode_chunk(&mut self, bytes: &[u8], mut chunked: ChunkedDecoder, body: &mut ResponseBody) -> DecodeResult {
+    fn decode_chunk(&mut self, bytes: &[u8], mut chunked: ChunkedDecoder, body: &mut ResponseBody) -> Decoded {
         let piece = chunked.next_token(bytes).map_err(|message| Failure::new(ErrorKind::BadChunk, message))?;
         self.state = DecodeState::Chunked(chunked);
         match piece {
@@ -174,8 +157,4 @@ impl Http1Decoder {
         self.state = DecodeState::Idle;
         Event::Done { keep: self.keep_alive }
     }
-}
-
-fn malformed(message: &str) -> Failure {
-    Failure::new(ErrorKind::Malformed, message)
 }

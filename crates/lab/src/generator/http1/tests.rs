@@ -18,29 +18,26 @@ pub(super) struct DecodedResponse {
 pub(super) fn decode_all(pieces: &[&[u8]], head_only: bool) -> DecodedResponse {
     let mut codec = Http1Decoder::default();
     let mut body = ResponseBody { capture: BodyCapture::Whole, ..ResponseBody::default() };
-    codec.expect_response(ExpectedResponse { head_only });
+    codec.expect_response(head_only);
     let (mut status, mut waiting) = (None, Vec::new());
-    let end = |codec: &mut Http1Decoder| match codec.decode_eof() {
-        Event::Done { keep } => Ok(keep),
-        Event::Failed(failure) => Err(failure),
-        other => panic!("{other:?}"),
-    };
     for piece in pieces {
         waiting.extend_from_slice(piece);
         loop {
-            let taken = codec.decode(&waiting, &mut body);
-            waiting.drain(..taken.consumed);
-            match taken.event {
-                Event::NeedMore if taken.consumed == 0 => break,
+            let (consumed, event) = match codec.decode(&waiting, &mut body) {
+                Ok(decoded) => decoded,
+                Err(failure) => return DecodedResponse { status, body: body.bytes, end: Err(failure) },
+            };
+            waiting.drain(..consumed);
+            match event {
+                Event::NeedMore if consumed == 0 => break,
                 Event::NeedMore => {}
                 Event::Head { status: found } => status = Some(found),
                 Event::Done { keep } => return DecodedResponse { status, body: body.bytes, end: Ok(keep) },
-                Event::Failed(failure) => return DecodedResponse { status, body: body.bytes, end: Err(failure) },
                 other @ (Event::Frame(_) | Event::Ping(_) | Event::Upgraded) => panic!("{other:?} of an answer"),
             }
         }
     }
-    let end = end(&mut codec);
+    let end = codec.decode_eof().map(|()| false);
     DecodedResponse { status, body: body.bytes, end }
 }
 
@@ -192,7 +189,7 @@ fn the_response_to_a_head_request_has_no_body() {
 fn unsolicited_bytes_break_the_connection() {
     let mut codec = Http1Decoder::default();
     let taken = codec.decode(b"HTTP/1.1 408 Request Timeout\r\n\r\n", &mut ResponseBody::default());
-    assert_eq!(taken.event, Event::Failed(Failure::new(ErrorKind::ExcessBytes, "bytes that belong to no answer")));
+    assert_eq!(taken, Err(Failure::new(ErrorKind::ExcessBytes, "bytes that belong to no answer")));
 }
 
 #[test]

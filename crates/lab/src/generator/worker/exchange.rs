@@ -9,8 +9,8 @@ use super::journey::StepOutcome;
 use super::running_journeys::Role;
 use super::{SlabKey, StepState, Worker, messages};
 use crate::generator::Failure;
-use crate::generator::decoder::{BodyCapture, Decoder, Event, ExpectedResponse, ResponseBody};
-use crate::generator::framing::{Codec, LengthDelimited, WebSocketDecoder, payload_of};
+use crate::generator::decoder::{BodyCapture, Event, ResponseBody};
+use crate::generator::framing::{Codec, WebSocketDecoder};
 use crate::generator::http1::{self, Http1Decoder};
 use crate::generator::response::{self, StatusClass};
 use crate::limits::{LINGER, LINGERING_MAX};
@@ -59,7 +59,7 @@ impl Worker {
         let fd = self.connector.start_connect(to)?;
         let codec = match self.connector.endpoint(to).protocol {
             EndpointProtocol::Http1 => Codec::Http1(Http1Decoder::default()),
-            EndpointProtocol::LengthDelimited => Codec::LengthDelimited(LengthDelimited),
+            EndpointProtocol::LengthDelimited => Codec::LengthDelimited,
             EndpointProtocol::WebSocket(_) => Codec::WebSocket(WebSocketDecoder::default()),
         };
         let connection = self.connections.add(Connection::new(fd, to, codec, Some(key)));
@@ -162,7 +162,7 @@ impl Worker {
         let mut scratch = std::mem::take(&mut self.scratch);
         match prepared.render(&scope, close, &mut scratch) {
             Ok(bytes) => {
-                connection.codec.expect_response(ExpectedResponse { head_only: prepared.head_only });
+                connection.codec.expect_response(prepared.head_only);
                 self.send(link_key, bytes);
             }
             Err(message) => self.end_step(key, &StepOutcome::Failed(Failure::new(ErrorKind::Request, message))),
@@ -201,11 +201,19 @@ impl Worker {
                 .running_journey
                 .and_then(|running| self.running.get_mut(running))
                 .map(|running| &mut running.body);
-            let taken = connection.codec.decode(rest, body.unwrap_or(&mut unused));
-            let (now, later) = rest.split_at(taken.consumed);
+            let (consumed, event) = match connection.codec.decode(rest, body.unwrap_or(&mut unused)) {
+                Ok(decoded) => decoded,
+                Err(failure) => {
+                    // A close frame arrives as a failure of the kind `Closed`.
+                    connection.peer_closed = failure.kind == ErrorKind::Closed;
+                    self.on_connection_lost(key, failure, false);
+                    break;
+                }
+            };
+            let (now, later) = rest.split_at(consumed);
             rest = later;
-            match taken.event {
-                Event::NeedMore if taken.consumed == 0 => break,
+            match event {
+                Event::NeedMore if consumed == 0 => break,
                 Event::NeedMore => {}
                 Event::Head { status } => self.on_head(key, status, now),
                 Event::Done { keep } => {
@@ -214,15 +222,9 @@ impl Worker {
                         break;
                     }
                 }
-                Event::Frame(frame) => self.on_frame(key, payload_of(&frame, now)),
+                Event::Frame(frame) => self.on_frame(key, frame.bytes(now)),
                 Event::Ping(range) => self.send_pong(key, &now[range]),
                 Event::Upgraded => self.on_connection_open(key),
-                Event::Failed(failure) => {
-                    // A close frame arrives as a failure of the kind `Closed`.
-                    connection.peer_closed = failure.kind == ErrorKind::Closed;
-                    self.on_connection_lost(key, failure, false);
-                    break;
-                }
             }
         }
         rest.len()
@@ -315,11 +317,8 @@ impl Worker {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.peer_closed = true;
         match connection.codec.decode_eof() {
-            Event::Done { .. } => self.on_response_end(key, false, true, &[]),
-            Event::Failed(failure) => self.on_connection_lost(key, failure, false),
-            Event::NeedMore | Event::Head { .. } | Event::Frame(_) | Event::Ping(_) | Event::Upgraded => {
-                self.close_connection(key);
-            }
+            Ok(()) => self.on_response_end(key, false, true, &[]),
+            Err(failure) => self.on_connection_lost(key, failure, false),
         }
     }
 
@@ -330,7 +329,7 @@ impl Worker {
             (ConnectionState::TlsHandshake, _) => {
                 Failure::new(ErrorKind::Connect, "TLS: the connection was closed in the handshake")
             }
-            (_, Event::Failed(failure)) => failure,
+            (_, Err(failure)) => failure,
             _ => Failure::new(ErrorKind::Truncated, "the connection was closed without TLS's close_notify"),
         };
         self.on_connection_lost(key, failure, false);
