@@ -171,13 +171,9 @@ impl TrialRunner {
         let AssembledTrial { document, scenario, feeds } = assemble(&args)?;
         let (interrupt, interrupted) = watch::channel(false);
         let trial = Trial {
+            document,
             scenario,
-            text: document.text().to_owned(),
-            scenario_source: document.source(),
             feeds,
-            hash: document.hash(),
-            text_hash: document.text_hash(),
-            settings: document.settings(),
             out_dir: args.out,
             seed: args.seed.map_or_else(new_seed, Ok)?,
             target_pid: args.pid,

@@ -2,18 +2,20 @@
 //! Pure but for the locks that it takes. Measures nothing more.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::run_context::RunContext;
-use super::sampler::{GENERATOR, SERVER};
+use super::run_load::FinishedLoad;
 use super::supervisor::fault_schedule;
-use super::watched_process::WatchedProcess;
+use super::totals::mismatches;
+use super::watched_process::{GENERATOR, SERVER};
 use super::{PendingRun, ProcessSupervisor, TrialEnd};
 use crate::aggregate::{
-    Aggregate, Basis, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
-    TotalsFigures, Unrecorded, journey_active_s, observer_figures,
+    Aggregate, Basis, GeneratorFigures, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results,
+    ServerFigures, Timeline, TotalsFigures, Unrecorded, journey_active_s, observer_figures,
 };
 use crate::cgroup::LimitStats;
 use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
@@ -27,44 +29,46 @@ use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};
 use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates_with, evaluate_opening};
 
 /// Aggregates and evaluates.
-pub(crate) fn conclude(
+pub(super) fn conclude(
     context: &RunContext,
     mut record: PendingRun,
-    end: &TrialEnd,
-    now: Duration,
+    load: &FinishedLoad,
     rises: &[Option<TotalsFigures>],
-    watched: &[WatchedProcess],
-    fleet: &mut ProcessSupervisor,
+    supervisor: &mut ProcessSupervisor,
 ) -> (Run, Timeline) {
+    let (end, elapsed) = (&load.end, load.elapsed);
     context.recorder.close_all().iter().for_each(|row| context.log.write(row));
-    let parts = context.recorder.with_load_steps(|book| book.all_figures());
+    let load_steps = context.recorder.with_load_steps(|steps| steps.all_figures());
     let (mut timeline, lines_failure) = context.log.take();
     timeline.close();
-    let edges = context.scheduler.take_search_outcomes();
-    let capacities = capacities(context, &parts, &edges, record.start.scenario.seed);
-    let mut results = collect_results(context, now, rises, watched, &parts);
-    results.observe = observer_figures(&timeline);
-    results.generator.unrecorded = timeline.unrecorded.or_none();
-    results.phases = phase_figures(context, &parts, &edges, Basis::Measured);
-    (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limit_stats());
-    let without_lab = results_without_generator_delay(context, &results, &edges).to_json();
-    let own = GeneratorEffect { without_generator_delay: &without_lab, late: results.generator.is_late() };
-    let mut gates = evaluate_gates_with(&context.scenario.gates, &results.to_json(), own);
-    gates.extend(implicit_gates(context, &results, end, now));
-    gates.iter_mut().for_each(|gate| gate.void |= !gate.ok && depends_on_void_search(&gate.name, &edges));
+    let searches = std::mem::take(&mut *context.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+    let capacities = capacities(context, &load_steps, &searches);
+    let apart_from_load = recorded_results(context, load, rises, supervisor, &timeline);
+    let results = with_load_figures(apart_from_load, context, &searches, Basis::Measured);
+    let without_delay = Results { generator: results.generator.without_lab(), ..results.clone() };
+    // The same figures without the delay that the lab itself added to each time.
+    let without_delay = with_load_figures(without_delay, context, &searches, Basis::WithoutLab).to_json();
+    let effect = GeneratorEffect { without_generator_delay: &without_delay, late: results.generator.is_late() };
+    let mut gates = evaluate_gates_with(&context.scenario.gates, &results.to_json(), effect);
+    gates.extend(implicit_gates(context, &results, end, elapsed));
+    gates.iter_mut().for_each(|gate| gate.void |= !gate.ok && depends_on_void_search(&gate.name, &searches));
     gates.extend(
-        context.scenario.phases.iter().filter_map(|phase| Some(evaluate_search(&phase.name, edges.get(&phase.name)?))),
+        context
+            .scenario
+            .phases
+            .iter()
+            .filter_map(|phase| Some(evaluate_search(&phase.name, searches.get(&phase.name)?))),
     );
     gates.extend(evaluate_faults(&context.scenario, &timeline.faults));
-    gates.extend(processes_alive_gate(&context.scenario, end, &fleet.down_processes()));
+    gates.extend(processes_alive_gate(&context.scenario, end, &supervisor.down_processes()));
     record.notes.extend(report_notes(context, lines_failure, end));
     record.notes.extend(results.generator.pauses.as_ref().and_then(pause_note));
     record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::sentence));
-    let mut run = record.into_run(results, gates, matches!(end, TrialEnd::Interrupted));
+    let mut run = record.into_run(results, gates, *end == TrialEnd::Interrupted);
     run.errors = context.recorder.with_aggregate(Aggregate::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
-    run.load_steps = parts;
+    run.load_steps = load_steps;
     run.findings = find_bottlenecks(&FindingsInput {
         results: &run.results,
         load_steps: &run.load_steps,
@@ -74,8 +78,8 @@ pub(crate) fn conclude(
         machine: &run.machine,
         limits: context.scenario.target.limits,
         limit_counters: limit_counters(run.results.server.limits_seen.as_ref()),
-        process_exits: &process_exits(end, &run.faults, now),
-        workers: context.scheduler.worker_count as usize,
+        process_exits: &process_exits(end, &run.faults, elapsed),
+        workers: context.worker_count as usize,
         denies_by_status: context.scenario.denies_by_status(),
     });
     (run, timeline)
@@ -114,88 +118,72 @@ fn limit_counters(seen: Option<&LimitStats>) -> LimitCounters {
     })
 }
 
-fn collect_results(
+/// Everything but the figures of the load.
+fn recorded_results(
     context: &RunContext,
-    now: Duration,
+    load: &FinishedLoad,
     rises: &[Option<TotalsFigures>],
-    watched: &[WatchedProcess],
-    parts: &[LoadStepFigures],
+    supervisor: &ProcessSupervisor,
+    timeline: &Timeline,
 ) -> Results {
-    let process = |name: &str| {
-        let found = watched.iter().find(|process| process.name() == name);
-        found.map_or_else(ProcessFigures::default, WatchedProcess::figures)
-    };
+    let mut processes: BTreeMap<String, ProcessFigures> =
+        load.watched.iter().map(|process| (process.name().to_owned(), process.figures())).collect();
+    let own = processes.remove(GENERATOR).unwrap_or_default();
     let work = |(index, work): (usize, &WorkSpec)| {
-        (work.name.clone(), context.status_poller.trackers.tracker(index).figures(now, rises[index]))
+        (work.name.clone(), context.trackers.tracker(index).figures(load.elapsed, rises[index]))
     };
-    let own = process(GENERATOR);
     let lag_p99_max = context.scenario.generator.lag_p99_max;
-    let (total, journeys, push, mut generator) = context.recorder.with_aggregate(|fold| {
-        let journeys = fold.journeys(&|journey| journey_active_s(&context.scenario, parts, journey), Basis::Measured);
-        (fold.total(), journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
-    });
-    (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
-    let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
+    let generator = context.recorder.with_aggregate(|aggregate| aggregate.generator(lag_p99_max));
     Results {
-        total: Some(total),
-        journeys,
-        push,
+        total: Some(context.recorder.with_aggregate(Aggregate::total)),
         work: context.scenario.work_specs.iter().enumerate().map(work).collect(),
-        generator,
-        server: ServerFigures {
-            process: process(SERVER),
-            config: context.prepared.config.clone(),
-            limits: None,
-            limits_seen: None,
+        observe: observer_figures(timeline),
+        generator: GeneratorFigures {
+            cpu_s: own.cpu_s,
+            rss_bytes: own.rss_bytes,
+            unrecorded: timeline.unrecorded.or_none(),
+            ..generator
         },
-        processes: others.map(|process| (process.name().to_owned(), process.figures())).collect(),
+        server: ServerFigures {
+            process: processes.remove(SERVER).unwrap_or_default(),
+            config: context.prepared.config.clone(),
+            limits: supervisor.limits_applied().cloned(),
+            limits_seen: supervisor.limit_stats(),
+        },
+        processes,
         ..Results::default()
     }
 }
 
-/// The same figures without the delay that the lab itself added to each time.
-fn results_without_generator_delay(
+/// Adds the figures of journeys, pushes and phases.
+fn with_load_figures(
+    results: Results,
     context: &RunContext,
-    measured: &Results,
-    edges: &BTreeMap<String, SearchOutcome>,
-) -> Results {
-    let parts = context.recorder.with_load_steps(|book| book.figures_on(Basis::WithoutLab));
-    let (journeys, push) = context.recorder.with_aggregate(|fold| {
-        let journeys =
-            fold.journeys(&|journey| journey_active_s(&context.scenario, &parts, journey), Basis::WithoutLab);
-        (journeys, fold.pushes(Basis::WithoutLab))
-    });
-    let (phases, generator) =
-        (phase_figures(context, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
-    Results { journeys, push, phases, generator, ..measured.clone() }
-}
-
-/// Figures for gates: what phases requested, and what their levels and searches found.
-fn phase_figures(
-    context: &RunContext,
-    parts: &[LoadStepFigures],
-    edges: &BTreeMap<String, SearchOutcome>,
+    searches: &BTreeMap<String, SearchOutcome>,
     basis: Basis,
-) -> BTreeMap<String, PhaseFigures> {
-    let mut asked = context.recorder.with_load_steps(|book| book.phase_figures(basis));
+) -> Results {
+    let (load_steps, mut requested) =
+        context.recorder.with_load_steps(|steps| (steps.figures_on(basis), steps.phase_figures(basis)));
+    let active_s = |journey: usize| journey_active_s(&context.scenario, &load_steps, journey);
+    let (journeys, push) =
+        context.recorder.with_aggregate(|aggregate| (aggregate.journeys(&active_s, basis), aggregate.pushes(basis)));
     let figures = |phase: &Phase| {
-        let edge_per_s = edges.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
-        PhaseFigures::from_steps(&steps_of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
+        let edge_per_s = searches.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
+        let own = steps_of_phase(&load_steps, phase);
+        (phase.name.clone(), PhaseFigures::from_steps(&own, edge_per_s, requested.remove(&phase.name)))
     };
-    let names = context.scenario.phases.iter().map(|phase| phase.name.clone());
-    names.zip(context.scenario.phases.iter().map(figures)).collect()
+    Results { journeys, push, phases: context.scenario.phases.iter().map(figures).collect(), ..results }
 }
 
 /// What levels of clients and searches show about the target's capacity, by phase, in full, for reports.
 fn capacities(
     context: &RunContext,
-    parts: &[LoadStepFigures],
-    edges: &BTreeMap<String, SearchOutcome>,
-    seed: u64,
+    load_steps: &[LoadStepFigures],
+    searches: &BTreeMap<String, SearchOutcome>,
 ) -> BTreeMap<String, Value> {
     let found = |phase: &Phase| {
-        let own = steps_of_phase(parts, phase);
-        let found = match (edges.get(&phase.name), &phase.load_profile) {
+        let own = steps_of_phase(load_steps, phase);
+        let found = match (searches.get(&phase.name), &phase.load_profile) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |load_step| load_step.load_step);
                 let mut capacity = capacity(&outcome.points(first));
@@ -205,7 +193,7 @@ fn capacities(
                 }
                 json!({ "capacity": capacity, "edge": outcome })
             }
-            (None, LoadProfile::Ladder { .. }) => ladder_capacity(&own, seed),
+            (None, LoadProfile::Ladder { .. }) => ladder_capacity(&own, context.seed),
             (None, _) => return None,
         };
         Some((phase.name.clone(), found))
@@ -213,13 +201,13 @@ fn capacities(
     context.scenario.phases.iter().filter_map(found).collect()
 }
 
-fn steps_of_phase<'a>(parts: &'a [LoadStepFigures], phase: &Phase) -> Vec<&'a LoadStepFigures> {
-    parts.iter().filter(|load_step| load_step.phase == phase.name).collect()
+fn steps_of_phase<'a>(load_steps: &'a [LoadStepFigures], phase: &Phase) -> Vec<&'a LoadStepFigures> {
+    load_steps.iter().filter(|load_step| load_step.phase == phase.name).collect()
 }
 
 /// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
-fn ladder_capacity(parts: &[&LoadStepFigures], seed: u64) -> Value {
-    let points: Vec<LevelPoint> = parts.iter().map(|load_step| level_point(load_step)).collect();
+fn ladder_capacity(load_steps: &[&LoadStepFigures], seed: u64) -> Value {
+    let points: Vec<LevelPoint> = load_steps.iter().map(|load_step| level_point(load_step)).collect();
     let pairs: Vec<(f64, f64)> =
         points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
     let usl = match fit(&pairs, seed) {
@@ -250,7 +238,7 @@ fn implicit_gates(context: &RunContext, results: &Results, end: &TrialEnd, now: 
     let mut gates = evaluate_gates(&default_gates(&context.scenario), &results.to_json());
     if context.scenario.work_specs.iter().any(|work| work.totals.is_some()) {
         let rises: Vec<_> = context.scenario.work_specs.iter().map(|work| results.work[&work.name].totals).collect();
-        gates.push(reconciliation_gate(&context.mismatches(now, &rises)));
+        gates.push(reconciliation_gate(&mismatches(context, now, &rises)));
     }
     gates.extend(context.scenario.phases.iter().filter_map(|phase| opening_gate(context, results, phase)));
     if let TrialEnd::BoundReached(reason) = end {
@@ -265,13 +253,13 @@ fn evaluate_search(phase: &str, outcome: &SearchOutcome) -> GateResult {
         Some(edge_per_s) => format!("{} a second", number(Some(edge_per_s))),
         None => format!("no edge found: {}", outcome.reason),
     };
-    let judged = GateResult::implicit(&format!("{phase} edge"), "an answer", &found, outcome.has_answer());
-    judged.void_if(outcome.is_void())
+    let gate = GateResult::implicit(&format!("{phase} edge"), "an answer", &found, outcome.has_answer());
+    gate.void_if(outcome.is_void())
 }
 
 /// Whether a gate is on the edge of a search that the lab itself kept from finding one.
-fn depends_on_void_search(gate: &str, edges: &BTreeMap<String, SearchOutcome>) -> bool {
-    let phase = gate.strip_suffix(".edge_per_s").and_then(|phase| edges.get(phase));
+fn depends_on_void_search(gate: &str, searches: &BTreeMap<String, SearchOutcome>) -> bool {
+    let phase = gate.strip_suffix(".edge_per_s").and_then(|phase| searches.get(phase));
     phase.is_some_and(SearchOutcome::is_void)
 }
 
@@ -310,7 +298,7 @@ fn opening_gate(context: &RunContext, results: &Results, phase: &Phase) -> Optio
     let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
     let most = own.max_by_key(|error| error.count);
     let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
-    evaluate_opening(phase, held, &why).map(|judged| judged.void_if(results.generator.is_late()))
+    evaluate_opening(phase, held, &why).map(|gate| gate.void_if(results.generator.is_late()))
 }
 
 fn reconciliation_gate(mismatches: &[String]) -> GateResult {
@@ -352,7 +340,7 @@ fn unsent_note(context: &RunContext) -> Option<String> {
         _ => phase.load_profile.max_count(),
     };
     let planned: u64 = context.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
-    let begun = context.recorder.with_aggregate(|fold| fold.total().arrivals + fold.abandoned());
+    let begun = context.recorder.with_aggregate(|aggregate| aggregate.total().arrivals + aggregate.abandoned());
     let left = planned.saturating_sub(begun);
     (left > 0).then(|| {
         format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))
@@ -383,7 +371,7 @@ fn interruption_note(context: &RunContext) -> Option<String> {
         format!("{} arrivals were still in flight {grace_s} s later and were abandoned", count(abandoned))
     });
     let works = context.scenario.work_specs.iter().enumerate().filter_map(|(index, work)| {
-        let left = context.status_poller.trackers.tracker(index).unfinished().len() as u64;
+        let left = context.trackers.tracker(index).unfinished().len() as u64;
         (left > 0).then(|| format!("{} work items of {} had not finished", count(left), work.name))
     });
     let left: Vec<String> = requests.into_iter().chain(works).collect();

@@ -7,15 +7,18 @@ mod held_phase;
 mod load_scheduler;
 mod neighbours;
 mod observers;
+mod opening_barrier;
 mod prepare;
 mod requirements;
 mod run_context;
 mod run_directory;
+mod run_load;
 mod sampler;
 mod search;
 mod secrets;
 mod silence;
 mod supervisor;
+mod totals;
 mod watched_process;
 
 use std::collections::BTreeMap;
@@ -25,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 pub(crate) use run_directory::find_interrupted_run;
 pub use secrets::Secrets;
@@ -34,39 +37,35 @@ pub use supervisor::{ProcessList, ProcessSupervisor, ScheduledFault, fault_sched
 use crate::aggregate::{Aggregate, Basis, Results, Timeline};
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::flag::wait_until_raised;
-use crate::format::number;
-use crate::format::round;
+use crate::format::{number, round};
 use crate::generator::ControlClient;
 use crate::guard::Guard;
+use crate::limits::INTERRUPT_DRAIN;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, StartRecord, write_reports};
 use crate::safety;
-use crate::scenario::{BaseUrl, FeedRows, Scenario, ScenarioSource, Scope};
+use crate::scenario::{BaseUrl, Document, FeedRows, Scenario, Scope};
 use crate::verdict::{GateResult, evaluate_gates, overall_verdict};
+use conclude::conclude;
 use prepare::prepare;
 use run_context::RunContext;
+use run_load::run_load;
+use totals::totals_increase;
 
 /// The trial could not be carried out; the sentence says why and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TrialError(pub String);
 
-/// Everything that a trial needs besides its scenario.
+/// Everything that a trial needs.
 #[derive(Debug)]
 pub struct Trial {
+    /// The scenario as it was read, with its settings; stored with the record.
+    pub document: Document,
+    /// The same, validated.
     pub scenario: Scenario,
-    /// The text of the scenario, stored with the record.
-    pub text: String,
-    /// How the scenario was put together, for worker processes.
-    pub scenario_source: ScenarioSource,
     /// The rows of its feeds, in order.
     pub feeds: Vec<FeedRows>,
-    /// The scenario's identity.
-    pub hash: String,
-    /// The identity of the scenario's text, without settings.
-    pub text_hash: String,
-    /// What the command line changed.
-    pub settings: Vec<String>,
     /// Where the directory of the run is created.
     pub out_dir: PathBuf,
     /// The seed of the plan.
@@ -131,11 +130,11 @@ pub async fn run(mut trial: Trial) -> Result<FinishedTrial, TrialError> {
     let hosts = resolve_permitted(&trial).await?;
     let dir = trial.out_dir.join(&id);
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
-    let mut fleet = trial.guard.clone().map_or_else(ProcessSupervisor::default, ProcessSupervisor::with_guard);
-    fleet.apply_limits(&trial.scenario.target.limits, &id)?;
+    let mut supervisor = trial.guard.clone().map_or_else(ProcessSupervisor::default, ProcessSupervisor::with_guard);
+    supervisor.apply_limits(&trial.scenario.target.limits, &id)?;
     std::fs::create_dir_all(&dir).map_err(|error| TrialError(format!("{}: {error}", dir.display())))?;
-    let outcome = execute(&mut trial, &id, &dir, hosts, &secrets, &mut fleet).await;
-    fleet.stop().await;
+    let outcome = execute(&mut trial, &id, &dir, hosts, &secrets, &mut supervisor).await;
+    supervisor.stop().await;
     let (run, timeline) = outcome.map_err(|error| {
         run_directory::remove_if_unused(&dir);
         TrialError(secrets.redact(&error.0))
@@ -157,12 +156,11 @@ pub(crate) struct ResolvedEndpoints {
 /// Resolves all hosts of the target, once it is certain that they may be loaded.
 async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, TrialError> {
     let target = &trial.scenario.target;
-    let mut hosts =
-        ResolvedEndpoints { target: resolve_addresses(&target.url, trial).await?, message_endpoints: Vec::new() };
-    for door in target.socket.iter().flat_map(|socket| &socket.endpoints) {
-        hosts.message_endpoints.push(resolve_addresses(&door.base, trial).await?);
+    let mut message_endpoints = Vec::new();
+    for endpoint in target.socket.iter().flat_map(|socket| &socket.endpoints) {
+        message_endpoints.push(resolve_addresses(&endpoint.base, trial).await?);
     }
-    Ok(hosts)
+    Ok(ResolvedEndpoints { target: resolve_addresses(&target.url, trial).await?, message_endpoints })
 }
 
 async fn resolve_addresses(base: &BaseUrl, trial: &Trial) -> Result<Vec<SocketAddr>, TrialError> {
@@ -180,21 +178,21 @@ async fn execute(
     dir: &Path,
     hosts: ResolvedEndpoints,
     secrets: &Secrets,
-    fleet: &mut ProcessSupervisor,
+    supervisor: &mut ProcessSupervisor,
 ) -> Result<(Run, Timeline), TrialError> {
     let scenario = Arc::new(trial.scenario.clone());
     let mut record = PendingRun::new(trial, id, Machine::inspect(dir));
-    record.start.write(dir, &trial.text, &trial.scenario_source.files()).map_err(TrialError)?;
+    record.start.write(dir, trial.document.text(), &trial.document.source().files()).map_err(TrialError)?;
     trial.run_dir.get_or_init(|| dir.to_owned());
     record.notes = requirements::check_preflight(trial, &hosts.target, dir)?;
-    record.notes.extend(fleet.create_trial_cgroup(&scenario, id));
+    record.notes.extend(supervisor.create_trial_cgroup(&scenario, id));
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
 
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
-        fleet.start(&scenario, &Scope::for_run(&globals), dir).await?;
+        supervisor.start(&scenario, &Scope::for_run(&globals), dir).await?;
         let client = ControlClient::new(&scenario.target.url).await.map_err(|failure| TrialError(failure.message))?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
@@ -204,8 +202,18 @@ async fn execute(
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
-    let context = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
-    context.run(trial, fleet, record).await
+    let (context, reports) = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
+    let mut load = run_load(&context, reports, trial, supervisor).await?;
+    record.notes.append(&mut load.notes);
+    let unknown = || vec![None; context.scenario.work_specs.len()];
+    let totals = totals_increase(&context, load.elapsed);
+    let rises = match load.end {
+        TrialEnd::Done => totals.await,
+        // The user who interrupts is waiting: a target that does not answer is not polled for long.
+        TrialEnd::Interrupted => timeout(INTERRUPT_DRAIN, totals).await.unwrap_or_else(|_| unknown()),
+        TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_) => unknown(),
+    };
+    Ok(conclude(&context, record, &load, &rises, supervisor))
 }
 
 /// What is known of a run before it starts.
@@ -220,10 +228,10 @@ impl PendingRun {
         let scenario = ScenarioRecord {
             name: trial.scenario.name.clone(),
             summary: trial.scenario.summary.clone(),
-            hash: trial.hash.clone(),
-            text_hash: trial.text_hash.clone(),
+            hash: trial.document.hash(),
+            text_hash: trial.document.text_hash(),
             seed: trial.seed,
-            settings: trial.settings.clone(),
+            settings: trial.document.settings(),
             target: trial.scenario.target.url.url(),
             formulas: trial.scenario.derived_formulas(),
             headline: trial.scenario.headline.clone(),
@@ -249,10 +257,13 @@ impl PendingRun {
 
     /// The record of a run that was interrupted before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
-        let fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
-        let generator = fold.generator(scenario.generator.lag_p99_max);
-        let (journeys, push) = (fold.journeys(&|_| None, Basis::Measured), fold.pushes(Basis::Measured));
-        let results = Results { journeys, push, generator, ..Results::default() };
+        let aggregate = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
+        let results = Results {
+            journeys: aggregate.journeys(&|_| None, Basis::Measured),
+            push: aggregate.pushes(Basis::Measured),
+            generator: aggregate.generator(scenario.generator.lag_p99_max),
+            ..Results::default()
+        };
         let gates = evaluate_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, true)
     }

@@ -12,24 +12,24 @@ use crate::aggregate::TotalsFigures;
 use crate::format::first_few;
 use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
 use crate::measurement::ErrorKind;
-use crate::scenario::{FeedRows, Scenario, Scope};
+use crate::scenario::{FeedRows, Scenario, Scope, Template};
 use crate::work::{read_json, read_totals};
 
 /// Everything that arrivals need to know.
 #[derive(Debug)]
-pub(crate) struct PreparedTrial {
-    pub(crate) globals: BTreeMap<String, String>,
-    pub(crate) picks: Vec<Vec<String>>,
-    pub(crate) feeds: Vec<FeedRows>,
-    pub(crate) headers: HeaderMap,
-    pub(crate) client: Arc<ControlClient>,
-    pub(crate) config: Option<Value>,
+pub(super) struct PreparedTrial {
+    pub(super) globals: BTreeMap<String, String>,
+    pub(super) picks: Vec<Vec<String>>,
+    pub(super) feeds: Vec<FeedRows>,
+    pub(super) headers: HeaderMap,
+    pub(super) client: Arc<ControlClient>,
+    pub(super) config: Option<Value>,
     /// One for each kind of work.
-    pub(crate) totals: Vec<Option<TotalsFigures>>,
+    pub(super) totals: Vec<Option<TotalsFigures>>,
 }
 
 /// Sends the requests of the setup, one after the other.
-pub(crate) async fn prepare(
+pub(super) async fn prepare(
     scenario: &Scenario,
     feeds: Vec<FeedRows>,
     client: Arc<ControlClient>,
@@ -52,8 +52,7 @@ pub(crate) async fn prepare(
         }
     }
     let scope = Scope::for_run(&globals);
-    let pick =
-        |(_, items): &(String, Vec<crate::scenario::Template>)| items.iter().map(|item| item.render(&scope)).collect();
+    let pick = |(_, items): &(String, Vec<Template>)| items.iter().map(|item| item.render(&scope)).collect();
     let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(TrialError)?;
     let config = match &scenario.target.config_path {
         Some(path) => Some(read_json(&client, path, &headers, &globals).await.map_err(TrialError)?),
@@ -64,7 +63,7 @@ pub(crate) async fn prepare(
 }
 
 /// The server's totals of every kind of work that has some.
-pub(crate) async fn read_all_totals(
+pub(super) async fn read_all_totals(
     scenario: &Scenario,
     client: &ControlClient,
     headers: &HeaderMap,
@@ -81,8 +80,8 @@ pub(crate) async fn read_all_totals(
 }
 
 /// A token that was generated cannot be right for a server that is already running.
-fn auth_hint(trouble: ErrorKind, secrets: &Secrets) -> String {
-    let refused = matches!(trouble, ErrorKind::Status(401 | 403));
+fn auth_hint(error: ErrorKind, secrets: &Secrets) -> String {
+    let refused = matches!(error, ErrorKind::Status(401 | 403));
     match secrets.generated_variables() {
         generated @ [_, ..] if refused => {
             format!(

@@ -1,287 +1,232 @@
-//! A trial that is ready for its first arrival: runs the worker pool, the record, the work trackers, the sampler and
-//! the process supervisor concurrently until the load and its work are over. Does not evaluate the results.
+//! What all parts of a running trial share: the plan's clock, the worker pool, the record, the work trackers. Hands load
+//! specs to the workers and waits for load steps; does not know which comes next.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
-use super::held_phase::OpeningBarrier;
-use super::load_scheduler::LoadScheduler;
-use super::prepare::{PreparedTrial, read_all_totals};
+use super::opening_barrier::OpeningBarrier;
+use super::prepare::PreparedTrial;
 use super::requirements::peak_connections;
-use super::sampler::{GENERATOR, SERVER, Sampler};
-use super::supervisor::fault_schedule;
-use super::watched_process::{ProcessScope, WatchedProcess};
-use super::{PendingRun, ProcessSupervisor, ResolvedEndpoints, Trial, TrialEnd, TrialError};
-use crate::aggregate::{Timeline, TotalsFigures};
+use super::{ResolvedEndpoints, Trial, TrialError};
+use crate::aggregate::Timeline;
 use crate::clock::unix_ms_now;
+use crate::edge::SearchOutcome;
 use crate::findings::metric_names;
-use crate::flag::{propagate_panic, wait_until_raised};
-use crate::format::round;
 use crate::generator::{GeneratorConfig, MonotonicTime, Segment, WorkerPool, WorkerProcessSpec, WorkerReport};
-use crate::limits::{INTERRUPT_DRAIN, START_LEAD};
+use crate::limits::{LOAD_STEPS_MAX, START_LEAD};
 use crate::machine::local_ports;
-use crate::measurement::timeline::{FaultRow, TimelineRow};
+use crate::measurement::timeline::{LoadStepRow, NoteRow, TimelineRow};
+use crate::plan::{LoadSpec, PhasePosition, Schedule, load_step_label};
 use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
-use crate::record::{JsonLinesFile, Recorder, SampleFile, TimelineLog};
-use crate::report::Run;
+use crate::record::{JsonLinesFile, LoadStepAccumulator, LoadStepSpec, Recorder, SampleFile, TimelineLog};
 use crate::safety::is_loopback;
-use crate::scenario::Scenario;
-use crate::work::{StatusPoller, Trackers, reconcile};
+use crate::scenario::{Phase, Scenario};
+use crate::work::{StatusPoller, Trackers};
 
-/// Reads of the server's totals before a difference counts: a counter may lag behind the work it counts.
-const RECONCILE_ATTEMPTS: usize = 3;
-
-/// The interval between such reads.
-const RECONCILE_EVERY: Duration = Duration::from_secs(1);
+/// From handing a load spec over to its start, so that every worker has it in time.
+const START_LOAD_LEAD: Duration = Duration::from_millis(20);
 
 /// A trial that is ready for its first arrival.
-pub(crate) struct RunContext {
-    pub(crate) scenario: Arc<Scenario>,
-    pub(crate) scheduler: Arc<LoadScheduler>,
-    pub(crate) status_poller: Arc<StatusPoller>,
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) log: Arc<TimelineLog>,
-    pub(crate) prepared: PreparedTrial,
-    reports: mpsc::UnboundedReceiver<WorkerReport>,
+pub(super) struct RunContext {
+    pub(super) scenario: Arc<Scenario>,
+    pub(super) prepared: PreparedTrial,
+    pub(super) worker_pool: WorkerPool,
+    pub(super) worker_count: u32,
+    pub(super) recorder: Recorder,
+    pub(super) trackers: Arc<Trackers>,
+    pub(super) status_poller: Arc<StatusPoller>,
+    pub(super) log: Arc<TimelineLog>,
+    /// The start of the plan.
+    pub(super) start: Instant,
+    pub(super) seed: u64,
+    /// Notified when all connections of a load step are open, and when it is over.
+    pub(super) load_step_changed: Notify,
+    /// Which phases are still opening connections.
+    pub(super) opening_barrier: OpeningBarrier,
+    /// What the searches found, by phase.
+    pub(super) search_outcomes: Mutex<BTreeMap<String, SearchOutcome>>,
 }
 
 impl RunContext {
-    pub(crate) fn new(
+    /// Starts the workers; returns their reports as well.
+    pub(super) fn new(
         trial: &Trial,
         scenario: Arc<Scenario>,
         id: &str,
         dir: &Path,
-        ResolvedEndpoints { target: addresses, message_endpoints: doors }: ResolvedEndpoints,
-        before: PreparedTrial,
-    ) -> Result<Self, TrialError> {
-        let file = |error: std::io::Error| TrialError(format!("{}: {error}", dir.display()));
-        let samples =
-            trial.writes_samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
-        let lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).map_err(file)?;
-        let log =
-            Arc::new(TimelineLog::new(lines, Timeline::with_preferred_metrics(metric_names(&scenario.metric_roles))));
+        ResolvedEndpoints { target: addresses, message_endpoints }: ResolvedEndpoints,
+        mut prepared: PreparedTrial,
+    ) -> Result<(Self, mpsc::UnboundedReceiver<WorkerReport>), TrialError> {
+        let file_error = |error: std::io::Error| TrialError(format!("{}: {error}", dir.display()));
+        let samples = trial
+            .writes_samples
+            .then(|| SampleFile::create(&dir.join("samples.csv")))
+            .transpose()
+            .map_err(file_error)?;
+        let lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).map_err(file_error)?;
+        let timeline = Timeline::with_preferred_metrics(metric_names(&scenario.metric_roles));
+        let log = Arc::new(TimelineLog::new(lines, timeline));
         let (start, start_moment) = (Instant::now() + START_LEAD, MonotonicTime::now() + START_LEAD);
-        let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
-        let recorder = Arc::new(Recorder::new(&scenario.journeys, &scenario.pushes, hlog.map_err(file)?, samples));
-        let board = Arc::new(Trackers::new(&scenario.work_specs));
-        let setting = GeneratorConfig {
+        let start_unix_ms = unix_ms_now() + START_LEAD.as_millis() as i64;
+        let hlog = Writer::create(&dir.join("intervals.hlog"), start_unix_ms).map_err(file_error)?;
+        let config = GeneratorConfig {
             scenario: scenario.clone(),
-            headers: before.headers.clone(),
-            globals: before.globals.clone(),
-            picks: before.picks.clone(),
-            feeds: before.feeds.clone(),
+            headers: prepared.headers.clone(),
+            globals: prepared.globals.clone(),
+            picks: std::mem::take(&mut prepared.picks),
+            feeds: std::mem::take(&mut prepared.feeds),
             run_id: id.to_owned(),
             start: start_moment,
             source_addresses: source_addresses(&scenario, &addresses),
             writes_samples: trial.writes_samples,
             segment: Segment::whole(worker_count(&scenario, &addresses) as u32),
             processes: trial.worker_program.as_ref().map(|program| {
-                WorkerProcessSpec::new(program.clone(), trial.scenario_source.clone(), peak_connections(&scenario))
+                WorkerProcessSpec::new(program.clone(), trial.document.source(), peak_connections(&scenario))
             }),
             addresses,
-            message_endpoints: doors,
+            message_endpoints,
         };
-        let failed = |error: std::io::Error| TrialError(format!("the load workers cannot start: {error}"));
-        let (crew, reports) = WorkerPool::start(Arc::new(setting), 1).map_err(failed)?;
-        let follow = Arc::new(StatusPoller {
-            scenario: scenario.clone(),
-            client: before.client.clone(),
-            headers: before.headers.clone(),
-            globals: before.globals.clone(),
-            trackers: board.clone(),
-            log: log.clone(),
-            start,
-            first_misread: Mutex::default(),
-        });
-        let conductor = Arc::new(LoadScheduler {
-            scenario: scenario.clone(),
-            worker_count: crew.worker_count() as u32,
-            worker_pool: crew,
-            recorder: recorder.clone(),
-            trackers: board,
-            log: log.clone(),
+        let (worker_pool, reports) = WorkerPool::start(Arc::new(config), 1)
+            .map_err(|error| TrialError(format!("the load workers cannot start: {error}")))?;
+        let trackers = Arc::new(Trackers::new(&scenario.work_specs));
+        let context = Self {
+            worker_count: worker_pool.worker_count() as u32,
+            worker_pool,
+            recorder: Recorder::new(&scenario.journeys, &scenario.pushes, hlog, samples),
+            status_poller: Arc::new(StatusPoller {
+                scenario: scenario.clone(),
+                client: prepared.client.clone(),
+                headers: prepared.headers.clone(),
+                globals: prepared.globals.clone(),
+                trackers: trackers.clone(),
+                log: log.clone(),
+                start,
+                first_misread: Mutex::default(),
+            }),
+            trackers,
+            log,
             start,
             seed: trial.seed,
             load_step_changed: Notify::new(),
             opening_barrier: OpeningBarrier::default(),
             search_outcomes: Mutex::default(),
+            scenario,
+            prepared,
+        };
+        Ok((context, reports))
+    }
+
+    /// Hands a load spec to every worker, and opens the accumulators of its load steps.
+    pub(super) fn start_load(&self, load_spec: LoadSpec) -> Vec<u32> {
+        let specs = load_step_specs(&load_spec, &self.scenario.phases, self.seed);
+        let load_steps = specs.iter().map(|spec| spec.number).collect();
+        for spec in specs {
+            // A load step that holds connections begins when they are open.
+            let (load_step, opens_connections) = (spec.number, spec.open_within.is_some());
+            if !opens_connections {
+                self.log_load_step_start(&spec, spec.start);
+            }
+            self.recorder.with_load_steps(|steps| steps.begin(spec));
+            if opens_connections {
+                self.log_opening(load_step, false);
+            }
+        }
+        self.worker_pool.start_load(load_spec);
+        load_steps
+    }
+
+    pub(super) fn log_load_step_start(&self, spec: &LoadStepSpec, start: Duration) {
+        self.log.write(&TimelineRow::LoadStep(load_step_row(spec, start, false)));
+    }
+
+    /// Logs when the first connection of a load step was due, or the last one was open.
+    pub(super) fn log_opening(&self, load_step: u32, over: bool) {
+        let found = self.recorder.with_load_steps(|steps| {
+            let (spec, opened_by) = (steps.spec(load_step)?, steps.opened_by(load_step)?);
+            Some(load_step_row(spec, if over { opened_by } else { spec.start }, over))
         });
-        Ok(Self { scenario, scheduler: conductor, status_poller: follow, recorder, log, prepared: before, reports })
+        found.into_iter().for_each(|row| self.log.write(&TimelineRow::Opening(row)));
     }
 
-    /// Drives, follows, watches; then aggregates and evaluates.
-    pub(crate) async fn run(
-        mut self,
-        trial: &mut Trial,
-        fleet: &mut ProcessSupervisor,
-        mut record: PendingRun,
-    ) -> Result<(Run, Timeline), TrialError> {
-        let orders = fault_schedule(&self.scenario.faults);
-        fleet.check_faults(&orders)?;
-        let (over, ended) = watch::channel(false);
-        let mut pulse = Sampler::new(
-            &self,
-            self.watch_processes(trial.target_pid, fleet),
-            trial.target_pid,
-            fleet.process_list(),
-            &mut trial.screen,
-        );
-        let reports = std::mem::replace(&mut self.reports, mpsc::unbounded_channel().1);
-        let log = self.log.clone();
-        let mut tell = move |row: &FaultRow| log.write(&TimelineRow::Fault(row.clone()));
-        let load = async {
-            let minding = fleet.supervise(self.scheduler.start, &orders, &mut tell);
-            let end = run_load(&self, reports, minding, &mut trial.interrupt).await;
-            over.send_replace(true);
-            end
-        };
-        let ((), end) = tokio::join!(pulse.run(ended), load);
-        let (watched, unread) = pulse.finish();
-        record.notes.extend(unread);
-        let now = self.scheduler.start.elapsed();
-        for row in fleet.close_pending_faults(&orders, round(now.as_secs_f64()), &end.reason(now)) {
-            self.log.write(&TimelineRow::Fault(row));
-        }
-        let unknown = || vec![None; self.scenario.work_specs.len()];
-        let after = match end {
-            TrialEnd::Done => self.totals_increase(now).await,
-            // The user who interrupts is waiting: a target that does not answer is not polled for long.
-            TrialEnd::Interrupted => {
-                timeout(INTERRUPT_DRAIN, self.totals_increase(now)).await.unwrap_or_else(|_| unknown())
-            }
-            TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_) => unknown(),
-        };
-        Ok(super::conclude::conclude(&self, record, &end, now, &after, &watched, fleet))
+    /// Writes a note on the timeline.
+    pub(super) fn log_note(&self, note: String) {
+        self.log.write(&TimelineRow::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
     }
 
-    fn watch_processes(&self, pid: Option<u32>, fleet: &ProcessSupervisor) -> Vec<WatchedProcess> {
-        let own = [WatchedProcess::with_extra(
-            GENERATOR,
-            std::process::id(),
-            ProcessScope::Single,
-            &self.scheduler.worker_pool.pids(),
-        )];
-        let given = pid.map(|pid| WatchedProcess::new(SERVER, pid, ProcessScope::Descendants));
-        let started = fleet.pids().map(|(name, pid)| WatchedProcess::new(name, pid, ProcessScope::Group));
-        own.into_iter().chain(given).chain(started).flatten().collect()
+    /// Waits until these load steps are over at every worker.
+    pub(super) async fn await_finished(&self, load_steps: &[u32]) {
+        self.await_load_steps(|steps| load_steps.iter().all(|load_step| steps.is_over(*load_step))).await;
     }
 
-    /// By how much the server's totals rose, for each kind of work.
-    async fn totals_increase(&self, now: Duration) -> Vec<Option<TotalsFigures>> {
-        let mut rises = vec![None; self.scenario.work_specs.len()];
-        for sample in 0..RECONCILE_ATTEMPTS {
-            if sample > 0 {
-                tokio::time::sleep(RECONCILE_EVERY).await;
-            }
-            let follow = &self.status_poller;
-            let after =
-                read_all_totals(&self.scenario, &follow.client, &self.prepared.headers, &self.prepared.globals).await;
-            let Ok(after) = after else { continue };
-            let rise =
-                |(after, before): (Option<TotalsFigures>, &Option<TotalsFigures>)| Some(after?.since((*before)?));
-            rises = after.into_iter().zip(&self.prepared.totals).map(rise).collect();
-            if self.mismatches(now, &rises).is_empty() {
-                break;
-            }
-        }
-        rises
-    }
-
-    /// Where the server's totals and the lab's differ, each in a sentence.
-    pub(crate) fn mismatches(&self, now: Duration, rises: &[Option<TotalsFigures>]) -> Vec<String> {
-        let mut found = Vec::new();
-        for (index, work) in self.scenario.work_specs.iter().enumerate() {
-            let Some(totals) = &work.totals else { continue };
-            let figures = self.status_poller.trackers.tracker(index).figures(now, rises[index]);
-            if figures.unknown > 0 {
-                let work_items = format!("{} {}: the server does not know them", work.name, figures.unknown);
-                found.push(format!("{work_items}, and had answered for their creation"));
-            }
-            found.extend(reconcile(totals, &figures).into_iter().map(|mismatch| {
-                let server = mismatch.server.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
-                format!("{} {}: lab {}, server {server}", work.name, mismatch.count, mismatch.lab)
-            }));
-        }
-        found
-    }
-}
-
-/// Runs the load and its work, until both are over or something ends them. An interrupt ends the load at once, and
-/// gives the work a while.
-async fn run_load(
-    context: &RunContext,
-    reports: mpsc::UnboundedReceiver<WorkerReport>,
-    minding: impl Future<Output = String>,
-    interrupt: &mut watch::Receiver<bool>,
-) -> TrialEnd {
-    let (stop_load, load_stopped) = watch::channel(false);
-    let (stop, stopped) = watch::channel(false);
-    let (driven, seen_driven) = watch::channel(false);
-    let mut following = JoinSet::new();
-    for index in 0..context.scenario.work_specs.len() {
-        let (follow, driven, stopped) = (context.status_poller.clone(), seen_driven.clone(), stopped.clone());
-        following.spawn(async move { follow.run(index, driven, stopped).await });
-    }
-    let work = async {
-        let ((), listened) =
-            tokio::join!(context.scheduler.run(load_stopped), context.scheduler.receive_reports(reports));
-        driven.send_replace(true);
-        if listened.is_err() {
-            // The load has ended: work in progress is not waited for.
-            stop.send_replace(true);
-        }
-        while let Some(ended) = following.join_next().await {
-            propagate_panic(ended);
-        }
-        listened
-    };
-    tokio::pin!(work, minding);
-    let end = tokio::select! {
-        listened = &mut work => return listened.map_or_else(TrialEnd::ProcessExited, |()| TrialEnd::Done),
-        () = wait_until_raised(interrupt) => TrialEnd::Interrupted,
-        exit = &mut minding => TrialEnd::ProcessExited(exit),
-        reason = await_bound(context) => TrialEnd::BoundReached(reason),
-    };
-    stop_load.send_replace(true);
-    if end == TrialEnd::Interrupted {
-        // Only after the work has ended is it known whether any was lost.
-        tokio::select! {
-            _ = &mut work => return end,
-            _ = minding => {}
-            () = tokio::time::sleep(INTERRUPT_DRAIN) => {}
-        }
-    }
-    stop.send_replace(true);
-    let _ = work.await;
-    end
-}
-
-/// Returns when the run has reached one of its bounds.
-async fn await_bound(context: &RunContext) -> String {
-    let (bounds, start) = (context.scenario.bounds, context.scheduler.start);
-    let requests = async {
-        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    /// Waits until the load step accumulator satisfies a condition.
+    pub(super) async fn await_load_steps(&self, is_reached: impl Fn(&LoadStepAccumulator) -> bool) {
         loop {
-            ticks.tick().await;
-            let over = context.scheduler.worker_pool.gauges().done;
-            if over >= bounds.requests {
-                return format!("{over} requests were sent, and `bounds.requests` is {}", bounds.requests);
+            // Registered before looking: a change in between wakes this task.
+            let changed = self.load_step_changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.recorder.with_load_steps(|steps| is_reached(steps)) {
+                return;
             }
+            changed.await;
         }
-    };
-    tokio::select! {
-        () = tokio::time::sleep_until(start + bounds.duration_max) => {
-            format!("it lasted {:?}, as long as `bounds.time` allows", bounds.duration_max)
-        }
-        reason = requests => reason,
     }
+
+    /// Waits until a moment of the plan is near enough to hand over what starts then.
+    pub(super) async fn sleep_until(&self, moment: Duration) {
+        tokio::time::sleep_until((self.start + moment).checked_sub(START_LOAD_LEAD).unwrap_or(self.start)).await;
+    }
+
+    /// The earliest moment of the plan at which a load spec that is handed over now can start.
+    pub(super) fn earliest_start(&self) -> Duration {
+        self.start.elapsed() + START_LOAD_LEAD
+    }
+}
+
+fn load_step_row(spec: &LoadStepSpec, at: Duration, over: bool) -> LoadStepRow {
+    let (phase, label) = (spec.phase.clone(), spec.label.clone());
+    LoadStepRow { t_s: at.as_secs_f64(), load_step: spec.number, phase, label, over }
+}
+
+/// What is known of the load steps of a load spec before it begins.
+fn load_step_specs(load_spec: &LoadSpec, phases: &[Phase], seed: u64) -> Vec<LoadStepSpec> {
+    let phase = &phases[load_spec.phase_index];
+    let first = PhasePosition::for_phase(phases, load_spec.phase_index, load_spec.start, seed).first_load_step;
+    let (every, times) = match load_spec.schedule {
+        Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
+        _ => (Duration::ZERO, 1),
+    };
+    let (offered_per_s, clients) = match load_spec.schedule {
+        Schedule::ConstantRate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
+        Schedule::ClosedLoop { clients, .. } => (None, Some(clients)),
+        Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
+        Schedule::Bursts { .. } | Schedule::Ramp { .. } => (None, None),
+    };
+    (0..times.min(LOAD_STEPS_MAX))
+        .map(|number| LoadStepSpec {
+            number: load_spec.load_step + number,
+            phase: phase.name.clone(),
+            steps_of_phase: phase.load_profile.load_step_count(),
+            label: load_step_label(phase, first, load_spec, load_spec.load_step + number),
+            start: load_spec.start + every.saturating_mul(number),
+            offered_per_s,
+            clients,
+            journey: phase.journey_index,
+            opening: load_spec.opening_journey_index,
+            open_within: match load_spec.schedule {
+                Schedule::Hold { opening, .. } => Some(opening.timeout),
+                _ => None,
+            },
+            resumes_phase: load_spec.resumes_phase.and_then(|index| phases.get(index)).map(|kept| kept.name.clone()),
+        })
+        .collect()
 }
 
 /// One worker per core. On a machine that also runs the target, half of them: the target lacks what the lab takes.

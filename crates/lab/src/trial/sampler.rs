@@ -2,64 +2,48 @@
 //! the load onto the timeline, together with the rows of work, and onto the screen. Decides nothing.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::Method;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use super::load_scheduler::LoadScheduler;
 use super::neighbours::Neighbours;
-use super::observers::{LatestFigures, Observers, ReadFailures};
+use super::observers::Observations;
 use super::run_context::RunContext;
 use super::silence::SilenceDetector;
 use super::supervisor::ProcessList;
-use super::watched_process::WatchedProcess;
+use super::watched_process::{SERVER, WatchedProcess};
 use crate::aggregate::{Aggregate, Timeline};
 use crate::findings::CurrentOutage;
 use crate::flag::wait_until_raised;
-use crate::format::number;
-use crate::format::round;
-use crate::generator::{ControlClient, ControlRequest};
+use crate::format::{number, round};
+use crate::generator::ControlRequest;
 use crate::limits::{GAUGES_EVERY, SAMPLER_EVERY};
 use crate::machine::HostCounters;
 use crate::measurement::timeline::{FaultRow, SamplerRow, TimelineRow};
 use crate::metrics;
-use crate::record::TimelineLog;
 use crate::report::{Progress, Screen};
 use crate::scenario::{Journey, LoadProfile, Phase};
-
-/// The name under which the lab itself is watched.
-pub(crate) const GENERATOR: &str = "generator";
-
-/// The name under which the target is watched.
-pub(crate) const SERVER: &str = "server";
 
 /// The figure over time of the cores that the target uses.
 const SERVER_CORES: &str = "process.server.cpu_cores";
 
 /// The prefix of figures of programs that are not part of the trial.
-pub(crate) const NEIGHBOUR_PREFIX: &str = "cores_of.";
+pub(super) const NEIGHBOUR_PREFIX: &str = "cores_of.";
 
 /// How long the target's metrics may take; a later response belongs to no second.
 const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
 
 /// Samples a running trial.
-pub(crate) struct Sampler<'a> {
-    scheduler: Arc<LoadScheduler>,
-    log: Arc<TimelineLog>,
-    client: Arc<ControlClient>,
-    headers: HeaderMap,
-    globals: BTreeMap<String, String>,
+pub(super) struct Sampler<'a> {
+    context: &'a RunContext,
+    observations: &'a Observations,
     process_list: watch::Receiver<ProcessList>,
     processes: Vec<WatchedProcess>,
     host: HostCounters,
     neighbours: Neighbours,
-    observed: LatestFigures,
-    /// What could not be read from the target.
-    read_failures: ReadFailures,
     /// The target's process if it was already running, until it has exited; and the note about that.
     target_pid: Option<u32>,
     target_exit_note: Option<String>,
@@ -73,27 +57,23 @@ pub(crate) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    pub(crate) fn new(
-        context: &RunContext,
-        watched: Vec<WatchedProcess>,
-        given: Option<u32>,
-        roster: watch::Receiver<ProcessList>,
+    pub(super) fn new(
+        context: &'a RunContext,
+        observations: &'a Observations,
+        processes: Vec<WatchedProcess>,
+        target_pid: Option<u32>,
+        process_list: watch::Receiver<ProcessList>,
         screen: &'a mut Screen,
     ) -> Self {
         let phases = &context.scenario.phases;
         Self {
-            scheduler: context.scheduler.clone(),
-            log: context.log.clone(),
-            client: context.prepared.client.clone(),
-            headers: context.prepared.headers.clone(),
-            globals: context.prepared.globals.clone(),
-            process_list: roster,
-            processes: watched,
+            context,
+            observations,
+            process_list,
+            processes,
             host: HostCounters::read(),
             neighbours: Neighbours::default(),
-            observed: LatestFigures::default(),
-            read_failures: ReadFailures::default(),
-            target_pid: given,
+            target_pid,
             target_exit_note: None,
             planned_arrivals: phases.iter().map(planned_arrivals).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
@@ -104,36 +84,22 @@ impl<'a> Sampler<'a> {
     }
 
     /// Samples until the trial is over.
-    pub(crate) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
-        let observers = Observers {
-            client: self.client.clone(),
-            headers: self.headers.clone(),
-            globals: self.globals.clone(),
-            start: self.scheduler.start,
-            latest: self.observed.clone(),
-            read_failures: self.read_failures.clone(),
-        };
-        let scenario = self.scheduler.scenario.clone();
-        let observing = observers.run(&scenario.observers, ended.clone());
-        let silences = watch_silences(self.scheduler.clone(), self.log.clone(), ended.clone());
-        let beating = async {
-            let mut ticks = tokio::time::interval_at(self.scheduler.start, SAMPLER_EVERY);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            loop {
-                tokio::select! {
-                    () = wait_until_raised(&mut ended) => return,
-                    _ = ticks.tick() => self.sample().await,
-                }
+    pub(super) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
+        let mut ticks = tokio::time::interval_at(self.context.start, SAMPLER_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = wait_until_raised(&mut ended) => return,
+                _ = ticks.tick() => self.sample().await,
             }
-        };
-        tokio::join!(beating, observing, silences);
+        }
     }
 
     /// Takes a last sample; returns the watched processes, and what could not be read.
-    pub(crate) fn finish(mut self) -> (Vec<WatchedProcess>, Vec<String>) {
+    pub(super) fn finish(mut self) -> (Vec<WatchedProcess>, Vec<String>) {
         self.screen.clear();
         WatchedProcess::sample_all(&mut self.processes);
-        let notes = self.target_exit_note.into_iter().chain(self.read_failures.sentences()).collect();
+        let notes = self.target_exit_note.into_iter().chain(self.observations.failure_notes()).collect();
         (self.processes, notes)
     }
 
@@ -144,31 +110,31 @@ impl<'a> Sampler<'a> {
             return;
         }
         self.target_pid = None;
-        let gone = format!(
+        let note = format!(
             "The process {pid}, which --pid names as the target's, had ended by {} s: its figures end there.",
             number(Some(now.as_secs_f64()))
         );
-        self.scheduler.log_note(gone.clone());
-        self.target_exit_note = Some(gone);
+        self.context.log_note(note.clone());
+        self.target_exit_note = Some(note);
     }
 
     async fn sample(&mut self) {
         let metrics = self.scrape().await;
-        let now = self.scheduler.start.elapsed();
-        self.scheduler.recorder.close_seconds(now).iter().for_each(|row| self.log.write(row));
+        let now = self.context.start.elapsed();
+        self.context.recorder.close_seconds(now).iter().for_each(|row| self.context.log.write(row));
         WatchedProcess::follow_restarts(&mut self.processes, &self.process_list.borrow());
         WatchedProcess::sample_all(&mut self.processes);
         self.check_target_pid(now);
         let row = self.sampler_row(now, metrics);
         let progress = self.progress(now, &row);
-        self.log.write(&TimelineRow::Sample(row));
+        self.context.log.write(&TimelineRow::Sample(row));
         let progress = Progress { outage: self.current_outage(), ..progress };
         self.screen.show(&progress);
     }
 
     fn sampler_row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> SamplerRow {
-        let gauges = self.scheduler.worker_pool.gauges();
-        let (ok, denied, errors) = self.scheduler.recorder.with_aggregate(Aggregate::arrival_counts);
+        let gauges = self.context.worker_pool.gauges();
+        let (ok, denied, errors) = self.context.recorder.with_aggregate(Aggregate::arrival_counts);
         let host = HostCounters::read();
         let mut machine = host.since(&self.host).by_name();
         let known = self.processes.iter().flat_map(WatchedProcess::pids).copied().collect();
@@ -184,21 +150,21 @@ impl<'a> Sampler<'a> {
             ok,
             denied,
             errors,
-            requests: self.scheduler.recorder.with_aggregate(Aggregate::request_counts).total(),
+            requests: self.context.recorder.with_aggregate(Aggregate::request_counts).total(),
             lag_p99_ms: None,
             processes: self.processes.iter().map(|watched| (watched.name().to_owned(), watched.current())).collect(),
             machine,
             metrics: metrics.unwrap_or_default(),
-            observed: self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            observed: self.observations.latest().clone(),
         }
     }
 
     fn progress(&mut self, now: Duration, row: &SamplerRow) -> Progress {
         let notes = self.take_new_notes();
         let cores = |timeline: &Timeline| timeline.series.get(SERVER_CORES)?.last();
-        let latest = self.scheduler.recorder.last_second();
+        let latest = self.context.recorder.last_second();
         let of_server = |figure: &str| row.processes.get(SERVER).and_then(|server| server.get(figure)).copied();
-        let requests = self.scheduler.recorder.with_aggregate(Aggregate::request_counts);
+        let requests = self.context.recorder.with_aggregate(Aggregate::request_counts);
         Progress {
             elapsed: now,
             planned_s: self.planned_s,
@@ -210,14 +176,14 @@ impl<'a> Sampler<'a> {
             // A journey that continues has not failed, but its request has; a lost connection belongs to no request.
             errors: row.errors.max(requests.errors),
             denied: row.denied.max(requests.denied),
-            work: self.scheduler.trackers.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
+            work: self.context.trackers.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
             server_rss_bytes: of_server("rss_bytes").map(|bytes| bytes as u64),
             throughput_per_s: latest.ok_per_s,
             latency_p99_ms: latest.latency_p99_ms,
             queued: row.queued,
             connections: row.connections,
-            load_step: self.scheduler.recorder.with_load_steps(|book| book.current(now).map(|spec| spec.label.clone())),
-            server_cpu_cores: self.log.with_timeline(cores),
+            load_step: self.context.recorder.with_load_steps(|steps| steps.current(now).map(|spec| spec.label.clone())),
+            server_cpu_cores: self.context.log.with_timeline(cores),
             outage: None,
             notes,
         }
@@ -225,68 +191,69 @@ impl<'a> Sampler<'a> {
 
     /// Whether the target answers no request, or none successfully, as far as the timeline shows.
     fn current_outage(&self) -> Option<CurrentOutage> {
-        let journeys = &self.scheduler.scenario.journeys;
+        let journeys = &self.context.scenario.journeys;
         let names: Vec<&str> = journeys.iter().map(|journey| journey.name.as_str()).collect();
-        self.log.with_timeline(|timeline| CurrentOutage::find(timeline, &names))
+        self.context.log.with_timeline(|timeline| CurrentOutage::find(timeline, &names))
     }
 
     /// Faults and notes since the previous sample.
     fn take_new_notes(&mut self) -> Vec<String> {
-        let (faults_told, notes_told) = self.reported_counts;
-        let (news, told) = self.log.with_timeline(|timeline| {
-            let faults = timeline.faults.iter().skip(faults_told).map(fault_note);
-            let notes = timeline.notes.iter().skip(notes_told).map(|row| row.note.clone());
+        let (faults_shown, notes_shown) = self.reported_counts;
+        let (new, counts) = self.context.log.with_timeline(|timeline| {
+            let faults = timeline.faults.iter().skip(faults_shown).map(fault_note);
+            let notes = timeline.notes.iter().skip(notes_shown).map(|row| row.note.clone());
             (faults.chain(notes).collect(), (timeline.faults.len(), timeline.notes.len()))
         });
-        self.reported_counts = told;
-        news
+        self.reported_counts = counts;
+        new
     }
 
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
-        let path = self.scheduler.scenario.target.metrics_path.as_deref()?;
+        let path = self.context.scenario.target.metrics_path.as_deref()?;
         let call = ControlRequest {
             method: Method::GET,
             path: path.parse().ok()?,
-            headers: self.headers.clone(),
+            headers: self.context.prepared.headers.clone(),
             body: Bytes::new(),
             timeout: SCRAPE_WITHIN,
             idempotent: true,
         };
         let what = format!("The target's metrics ({path})");
-        let reply = match self.client.send(&call).await {
+        let reply = match self.context.prepared.client.send(&call).await {
             Ok(reply) if reply.status == 200 => reply,
             Ok(reply) => {
-                self.read_failures.record(&what, || format!("it answered {}, and not 200", reply.status));
+                self.observations.record_failure(&what, || format!("it answered {}, and not 200", reply.status));
                 return None;
             }
             Err(failure) => {
-                self.read_failures.record(&what, || failure.message);
+                self.observations.record_failure(&what, || failure.message);
                 return None;
             }
         };
         let found = metrics::parse(&String::from_utf8_lossy(&reply.body));
         if found.is_empty() {
-            self.read_failures.record(&what, || "the answer has no sample in the text format of Prometheus".to_owned());
+            self.observations
+                .record_failure(&what, || "the answer has no sample in the text format of Prometheus".to_owned());
         }
         Some(found)
     }
 }
 
 /// Samples the load many times a second, for silences, until the trial is over.
-async fn watch_silences(conductor: Arc<LoadScheduler>, log: Arc<TimelineLog>, mut ended: watch::Receiver<bool>) {
+pub(super) async fn watch_silences(context: &RunContext, mut ended: watch::Receiver<bool>) {
     let mut silences = SilenceDetector::default();
-    let mut ticks = tokio::time::interval_at(conductor.start, GAUGES_EVERY);
+    let mut ticks = tokio::time::interval_at(context.start, GAUGES_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = wait_until_raised(&mut ended) => break,
             _ = ticks.tick() => {}
         }
-        let row = silences.add_sample(conductor.start.elapsed(), conductor.worker_pool.gauges());
-        row.into_iter().for_each(|row| log.write(&TimelineRow::Silence(row)));
+        let row = silences.add_sample(context.start.elapsed(), context.worker_pool.gauges());
+        row.into_iter().for_each(|row| context.log.write(&TimelineRow::Silence(row)));
     }
-    silences.finish().into_iter().for_each(|row| log.write(&TimelineRow::Silence(row)));
+    silences.finish().into_iter().for_each(|row| context.log.write(&TimelineRow::Silence(row)));
 }
 
 fn fault_note(fault: &FaultRow) -> String {
@@ -296,24 +263,24 @@ fn fault_note(fault: &FaultRow) -> String {
 
 /// Arrivals of a phase; the opening journey of a connection counts as well.
 fn planned_arrivals(phase: &Phase) -> Option<u64> {
-    let said_first = match phase.load_profile {
+    let openings = match phase.load_profile {
         LoadProfile::Hold { connections, opening, .. } if phase.opening_journey.is_some() => {
             opening.new_connections(connections)
         }
         _ => 0,
     };
-    Some(phase.load_profile.max_count()?.saturating_add(said_first))
+    Some(phase.load_profile.max_count()?.saturating_add(openings))
 }
 
 /// When the last arrival is due; none if that depends on the target's responses.
 fn planned_s(phases: &[Phase]) -> Option<f64> {
-    let (mut turn, mut end) = (Duration::ZERO, Duration::ZERO);
+    let (mut in_sequence, mut end) = (Duration::ZERO, Duration::ZERO);
     for phase in phases {
         let length = phase.load_profile.duration()?;
         match phase.starts_at {
             Some(at) => end = end.max(at.saturating_add(length)),
-            None => turn = turn.saturating_add(phase.pause_before).saturating_add(length),
+            None => in_sequence = in_sequence.saturating_add(phase.pause_before).saturating_add(length),
         }
     }
-    Some(end.max(turn).as_secs_f64())
+    Some(end.max(in_sequence).as_secs_f64())
 }

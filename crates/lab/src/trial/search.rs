@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::load_scheduler::LoadScheduler;
+use super::run_context::RunContext;
 use crate::aggregate::Aggregate;
 use crate::edge::{LatencyGate, Level, LevelMeasurement, Overload, Search, SearchOutcome, SearchSpec};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
-use crate::measurement::timeline::{NoteRow, TimelineRow};
 use crate::plan::{self, LoadSpec, PhasePosition};
 use crate::scenario::{EdgeSearch, Phase};
 
@@ -19,7 +18,7 @@ const LEVEL_PAUSE: Duration = Duration::from_millis(200);
 /// From handing a level over to its first arrival.
 const LEVEL_LEAD: Duration = Duration::from_millis(20);
 
-pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
+pub(super) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
     SearchSpec {
         from_per_s: edge.from_per_s,
         to_per_s: edge.to_per_s,
@@ -38,8 +37,8 @@ pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
 }
 
 /// Searches; returns the load steps that it ran, and what it found.
-pub(crate) async fn run_search(
-    scheduler: &LoadScheduler,
+pub(super) async fn run_search(
+    context: &RunContext,
     phase: &Phase,
     position: PhasePosition,
     edge: &EdgeSearch,
@@ -50,7 +49,7 @@ pub(crate) async fn run_search(
         Err(errors) => return (load_steps, Err(errors)),
     };
     while let Some(level) = search.next_level() {
-        let start = scheduler.start.elapsed() + LEVEL_LEAD;
+        let start = context.start.elapsed() + LEVEL_LEAD;
         let number = u32::try_from(load_steps.len()).unwrap_or(u32::MAX);
         let load_spec = plan::search_level(
             phase,
@@ -62,34 +61,29 @@ pub(crate) async fn run_search(
         );
         let load_step = load_spec.load_step;
         load_steps.push(load_step);
-        let seen = run_level(scheduler, load_spec, edge, &level).await;
+        let seen = run_level(context, load_spec, edge, &level).await;
         let judged = search.record_level(&seen);
-        scheduler.recorder.with_load_steps(|book| book.set_overload(load_step, &judged));
-        scheduler.log_note(format!("{}: {judged}", level.title()));
-        await_drained(scheduler).await;
+        context.recorder.with_load_steps(|steps| steps.set_overload(load_step, &judged));
+        context.log_note(format!("{}: {judged}", level.title()));
+        await_drained(context).await;
     }
     (load_steps, Ok(search.outcome()))
 }
 
-async fn run_level(
-    scheduler: &LoadScheduler,
-    load_spec: LoadSpec,
-    edge: &EdgeSearch,
-    level: &Level,
-) -> LevelMeasurement {
+async fn run_level(context: &RunContext, load_spec: LoadSpec, edge: &EdgeSearch, level: &Level) -> LevelMeasurement {
     let (load_step, start, duration) = (load_spec.load_step, load_spec.start, level.duration);
-    let before = scheduler.worker_pool.gauges();
-    let _ = scheduler.recorder.take_lag();
-    let paused_before = scheduler.recorder.with_aggregate(Aggregate::paused_total);
-    scheduler.start_load(load_spec);
-    let mut seen = watch_level(scheduler, start, duration, before.due - before.done).await;
-    let over_in_level = scheduler.worker_pool.gauges().done - before.done;
-    scheduler.worker_pool.end_load_step(load_step);
-    scheduler.await_finished(&[load_step]).await;
-    let lag = scheduler.recorder.take_lag().quantile_ms(0.99);
+    let before = context.worker_pool.gauges();
+    let _ = context.recorder.take_lag();
+    let paused_before = context.recorder.with_aggregate(Aggregate::paused_total);
+    context.start_load(load_spec);
+    let mut seen = watch_level(context, start, duration, before.due - before.done).await;
+    let over_in_level = context.worker_pool.gauges().done - before.done;
+    context.worker_pool.end_load_step(load_step);
+    context.await_finished(&[load_step]).await;
+    let lag = context.recorder.take_lag().quantile_ms(0.99);
     let quantile = edge.latency_ms.map(|(quantile, _)| quantile);
-    let (figures, latency_gate_ms) = scheduler.recorder.with_load_steps(|book| {
-        (book.figures(load_step).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(load_step, q)))
+    let (figures, latency_gate_ms) = context.recorder.with_load_steps(|steps| {
+        (steps.figures(load_step).unwrap_or_default(), quantile.and_then(|q| steps.latency_ms(load_step, q)))
     });
     // Responses that arrived after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
@@ -101,22 +95,17 @@ async fn run_level(
     seen.latency_gate_ms = latency_gate_ms;
     let latency = &figures.op.latency_ms;
     (seen.latency_p50_ms, seen.latency_p99_ms) = (latency.p50.or(latency.max), latency.p99);
-    let bound_ms = scheduler.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
+    let bound_ms = context.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
-    let paused = scheduler.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
-    seen.paused_share = paused.as_secs_f64() / (f64::from(scheduler.worker_count.max(1)) * seen.lasting_s);
+    let paused = context.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
+    seen.paused_share = paused.as_secs_f64() / (f64::from(context.worker_count.max(1)) * seen.lasting_s);
     seen
 }
 
 /// Counts requests that wait for a response, and work that waits in the target's own queue, for as long as the level
 /// lasts.
-async fn watch_level(
-    scheduler: &LoadScheduler,
-    start: Duration,
-    duration: Duration,
-    left_over: u64,
-) -> LevelMeasurement {
-    let begin = scheduler.start + start;
+async fn watch_level(context: &RunContext, start: Duration, duration: Duration, left_over: u64) -> LevelMeasurement {
+    let begin = context.start + start;
     let mut ticks = tokio::time::interval_at(begin + EDGE_SAMPLE_EVERY, EDGE_SAMPLE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut seen = LevelMeasurement::default();
@@ -124,12 +113,12 @@ async fn watch_level(
     while Instant::now() + EDGE_SAMPLE_EVERY <= begin + duration {
         ticks.tick().await;
         let t_s = begin.elapsed().as_secs_f64();
-        let gauges = scheduler.worker_pool.gauges();
+        let gauges = context.worker_pool.gauges();
         let backlog = (gauges.due - gauges.done.min(gauges.due)).saturating_sub(left_over);
         seen.backlog.push((t_s, backlog as f64));
-        let waiting: u64 = scheduler.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
+        let waiting: u64 = context.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
         // Between two polls of the target there is no new information.
-        if last_waiting != Some(waiting) && !scheduler.scenario.work_specs.is_empty() {
+        if last_waiting != Some(waiting) && !context.scenario.work_specs.is_empty() {
             seen.work_waiting.push((t_s, waiting as f64));
             last_waiting = Some(waiting);
         }
@@ -139,25 +128,18 @@ async fn watch_level(
 }
 
 /// Waits until the target has nothing left to do, within a bound.
-async fn await_drained(scheduler: &LoadScheduler) {
+async fn await_drained(context: &RunContext) {
     let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
     loop {
         tokio::time::sleep(LEVEL_PAUSE).await;
-        if scheduler.trackers.all().all(|(_, tracker)| tracker.is_settled()) {
+        if context.trackers.all().all(|(_, tracker)| tracker.is_settled()) {
             return;
         }
         if Instant::now() >= deadline {
-            return scheduler.log_note(format!(
+            return context.log_note(format!(
                 "Work of the previous level was still in progress after {} s; the next level begins anyway",
                 EDGE_DRAIN_WITHIN.as_secs()
             ));
         }
-    }
-}
-
-impl LoadScheduler {
-    /// Writes a note on the timeline.
-    pub(crate) fn log_note(&self, note: String) {
-        self.log.write(&TimelineRow::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
     }
 }

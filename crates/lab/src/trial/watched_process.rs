@@ -11,9 +11,15 @@ use crate::format::round;
 use crate::limits::{PSS_EVERY, PSS_SHARE_MAX};
 use crate::machine::{ProcessTable, ProcessUsage, read_pss_of, read_usages, start_ticks};
 
+/// The name under which the lab itself is watched.
+pub(super) const GENERATOR: &str = "generator";
+
+/// The name under which the target is watched.
+pub(super) const SERVER: &str = "server";
+
 /// Which processes count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ProcessScope {
+pub(super) enum ProcessScope {
     Single,
     /// The process and its descendants.
     Descendants,
@@ -33,7 +39,7 @@ impl ProcessScope {
 
 /// A watched process, and since when it is watched.
 #[derive(Debug)]
-pub(crate) struct WatchedProcess {
+pub(super) struct WatchedProcess {
     name: String,
     pid: u32,
     /// Tells the process from a later one with the same id.
@@ -68,18 +74,18 @@ struct Pss {
 impl WatchedProcess {
     /// Watches a process; none if it does not exist.
     #[must_use]
-    pub(crate) fn new(name: &str, pid: u32, kin: ProcessScope) -> Option<Self> {
-        Self::with_extra(name, pid, kin, &[])
+    pub(super) fn new(name: &str, pid: u32, scope: ProcessScope) -> Option<Self> {
+        Self::with_extra(name, pid, scope, &[])
     }
 
     /// Watches a process, and others that count as its own.
     #[must_use]
-    pub(crate) fn with_extra(name: &str, pid: u32, kin: ProcessScope, also: &[u32]) -> Option<Self> {
+    pub(super) fn with_extra(name: &str, pid: u32, scope: ProcessScope, also: &[u32]) -> Option<Self> {
         let mut watched = Self {
             name: name.to_owned(),
             pid,
             start_ticks: start_ticks(pid),
-            scope: kin,
+            scope,
             first_rss_bytes: 0,
             peak_rss_bytes: 0,
             latest: ProcessUsage::default(),
@@ -92,24 +98,24 @@ impl WatchedProcess {
             cpu_ended_s: 0.0,
             pss: Pss::default(),
         };
-        watched.update(&kin.scan(), Instant::now()).then_some(())?;
+        watched.update(&scope.scan(), Instant::now()).then_some(())?;
         watched.first_rss_bytes = watched.latest.rss_bytes;
         watched.cpu_before_s = watched.cpu_total_s();
         Some(watched)
     }
 
     /// Whether the process still exists, and not a later one with its id.
-    pub(crate) fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.start_ticks.is_some() && start_ticks(self.pid) == self.start_ticks
     }
 
     #[must_use]
-    pub(crate) fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// Samples all of them again.
-    pub(crate) fn sample_all(all: &mut [Self]) {
+    pub(super) fn sample_all(all: &mut [Self]) {
         let widest = all.iter().map(|watched| watched.scope).max().unwrap_or(ProcessScope::Single);
         let (processes, now) = (widest.scan(), Instant::now());
         all.iter_mut().for_each(|watched| {
@@ -118,7 +124,7 @@ impl WatchedProcess {
     }
 
     /// Continues with the processes that now have the watched names: a restarted process has another id.
-    pub(crate) fn follow_restarts(all: &mut [Self], process_list: &[(String, u32)]) {
+    pub(super) fn follow_restarts(all: &mut [Self], process_list: &[(String, u32)]) {
         for (name, pid) in process_list {
             if let Some(watched) = all.iter_mut().find(|watched| watched.name == *name && watched.pid != *pid) {
                 watched.switch_pid(*pid);
@@ -155,7 +161,7 @@ impl WatchedProcess {
     }
 
     /// The process ids of the latest sample.
-    pub(crate) fn pids(&self) -> &BTreeSet<u32> {
+    pub(super) fn pids(&self) -> &BTreeSet<u32> {
         &self.pids
     }
 
@@ -188,7 +194,7 @@ impl WatchedProcess {
 
     /// Its figures since observation began.
     #[must_use]
-    pub(crate) fn figures(&self) -> ProcessFigures {
+    pub(super) fn figures(&self) -> ProcessFigures {
         let rss = Rss { first: self.first_rss_bytes, peak: self.peak_rss_bytes, last: self.latest.rss_bytes };
         ProcessFigures { rss_bytes: Some(rss), cpu_s: Some(round(self.cpu_since_s())) }
     }
@@ -196,7 +202,7 @@ impl WatchedProcess {
     /// The values of the latest sample, by name, without unknown ones. `cpu_s` counts from the beginning of
     /// observation, the rest is as the kernel reports it.
     #[must_use]
-    pub(crate) fn current(&self) -> BTreeMap<String, f64> {
+    pub(super) fn current(&self) -> BTreeMap<String, f64> {
         let count = |value: Option<u64>| value.map(|value| value as f64);
         let latest = &self.latest;
         let all = [

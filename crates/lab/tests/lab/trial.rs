@@ -88,9 +88,6 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watc
     settings.iter().for_each(|config| document.set(config).unwrap());
     Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
-        hash: document.hash(),
-        text_hash: document.text_hash(),
-        settings: document.settings().to_vec(),
         out_dir: out.to_owned(),
         seed: 1,
         target_pid: Some(std::process::id()),
@@ -98,8 +95,7 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watc
         interrupt,
         run_dir: Arc::default(),
         screen: Screen::quiet(),
-        text: document.text().to_owned(),
-        scenario_source: document.source(),
+        document,
         feeds: Vec::new(),
         allowed_hosts: Vec::new(),
         guard: None,

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 pub use fault_schedule::{ScheduledFault, fault_schedule};
 
 use super::TrialError;
-use super::sampler::SERVER;
+use super::watched_process::SERVER;
 use crate::cgroup::{LimitStats, LimitsApplied, TargetCgroups, TrialCgroup};
 use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;

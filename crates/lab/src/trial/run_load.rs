@@ -1,0 +1,146 @@
+//! Runs a trial that is ready for its first arrival: the load, its work, the sampler and the process supervisor
+//! concurrently, until the load and its work are over or something ends them. Does not evaluate the results.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::observers::{Observations, observe};
+use super::run_context::RunContext;
+use super::sampler::{Sampler, watch_silences};
+use super::supervisor::fault_schedule;
+use super::watched_process::{GENERATOR, ProcessScope, SERVER, WatchedProcess};
+use super::{ProcessSupervisor, Trial, TrialEnd, TrialError, load_scheduler};
+use crate::flag::{propagate_panic, wait_until_raised};
+use crate::format::round;
+use crate::generator::WorkerReport;
+use crate::limits::INTERRUPT_DRAIN;
+use crate::measurement::timeline::{FaultRow, TimelineRow};
+
+/// What is known of a load that is over.
+pub(super) struct FinishedLoad {
+    pub(super) end: TrialEnd,
+    /// From the start of the plan to the end.
+    pub(super) elapsed: Duration,
+    pub(super) watched: Vec<WatchedProcess>,
+    /// What the report must say about the sampling.
+    pub(super) notes: Vec<String>,
+}
+
+/// Runs the load with everything that observes or disturbs it.
+///
+/// # Errors
+/// A fault is on a process that the lab did not start.
+pub(super) async fn run_load(
+    context: &RunContext,
+    reports: mpsc::UnboundedReceiver<WorkerReport>,
+    trial: &mut Trial,
+    supervisor: &mut ProcessSupervisor,
+) -> Result<FinishedLoad, TrialError> {
+    let faults = fault_schedule(&context.scenario.faults);
+    supervisor.check_faults(&faults)?;
+    let (over, ended) = watch::channel(false);
+    let observations = Observations::default();
+    let watched = watch_processes(context, trial.target_pid, supervisor);
+    let process_list = supervisor.process_list();
+    let mut sampler = Sampler::new(context, &observations, watched, trial.target_pid, process_list, &mut trial.screen);
+    let mut record_fault = |row: &FaultRow| context.log.write(&TimelineRow::Fault(row.clone()));
+    let load = async {
+        let supervising = supervisor.supervise(context.start, &faults, &mut record_fault);
+        let end = drive_load(context, reports, supervising, &mut trial.interrupt).await;
+        over.send_replace(true);
+        end
+    };
+    let ((), (), (), end) = tokio::join!(
+        sampler.run(ended.clone()),
+        observe(context, &observations, ended.clone()),
+        watch_silences(context, ended),
+        load
+    );
+    let (watched, notes) = sampler.finish();
+    let elapsed = context.start.elapsed();
+    for row in supervisor.close_pending_faults(&faults, round(elapsed.as_secs_f64()), &end.reason(elapsed)) {
+        context.log.write(&TimelineRow::Fault(row));
+    }
+    Ok(FinishedLoad { end, elapsed, watched, notes })
+}
+
+fn watch_processes(context: &RunContext, pid: Option<u32>, supervisor: &ProcessSupervisor) -> Vec<WatchedProcess> {
+    let workers = context.worker_pool.pids();
+    let own = WatchedProcess::with_extra(GENERATOR, std::process::id(), ProcessScope::Single, &workers);
+    let given = pid.and_then(|pid| WatchedProcess::new(SERVER, pid, ProcessScope::Descendants));
+    let started = supervisor.pids().filter_map(|(name, pid)| WatchedProcess::new(name, pid, ProcessScope::Group));
+    own.into_iter().chain(given).chain(started).collect()
+}
+
+/// Runs the load and its work, until both are over or something ends them. An interrupt ends the load at once, and
+/// gives the work a while.
+async fn drive_load(
+    context: &RunContext,
+    reports: mpsc::UnboundedReceiver<WorkerReport>,
+    supervising: impl Future<Output = String>,
+    interrupt: &mut watch::Receiver<bool>,
+) -> TrialEnd {
+    let (stop_load, load_stopped) = watch::channel(false);
+    let (stop, stopped) = watch::channel(false);
+    let (driven, seen_driven) = watch::channel(false);
+    let mut polling = JoinSet::new();
+    for index in 0..context.scenario.work_specs.len() {
+        let (poller, driven, stopped) = (context.status_poller.clone(), seen_driven.clone(), stopped.clone());
+        polling.spawn(async move { poller.run(index, driven, stopped).await });
+    }
+    let work = async {
+        let ((), received) =
+            tokio::join!(load_scheduler::run(context, load_stopped), load_scheduler::receive_reports(context, reports));
+        driven.send_replace(true);
+        if received.is_err() {
+            // The load has ended: work in progress is not waited for.
+            stop.send_replace(true);
+        }
+        while let Some(ended) = polling.join_next().await {
+            propagate_panic(ended);
+        }
+        received
+    };
+    tokio::pin!(work, supervising);
+    let end = tokio::select! {
+        received = &mut work => return received.map_or_else(TrialEnd::ProcessExited, |()| TrialEnd::Done),
+        () = wait_until_raised(interrupt) => TrialEnd::Interrupted,
+        exit = &mut supervising => TrialEnd::ProcessExited(exit),
+        reason = await_bound(context) => TrialEnd::BoundReached(reason),
+    };
+    stop_load.send_replace(true);
+    if end == TrialEnd::Interrupted {
+        // Only after the work has ended is it known whether any was lost.
+        tokio::select! {
+            _ = &mut work => return end,
+            _ = supervising => {}
+            () = tokio::time::sleep(INTERRUPT_DRAIN) => {}
+        }
+    }
+    stop.send_replace(true);
+    let _ = work.await;
+    end
+}
+
+/// Returns when the run has reached one of its bounds.
+async fn await_bound(context: &RunContext) -> String {
+    let bounds = context.scenario.bounds;
+    let requests = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+        loop {
+            ticks.tick().await;
+            let over = context.worker_pool.gauges().done;
+            if over >= bounds.requests {
+                return format!("{over} requests were sent, and `bounds.requests` is {}", bounds.requests);
+            }
+        }
+    };
+    tokio::select! {
+        () = tokio::time::sleep_until(context.start + bounds.duration_max) => {
+            format!("it lasted {:?}, as long as `bounds.time` allows", bounds.duration_max)
+        }
+        reason = requests => reason,
+    }
+}
