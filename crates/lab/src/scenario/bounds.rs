@@ -29,16 +29,12 @@ impl Default for Bounds {
 
 impl Bounds {
     pub(crate) fn read(at: &NodeReader<'_>) -> Option<Self> {
-        let fields = at.table()?;
-        let most = Self::default();
-        let time = fields
-            .optional("time")
-            .map_or(Some(most.duration_max), |at| at.duration(Duration::from_secs(1)..=most.duration_max));
-        let requests = fields.optional("requests").map_or(Some(most.requests), |at| at.int(1..=most.requests));
-        let connections =
-            fields.optional("connections").map_or(Some(most.connections), |at| at.int(1..=most.connections));
-        fields.reject_unknown_keys();
-        Some(Self { duration_max: time?, requests: requests?, connections: connections? })
+        let Self { duration_max, requests, connections } = Self::default();
+        at.table(|fields| Self {
+            duration_max: fields.or("time", duration_max, |at| at.duration(Duration::from_secs(1)..=duration_max)),
+            requests: fields.or("requests", requests, |at| at.int(1..=requests)),
+            connections: fields.or("connections", connections, |at| at.int(1..=connections)),
+        })
     }
 
     /// Adds an error if the plan exceeds its own bounds. `at` is where the bounds are written, or the whole file.
@@ -95,13 +91,11 @@ impl Default for GeneratorSpec {
 
 impl GeneratorSpec {
     pub(crate) fn read(at: &NodeReader<'_>) -> Option<Self> {
-        let fields = at.table()?;
-        let lag = fields.optional("lag_p99_max");
-        let lag = lag.map_or(Some(LAG_P99_MAX), |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let workers = fields.optional("workers").and_then(|at| at.int(1..=WORKERS_MAX));
-        let sources = fields.optional("sources").map_or_else(Vec::new, |at| read_source_addresses(&at));
-        fields.reject_unknown_keys();
-        Some(Self { lag_p99_max: lag?, workers: workers.map(|workers| workers as usize), source_addresses: sources })
+        at.table(|fields| Self {
+            lag_p99_max: fields.or("lag_p99_max", LAG_P99_MAX, |at| at.duration(Duration::from_millis(1)..=WAIT_MAX)),
+            workers: fields.optional("workers", |at| at.int(1..=WORKERS_MAX)).map(|workers| workers as usize),
+            source_addresses: fields.or_default("sources", read_source_addresses),
+        })
     }
 }
 
@@ -147,17 +141,14 @@ pub const METRIC_ROLES: [&str; 15] = [
 
 /// Reads roles and metrics; an error if the target has no metrics.
 pub(crate) fn read_metric_roles(at: &NodeReader<'_>, has_metrics: bool) -> MetricRoles {
-    let mut signals = MetricRoles::new();
-    for (role, at) in at.named_entries().unwrap_or_default() {
+    let roles = at.entries(|role, at| {
         if !METRIC_ROLES.contains(&role) {
             at.add_error(format!("is not a role that a metric can have; known: {}", METRIC_ROLES.join(", ")));
         }
-        if let Some(metric) = at.text() {
-            signals.insert(role.to_owned(), metric.to_owned());
-        }
-    }
+        Some((role.to_owned(), at.string()?))
+    });
     if !has_metrics {
         at.add_error("needs `metrics` in [target]: the path at which these metrics are read");
     }
-    signals
+    roles.into_iter().collect()
 }

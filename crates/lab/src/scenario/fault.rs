@@ -62,29 +62,32 @@ impl FaultAction {
 impl Fault {
     /// Reads one. `load_end` is when the load is over, if the scenario determines it: a later fault would meet no load.
     pub(crate) fn read(at: &NodeReader<'_>, processes: &FaultTargets, load_end: Option<Duration>) -> Option<Self> {
-        let fields = at.table()?;
-        let moment = fields.required("at", "when, from the start of the load, such as \"90s\"");
-        let moment = moment.and_then(|at| Some((at.duration(Duration::ZERO..=WAIT_MAX)?, at)));
-        if let (Some((moment, at)), Some(load_end)) = (&moment, load_end)
-            && *moment >= load_end
-        {
-            at.add_error(format!(
-                "is {moment:?}, but the last arrival is due before {load_end:?}: the run would be over without the fault. \
-                 Choose an earlier moment, or a longer load"
-            ));
-        }
-        let act = fields.required("do", "kill, stop, continue, term or restart").and_then(|at| at.choice(&ACTIONS));
-        let process = fields.optional("process").map_or(Some(SERVER.to_owned()), |at| read_name(&at));
-        if let Some(message) = process.as_ref().and_then(|process| processes.refusal_reason(process)) {
-            at.add_error(message);
-        }
-        let duration = fields.optional("for");
-        if let (Some(duration), Some(FaultAction::Continue | FaultAction::Restart)) = (&duration, act) {
-            duration.add_error("has no meaning here: only kill, term and stop last");
-        }
-        let duration = duration.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        fields.reject_unknown_keys();
-        Some(Self { at: moment?.0, action: act?, process: process?, duration })
+        at.table(|fields| {
+            let moment = |at: &NodeReader<'_>| {
+                let moment = at.duration(Duration::ZERO..=WAIT_MAX)?;
+                if let Some(load_end) = load_end.filter(|load_end| moment >= *load_end) {
+                    at.add_error(format!(
+                        "is {moment:?}, but the last arrival is due before {load_end:?}: the run would be over without the \
+                         fault. Choose an earlier moment, or a longer load"
+                    ));
+                }
+                Some(moment)
+            };
+            let moment = fields.required("at", "when, from the start of the load, such as \"90s\"", moment);
+            let action = fields.get_required("do", "kill, stop, continue, term or restart");
+            let action = action.and_then(|at| at.choice(&ACTIONS));
+            let process = fields.get("process").map_or_else(|| Some(SERVER.to_owned()), |at| read_name(&at));
+            if let Some(message) = process.as_ref().and_then(|process| processes.refusal_reason(process)) {
+                at.add_error(message);
+            }
+            let duration = fields.optional("for", |at| {
+                if let Some(FaultAction::Continue | FaultAction::Restart) = action {
+                    at.add_error("has no meaning here: only kill, term and stop last");
+                }
+                at.duration(Duration::from_millis(1)..=WAIT_MAX)
+            });
+            Some(Self { at: moment, action: action?, process: process?, duration })
+        })?
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::reader::{NodeReader, is_valid_name};
+use super::reader::{NodeReader, check_name};
 use super::validation::{Origin, ValidationError};
 use crate::format::known_names;
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
@@ -50,30 +50,19 @@ impl Feed {
     /// Reads one. What cannot be read adds an error and yields an empty feed, so that templates that use it cause no
     /// further errors.
     pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
-        let mut feed = Self {
-            name: name.to_owned(),
-            file: String::new(),
-            format: FeedFormat::Csv,
-            order: FeedOrder::Cycle,
-            columns: Vec::new(),
-            origin: at.node.origin.clone(),
-        };
-        if !is_valid_name(name) {
-            at.add_error("must be named with small letters, digits and _");
-        }
-        let Some(fields) = at.table() else { return feed };
-        let file = fields.required("file", "a .csv or .jsonl file, relative to the scenario's");
-        if let Some(at) = &file {
-            feed.origin = at.node.origin.clone();
-        }
-        let file = file.and_then(|at| read_file_spec(&at));
-        let orders = [("cycle", FeedOrder::Cycle), ("random", FeedOrder::Random)];
-        feed.order = fields.optional("order").and_then(|at| at.choice(&orders)).unwrap_or(FeedOrder::Cycle);
-        fields.reject_unknown_keys();
-        if let Some((file, format)) = file {
-            (feed.file, feed.format) = (file, format);
-        }
-        feed
+        check_name(at, name);
+        let (mut file, mut order, mut origin) = (None, None, at.node.origin.clone());
+        at.table(|fields| {
+            file = fields.get_required("file", "a .csv or .jsonl file, relative to the scenario's").and_then(|at| {
+                origin = at.node.origin.clone();
+                read_file_spec(&at)
+            });
+            let orders = [("cycle", FeedOrder::Cycle), ("random", FeedOrder::Random)];
+            order = fields.optional("order", |at| at.choice(&orders));
+        });
+        let (file, format) = file.unwrap_or((String::new(), FeedFormat::Csv));
+        let order = order.unwrap_or(FeedOrder::Cycle);
+        Self { name: name.to_owned(), file, format, order, columns: Vec::new(), origin }
     }
 
     /// The error to report when its rows cannot be read.
@@ -120,10 +109,7 @@ fn read_file_spec(at: &NodeReader<'_>) -> Option<(String, FeedFormat)> {
     let format = match file.rsplit_once('.') {
         Some((_, "csv")) => FeedFormat::Csv,
         Some((_, "jsonl")) => FeedFormat::JsonLines,
-        _ => {
-            at.add_error(format!("must end with .csv or .jsonl, not \"{file}\""));
-            return None;
-        }
+        _ => return at.reject(format!("must end with .csv or .jsonl, not \"{file}\"")),
     };
     Some((file.to_owned(), format))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::message::OTHER_PUSH;
-use super::{Journey, LoadProfile, LongPoll, Observer, Phase, Push, WorkSpec};
+use super::{Journey, LoadProfile, LongPoll, Phase, Scenario, WorkSpec};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
 pub const RESERVED_NAMES: [&str; 5] = ["generator", "observe", "push", "server", "total"];
@@ -52,18 +52,13 @@ pub const STATISTICS: [&str; 12] =
 
 /// Every path at which a trial of this scenario can have a figure.
 #[must_use]
-pub fn known_figures(
-    journeys: &[Journey],
-    works: &[WorkSpec],
-    phases: &[Phase],
-    observers: &[Observer],
-    pushes: &[Push],
-) -> BTreeSet<String> {
+pub fn known_figures(scenario: &Scenario) -> BTreeSet<String> {
+    let Scenario { journeys, work_specs, phases, observers, pushes, .. } = scenario;
     let mut paths = BTreeSet::new();
     for journey in journeys {
         add_journey(&mut paths, &journey.name, journey);
     }
-    works.iter().for_each(|work| add_work(&mut paths, work));
+    work_specs.iter().for_each(|work| add_work(&mut paths, work));
     phases.iter().for_each(|phase| add_phase(&mut paths, phase, journeys));
     for observer in observers {
         let path = |figure: &str, statistic| format!("observe.{}.{figure}.{statistic}", observer.name);

@@ -70,29 +70,6 @@ impl Gate {
         let (op, rest) = found.ok_or("must start with one of = != < <= > >=")?;
         Ok(Self { name: name.to_owned(), limit: text.to_owned(), op, limit_formula: Formula::parse(rest)? })
     }
-
-    /// Reads the limits of one figure: one, or a list of several that must all hold.
-    pub(crate) fn read(name: &str, at: &NodeReader<'_>, known: &dyn Fn(&str) -> Result<(), String>) -> Vec<Self> {
-        if let Err(message) = known(name) {
-            at.add_error(message);
-        }
-        let mut gates = Vec::new();
-        for limit in at.one_or_many() {
-            let Some(text) = limit.text() else { continue };
-            match Self::parse(name, text) {
-                Ok(gate) => {
-                    gate.limit_formula
-                        .figure_paths()
-                        .iter()
-                        .filter_map(|path| known(path).err())
-                        .for_each(|message| limit.add_error(message));
-                    gates.push(gate);
-                }
-                Err(message) => limit.add_error(message),
-            }
-        }
-        gates
-    }
 }
 
 /// Every figure that a trial will have, and the first segments of paths that are unknown because what they belong to
@@ -106,18 +83,31 @@ impl KnownFigures {
     /// Reads the gates of a trial with these figures, and whether errors that no gate covers must not happen: `errors =
     /// "off"` allows them.
     pub(crate) fn read_gates(&self, at: &NodeReader<'_>) -> (Vec<Gate>, bool) {
-        let known = |path: &str| self.check(path);
-        let (mut gates, mut judges_errors) = (Vec::new(), true);
-        for (name, at) in at.named_entries().unwrap_or_default() {
+        let mut judges_errors = true;
+        let gates = at.entries(|name, at| {
             if name != "errors" {
-                gates.extend(Gate::read(name, &at, &known));
-            } else if at.text().is_some_and(|text| text == "off") {
-                judges_errors = false;
-            } else {
+                return Some(self.read_limits(name, at));
+            }
+            judges_errors = at.text() != Some("off");
+            if judges_errors {
                 at.add_error("must be \"off\": no gate on errors but those that stand here; or name a figure, such as \"total.errors\"");
             }
-        }
-        (gates, judges_errors)
+            None
+        });
+        (gates.concat(), judges_errors)
+    }
+
+    /// Reads the limits of one figure: one, or a list of several that must all hold.
+    fn read_limits(&self, figure: &str, at: &NodeReader<'_>) -> Vec<Gate> {
+        at.accept(self.check(figure));
+        let limit = |at: &NodeReader<'_>| {
+            let gate = at.accept(Gate::parse(figure, at.text()?))?;
+            for path in gate.limit_formula.figure_paths() {
+                at.accept(self.check(path));
+            }
+            Some(gate)
+        };
+        at.one_or_many().iter().filter_map(limit).collect()
     }
 
     /// Checks that a figure with this path will exist.
@@ -165,25 +155,21 @@ pub struct HeadlineFigure {
 
 /// Reads `[headline]`: both of its figures, or none.
 pub(super) fn read_headline(at: &NodeReader<'_>, known: &KnownFigures) -> Option<[HeadlineFigure; 2]> {
-    let fields = at.table()?;
-    let took =
-        fields.required("took", "the figure that says how much, such as { figure = \"visit.ok\", of = \"visits\" }");
-    let lasted = fields.required("lasted", "the figure that says how long that took");
-    let read = [took, lasted].map(|at| at.and_then(|at| read_headline_figure(&at, known)));
-    fields.reject_unknown_keys();
-    let [took, lasted] = read;
+    let read = |at: &NodeReader<'_>| Some(read_headline_figure(at, known));
+    let took = "the figure that says how much, such as { figure = \"visit.ok\", of = \"visits\" }";
+    let lasted = "the figure that says how long that took";
+    let [took, lasted] =
+        at.table(|fields| [fields.required("took", took, read), fields.required("lasted", lasted, read)])?;
     Some([took?, lasted?])
 }
 
 fn read_headline_figure(at: &NodeReader<'_>, known: &KnownFigures) -> Option<HeadlineFigure> {
-    let fields = at.table()?;
-    let figure_at = fields.required("figure", "the path of a figure, as gates name it");
-    let figure = figure_at.as_ref().and_then(NodeReader::text);
-    let of = fields.required("of", "what the figure is of, with its unit").and_then(|at| at.text());
-    fields.reject_unknown_keys();
-    if let (Some(at), Some(Err(message))) = (&figure_at, figure.map(|path| known.check(path))) {
-        at.add_error(message);
-        return None;
-    }
-    Some(HeadlineFigure { figure: figure?.to_owned(), of: of?.to_owned() })
+    let figure = |at: &NodeReader<'_>| {
+        let figure = at.string()?;
+        at.accept(known.check(&figure)).map(|()| figure)
+    };
+    at.table(|fields| HeadlineFigure {
+        figure: fields.required("figure", "the path of a figure, as gates name it", figure),
+        of: fields.required("of", "what the figure is of, with its unit", NodeReader::string),
+    })
 }

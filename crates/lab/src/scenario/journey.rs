@@ -10,7 +10,6 @@ use super::reader::{NodeReader, check_template_name, read_name};
 use super::repeat::{Repeat, RepeatEnd};
 use super::step::{Step, StepContext};
 use super::template::{Template, TemplateNames};
-use super::tree::Value;
 use crate::format::known_names;
 use crate::limits::{BACKGROUND_LOOPS_MAX, STEPS_MAX};
 
@@ -60,37 +59,30 @@ impl Journey {
         works: &[String],
         known: FormatStatus<'_>,
     ) -> Option<Self> {
-        let fields = at.table()?;
-        let name = fields.required("name", "phases and gates refer to it").and_then(|at| read_name(&at));
-        let inherits = name.as_ref().and_then(|name| inherited.get(name)).cloned().unwrap_or_default();
-        let mut names = TemplateNames { has_arrival: true, ..names.clone() };
-        names.known.extend(inherits.iter().cloned());
-        let mut reader = JourneyReader { work_names: works, format_status: known, journey: Self::default() };
-        let mut own_names = names.clone();
-        match fields.required("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
-            Some(list) if list.is_empty() => at.add_error("needs at least one [[journey.step]]"),
-            Some(list) => reader.read_steps(&list, &mut own_names, StepContext::Journey),
-            None => {}
-        }
-        reader.journey.own_step_count = reader.journey.steps.len();
-        // Later draws must differ from those of the journey's own steps.
-        let names = TemplateNames { known: names.known, ..own_names };
-        for at in fields.optional("background").and_then(|at| at.list()).unwrap_or_default() {
-            reader.read_background(&at, &names);
-        }
-        fields.reject_unknown_keys();
-        let speaks = reader.journey.steps.iter().any(|step| step.message().is_some());
-        let journey =
-            Self { name: name.unwrap_or_default(), uses_messages: speaks, inherited_names: inherits, ..reader.journey };
-        journey.check_unique_names(at);
-        if speaks && journey.steps.iter().any(|step| step.request().is_some()) {
-            at.add_error("has steps that `send` and steps that `request`: one connection speaks one language, so make two journeys");
-        }
-        let loops: usize = journey.background.iter().map(|beside| beside.loop_bindings.len()).sum();
-        if loops > BACKGROUND_LOOPS_MAX || journey.steps.len() > STEPS_MAX {
-            at.add_error(format!("may have {STEPS_MAX} steps, and {BACKGROUND_LOOPS_MAX} loops beside them"));
-        }
-        (!journey.name.is_empty()).then_some(journey)
+        at.table(|fields| {
+            let name = fields.get_required("name", "phases and gates refer to it").and_then(|at| read_name(&at));
+            let inherits = name.as_ref().and_then(|name| inherited.get(name)).cloned().unwrap_or_default();
+            let mut names = TemplateNames { has_arrival: true, ..names.clone() };
+            names.known.extend(inherits.iter().cloned());
+            let mut reader = JourneyReader { work_names: works, format_status: known, journey: Self::default() };
+            let mut own_names = names.clone();
+            let steps = fields.get_required("step", "at least one [[journey.step]]").and_then(|at| at.list());
+            if steps.as_ref().is_some_and(Vec::is_empty) {
+                at.add_error("needs at least one [[journey.step]]");
+            }
+            reader.read_steps(&steps.unwrap_or_default(), &mut own_names, StepContext::Journey);
+            reader.journey.own_step_count = reader.journey.steps.len();
+            // Later draws must differ from those of the journey's own steps.
+            let names = TemplateNames { known: names.known, ..own_names };
+            for at in fields.optional("background", NodeReader::list).unwrap_or_default() {
+                reader.read_background(&at, &names);
+            }
+            let uses_messages = reader.journey.steps.iter().any(|step| step.message().is_some());
+            let name = name.unwrap_or_default();
+            let journey = Self { name, uses_messages, inherited_names: inherits, ..reader.journey };
+            journey.check(at);
+            (!journey.name.is_empty()).then_some(journey)
+        })?
     }
 
     /// The same journey with the values of the run filled in: only what differs per arrival remains.
@@ -144,8 +136,8 @@ impl Journey {
         1 + self.background.iter().map(|beside| beside.loop_bindings.len() as u64).sum::<u64>()
     }
 
-    /// Figures of a step are found under its name.
-    fn check_unique_names(&self, at: &NodeReader<'_>) {
+    /// Checks what concerns more than one of its steps.
+    fn check(&self, at: &NodeReader<'_>) {
         for (index, step) in self.steps.iter().enumerate() {
             let same = |other: &&Step| other.name == step.name;
             // Once for each name, at its second occurrence.
@@ -155,6 +147,12 @@ impl Journey {
                     "has two steps called \"{name}\": give each a `name`, figures are found under it"
                 ));
             }
+        }
+        if self.uses_messages && self.steps.iter().any(|step| step.request().is_some()) {
+            at.add_error("has steps that `send` and steps that `request`: one connection speaks one language, so make two journeys");
+        }
+        if self.connection_count() > 1 + BACKGROUND_LOOPS_MAX as u64 || self.steps.len() > STEPS_MAX {
+            at.add_error(format!("may have {STEPS_MAX} steps, and {BACKGROUND_LOOPS_MAX} loops beside them"));
         }
     }
 }
@@ -190,39 +188,39 @@ impl JourneyReader<'_> {
         names: &mut TemplateNames,
         context: StepContext,
     ) -> Option<RepeatEnd> {
-        let fields = at.table()?;
-        let repeat = fields.required("repeat", "how often its steps are taken, such as 4");
-        let list = fields.optional("step").and_then(|at| at.list());
-        // The response to the last of them decides when the repeat ends.
-        let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
-        let known = speaks.then_some(self.format_status);
-        let until = repeat.and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, known));
-        match list {
-            Some(list) if list.is_empty() => at.add_error("has a `step` without any step"),
-            Some(list) => self.read_steps(&list, names, StepContext::Journey),
-            None => {}
-        }
-        fields.reject_unknown_keys();
-        until
+        at.table(|fields| {
+            let repeat = fields.get_required("repeat", "how often its steps are taken, such as 4");
+            let steps = fields.optional("step", NodeReader::list);
+            // The response to the last of them decides when the repeat ends.
+            let sends = steps.iter().flatten().next_back().is_some_and(|last| last.node.get("send").is_some());
+            let format = sends.then_some(self.format_status);
+            let end = repeat.and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, format));
+            if steps.as_ref().is_some_and(Vec::is_empty) {
+                at.add_error("has a `step` without any step");
+            }
+            self.read_steps(&steps.unwrap_or_default(), names, StepContext::Journey);
+            end
+        })?
     }
 
     fn read_background(&mut self, at: &NodeReader<'_>, names: &TemplateNames) {
-        let Some(fields) = at.table() else { return };
-        let after = fields.required("after", "the step of the journey after which it begins");
-        let after = after.and_then(|at| self.read_step_index(&at));
-        let own = &self.journey.steps[..after.map_or(self.journey.own_step_count, |after| after + 1)];
-        let mut names = names.clone();
-        names.known.extend(own.iter().flat_map(|step| &step.keep).map(|keep| keep.name.clone()));
-        let each = fields.optional("each").map_or_else(|| vec![Vec::new()], |at| read_bindings(&at, &names));
-        names.known.extend(bound_names(&each));
-        let first = self.journey.steps.len();
-        let list = fields.required("step", "what it does: [[journey.background.step]]").and_then(|at| at.list());
-        self.read_steps(&list.unwrap_or_default(), &mut names, StepContext::BackgroundEnd);
-        fields.reject_unknown_keys();
-        let steps = first..self.journey.steps.len();
-        if let Some(after) = after.filter(|_| !steps.is_empty()) {
-            self.journey.background.push(BackgroundLoops { after_step: after, steps, loop_bindings: each });
-        }
+        at.table(|fields| {
+            let after_step = fields.get_required("after", "the step of the journey after which it begins");
+            let after_step = after_step.and_then(|at| self.read_step_index(&at));
+            let own = &self.journey.steps[..after_step.map_or(self.journey.own_step_count, |after| after + 1)];
+            let mut names = names.clone();
+            names.known.extend(own.iter().flat_map(|step| &step.keep).map(|keep| keep.name.clone()));
+            let loop_bindings = fields.optional("each", |at| Some(read_bindings(at, &names)));
+            let loop_bindings = loop_bindings.unwrap_or_else(|| vec![Vec::new()]);
+            names.known.extend(loop_bindings.iter().flatten().map(|(name, _)| name.clone()));
+            let first = self.journey.steps.len();
+            let steps = fields.required("step", "what it does: [[journey.background.step]]", NodeReader::list);
+            self.read_steps(&steps, &mut names, StepContext::BackgroundEnd);
+            let steps = first..self.journey.steps.len();
+            if let Some(after_step) = after_step.filter(|_| !steps.is_empty()) {
+                self.journey.background.push(BackgroundLoops { after_step, steps, loop_bindings });
+            }
+        });
     }
 
     /// The index of one of the journey's own steps after which background loops may begin: it runs once, and steps
@@ -231,8 +229,7 @@ impl JourneyReader<'_> {
         let name = at.text()?;
         let own = &self.journey.steps[..self.journey.own_step_count];
         let Some(index) = own.iter().position(|step| step.name == name) else {
-            at.add_error(format!("names \"{name}\", which is no step of the journey"));
-            return None;
+            return at.reject(format!("names \"{name}\", which is no step of the journey"));
         };
         if index + 1 == self.journey.own_step_count {
             at.add_error(format!("names \"{name}\", the journey's last step: what runs beside it ends with it"));
@@ -247,11 +244,9 @@ impl JourneyReader<'_> {
 /// `{ token = ["token_1", "token_2"] }`: as many loops as each list has kept values, each loop with its own value.
 fn read_bindings(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<Vec<(String, String)>> {
     let mut each: Vec<Vec<(String, String)>> = Vec::new();
-    let columns = at.named_entries().unwrap_or_default();
-    for (index, (name, column)) in columns.iter().enumerate() {
-        check_template_name(column, name);
-        let kept: Vec<String> =
-            column.list().unwrap_or_default().iter().filter_map(|at| read_kept_name(at, names)).collect();
+    for (index, (name, column)) in at.entries(|name, at| Some((name, at.clone()))).into_iter().enumerate() {
+        check_template_name(&column, name);
+        let kept: Vec<String> = column.items(|at| read_kept_name(at, names));
         if index == 0 {
             each.resize(kept.len(), Vec::new());
         }
@@ -262,26 +257,17 @@ fn read_bindings(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<Vec<(String,
             continue;
         }
         for (own, kept) in each.iter_mut().zip(kept) {
-            own.push(((*name).to_owned(), kept));
+            own.push((name.to_owned(), kept));
         }
     }
     each
 }
 
 fn read_kept_name(at: &NodeReader<'_>, names: &TemplateNames) -> Option<String> {
-    let Value::Text(text) = &at.node.value else {
-        at.add_error("must be the name of a kept value");
-        return None;
-    };
+    let Some(text) = at.node.as_text() else { return at.reject("must be the name of a kept value") };
     if !names.known.contains(text) {
         let known: Vec<&str> = names.known.iter().map(String::as_str).collect();
         at.add_error(format!("names `{text}`, which nothing has set before; known here: {}", known_names(known)));
     }
-    Some(text.clone())
-}
-
-/// The names that every loop binds.
-fn bound_names(each: &[Vec<(String, String)>]) -> impl Iterator<Item = String> {
-    let names: BTreeMap<&String, ()> = each.iter().flatten().map(|(name, _)| (name, ())).collect();
-    names.into_keys().cloned().collect::<Vec<_>>().into_iter()
+    Some(text.to_owned())
 }

@@ -1,7 +1,7 @@
 //! Keys that arrivals draw: which rows of the target are requested how often, as evenly or unevenly as in real traffic.
 //! Does not know what a key means: it is a number, and templates make names of it.
 
-use super::reader::{NodeReader, is_valid_name};
+use super::reader::{NodeReader, check_name};
 use super::rng::{DrawPurpose, draw, to_range};
 use super::zipf::Zipf;
 use crate::limits::{KEY_DRAWS_MAX, KEYS_MAX, ZIPF_MAX, ZIPF_MIN};
@@ -27,18 +27,15 @@ impl KeySet {
     /// Reads one. What cannot be read adds an error and yields a single key, so that templates that use it cause no
     /// further errors.
     pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
-        let mut keys = Self { name: name.to_owned(), count: 1, distribution: KeyDistribution::Uniform };
-        if !is_valid_name(name) {
-            at.add_error("must be named with small letters, digits and _");
-        }
-        let Some(fields) = at.table() else { return keys };
-        let count = fields.required("count", "how many different keys there are");
-        keys.count = count.and_then(|at| at.int(1..=KEYS_MAX)).unwrap_or(1);
-        if let Some(exponent) = fields.optional("zipf").and_then(|at| at.float(ZIPF_MIN..=ZIPF_MAX)) {
-            keys.distribution = KeyDistribution::Zipf(exponent);
-        }
-        fields.reject_unknown_keys();
-        keys
+        check_name(at, name);
+        let keys = at.table(|fields| Self {
+            name: name.to_owned(),
+            count: fields.required("count", "how many different keys there are", |at| at.int(1..=KEYS_MAX)),
+            distribution: fields
+                .optional("zipf", |at| at.float(ZIPF_MIN..=ZIPF_MAX))
+                .map_or(KeyDistribution::Uniform, KeyDistribution::Zipf),
+        });
+        keys.unwrap_or_else(|| Self { name: name.to_owned(), count: 1, distribution: KeyDistribution::Uniform })
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use super::reader::{NodeReader, is_valid_name, read_name, read_pointer};
+use super::reader::{NodeReader, check_name, read_name, read_pointer};
 use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
+use super::tree::Value;
 use crate::limits::{OBSERVE_EVERY, OBSERVE_EVERY_MIN, WAIT_MAX};
 
 /// Figures of an endpoint of the target, read periodically and put on the timeline.
@@ -22,28 +23,23 @@ pub struct Observer {
 
 impl Observer {
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
-        let fields = at.table()?;
-        let name = fields.required("name", "its figures are found under it").and_then(|at| read_name(&at));
-        let path = fields.required("read", "\"GET /path\" of a JSON document").and_then(|at| read_get_path(&at, names));
-        let every =
-            fields.optional("every").map_or(Some(OBSERVE_EVERY), |at| at.duration(OBSERVE_EVERY_MIN..=WAIT_MAX));
-        let figures = fields.required("figures", "names and JSON pointers, such as { waiting = \"/queue/waiting\" }");
-        let figures = figures.and_then(|at| read_figures(&at));
-        fields.reject_unknown_keys();
-        Some(Self { name: name?, path: path?, interval: every?, figures: figures? })
+        let figures = "names and JSON pointers, such as { waiting = \"/queue/waiting\" }";
+        at.table(|fields| Self {
+            name: fields.required("name", "its figures are found under it", read_name),
+            path: fields.required("read", "\"GET /path\" of a JSON document", |at| read_get_path(at, names)),
+            interval: fields.or("every", OBSERVE_EVERY, |at| at.duration(OBSERVE_EVERY_MIN..=WAIT_MAX)),
+            figures: fields.required("figures", figures, read_figures),
+        })
     }
 }
 
 fn read_figures(at: &NodeReader<'_>) -> Option<Vec<(String, String)>> {
-    let figure = |(name, at): (&str, NodeReader<'_>)| {
-        if !is_valid_name(name) {
-            at.add_error("must be named with small letters, digits and _");
-        }
-        Some((name.to_owned(), read_pointer(&at)?))
-    };
-    let named = at.named_entries()?;
-    if named.is_empty() {
+    if matches!(&at.node.value, Value::Table(entries) if entries.is_empty()) {
         at.add_error("must name at least one figure");
     }
-    Some(named.into_iter().filter_map(figure).collect())
+    let figures = at.entries(|name, at| {
+        check_name(at, name);
+        Some((name.to_owned(), read_pointer(at)?))
+    });
+    (!figures.is_empty()).then_some(figures)
 }

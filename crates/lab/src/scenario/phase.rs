@@ -47,78 +47,74 @@ pub enum Reconnect {
 
 impl Phase {
     /// Reads one; the phases before it have been read.
-    pub(crate) fn read(at: &NodeReader<'_>, journeys: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
-        let fields = at.table()?;
-        let name = fields.required("name", "the report calls it so").and_then(|at| read_name(&at));
-        let written = fields.required("arrivals", load_profile::EXPECTED_FORMS);
-        let bounds_itself = written.as_ref().is_some_and(load_profile::is_self_limiting);
-        let keeps_at = fields.optional("keeps");
-        let keeps =
-            keeps_at.as_ref().and_then(|at| find_resumed_phase(at, name.as_deref(), journeys.phase_names, earlier));
-        let kept = keeps.map_or(0, |index| earlier[index].load_profile.concurrency().unwrap_or(0));
-        let arrivals = written.and_then(|at| load_profile::read(&at, kept));
-        let in_flight = read_in_flight_max(&fields, bounds_itself);
-        let in_flight = arrivals.as_ref().and_then(LoadProfile::concurrency).or(in_flight);
-        let journey_at = fields.required("journey", "what each arrival does");
-        let journey = journey_at.as_ref().and_then(|at| journeys.find_journey(at));
-        let holds = matches!(arrivals, Some(LoadProfile::Hold { .. }));
-        let opening = fields.optional("opening").map(|at| journeys.find_opening_journey(&at, journey, holds));
-        let after = fields.optional("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
-        let own = fields.optional("at");
-        if let (Some(own), true) = (&own, after.is_some()) {
-            own.add_error("excludes `after`: a phase has its own start time, or follows the previous one");
-        }
-        let stands_alone = own.is_some();
-        let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
-        let reconnects =
-            [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
-        let reconnect = fields.optional("reconnect");
-        let given = reconnect.as_ref().and_then(|at| at.choice(&reconnects));
-        fields.reject_unknown_keys();
-        let speaks = journey.is_some_and(|journey| journeys.uses_messages(journey));
-        let reconnect = match (speaks, holds) {
-            (true, false) => message_reconnect(reconnect.as_ref(), given),
-            (true, true) | (false, _) => given.unwrap_or_default(),
-        };
-        if let Some(at) = &keeps_at {
-            check_resume_allowed(at, holds, stands_alone);
-        }
-        let phase = Self {
-            name: name?,
-            load_profile: arrivals?,
-            in_flight_max: in_flight?,
-            journey_index: journey?,
-            pause_before: after.unwrap_or_default(),
-            starts_at: own.unwrap_or_default(),
-            reconnect,
-            opening_journey: opening.unwrap_or_default(),
-            resumes_phase: keeps,
-            leaves_open: false,
-        };
-        if let (Some(at), Some(index)) = (&keeps_at, keeps) {
-            mark_left_open(at, &mut earlier[index], &phase);
-        }
-        Some(phase)
+    pub(crate) fn read(at: &NodeReader<'_>, known: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
+        let moment = |at: &NodeReader<'_>| at.duration(Duration::ZERO..=WAIT_MAX);
+        at.table(|fields| {
+            let name = fields.required("name", "the report calls it so", read_name);
+            let arrivals = fields.get_required("arrivals", load_profile::EXPECTED_FORMS);
+            let is_self_limiting = arrivals.as_ref().is_some_and(load_profile::is_self_limiting);
+            let resumes = fields.get("keeps");
+            let resumes_phase =
+                resumes.as_ref().and_then(|at| find_resumed_phase(at, &name, known.phase_names, earlier));
+            let inherited = resumes_phase.and_then(|index| earlier[index].load_profile.concurrency());
+            let load_profile = arrivals.and_then(|at| load_profile::read(&at, inherited.unwrap_or(0)));
+            let in_flight_max = read_in_flight_max(fields, is_self_limiting);
+            let journey = fields.get_required("journey", "what each arrival does");
+            let journey = journey.and_then(|at| known.find_journey(&at));
+            let holds = matches!(load_profile, Some(LoadProfile::Hold { .. }));
+            let opening_journey = fields.optional("opening", |at| known.find_opening_journey(at, journey, holds));
+            let pause_before = fields.optional("after", moment);
+            let starts_at = fields.optional("at", |at| {
+                if pause_before.is_some() {
+                    at.add_error("excludes `after`: a phase has its own start time, or follows the previous one");
+                }
+                moment(at)
+            });
+            let sends_messages = journey.is_some_and(|journey| known.uses_messages(journey)) && !holds;
+            let reconnect = fields.optional("reconnect", |at| read_reconnect(at, sends_messages));
+            if let Some(at) = &resumes {
+                check_resume_allowed(at, holds, fields.has("at"));
+            }
+            let load_profile = load_profile?;
+            let phase = Self {
+                name,
+                in_flight_max: load_profile.concurrency().unwrap_or(in_flight_max),
+                load_profile,
+                journey_index: journey?,
+                pause_before: pause_before.unwrap_or_default(),
+                starts_at,
+                reconnect: if sends_messages { Reconnect::Journey } else { reconnect.unwrap_or_default() },
+                opening_journey,
+                resumes_phase,
+                leaves_open: false,
+            };
+            if let (Some(at), Some(index), true) = (&resumes, resumes_phase, fields.is_complete()) {
+                mark_left_open(at, &mut earlier[index], &phase);
+            }
+            Some(phase)
+        })?
     }
 }
 
-fn read_in_flight_max(fields: &TableReader<'_>, bounds_itself: bool) -> Option<u64> {
-    if !bounds_itself {
-        let written = fields.required("in_flight_max", "how many arrivals may be under way at once");
-        return written.and_then(|at| at.int(1..=IN_FLIGHT_MAX));
+fn read_in_flight_max(fields: &TableReader<'_>, is_self_limiting: bool) -> u64 {
+    if !is_self_limiting {
+        let what = "how many arrivals may be under way at once";
+        return fields.required("in_flight_max", what, |at| at.int(1..=IN_FLIGHT_MAX));
     }
-    if let Some(written) = fields.optional("in_flight_max") {
-        written.add_error("is for open loops alone: clients and held connections bound themselves");
+    if let Some(at) = fields.get("in_flight_max") {
+        at.add_error("is for open loops alone: clients and held connections bound themselves");
     }
-    None
+    0
 }
 
 /// A connection that carries frames belongs to one client: no other arrival uses it after its arrival has ended.
-fn message_reconnect(at: Option<&NodeReader<'_>>, given: Option<Reconnect>) -> Reconnect {
-    if let (Some(at), Some(Reconnect::Never | Reconnect::Request)) = (at, given) {
+fn read_reconnect(at: &NodeReader<'_>, sends_messages: bool) -> Option<Reconnect> {
+    let reconnects = [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
+    let reconnect = at.choice(&reconnects)?;
+    if sends_messages && reconnect != Reconnect::Journey {
         at.add_error("must be \"journey\": messages go over a connection of the arrival's own; to keep one, hold it");
     }
-    Reconnect::Journey
+    Some(reconnect)
 }
 
 /// What phases refer to: journeys as they are written, which of them send messages, and other phases.
@@ -134,13 +130,10 @@ impl PhaseReferences<'_> {
     fn find_journey(&self, at: &NodeReader<'_>) -> Option<usize> {
         let name = at.text()?;
         let found = self.journey_names.iter().position(|journey| journey == name);
-        if found.is_none() {
-            at.add_error(format!(
-                "is \"{name}\", but there is no such [[journey]]; known: {}",
-                known_names(self.journey_names)
-            ));
-        }
-        found
+        found.or_else(|| {
+            let known = known_names(self.journey_names);
+            at.reject(format!("is \"{name}\", but there is no such [[journey]]; known: {known}"))
+        })
     }
 
     fn uses_messages(&self, journey: usize) -> bool {
@@ -168,21 +161,21 @@ impl PhaseReferences<'_> {
 }
 
 /// The index of the phase that is meant. If it is written but could not be read, its own errors were already added.
-fn find_resumed_phase(at: &NodeReader<'_>, own: Option<&str>, written: &[String], earlier: &[Phase]) -> Option<usize> {
+fn find_resumed_phase(at: &NodeReader<'_>, own: &str, written: &[String], earlier: &[Phase]) -> Option<usize> {
     let name = at.text()?;
-    let found = earlier.iter().position(|phase| phase.name == name);
     let index = |name: &str| written.iter().position(|phase| phase == name);
-    match (found, index(name)) {
-        (Some(found), _) => return Some(found),
-        (None, Some(meant)) if own.and_then(index).is_none_or(|own| meant < own) => {}
-        (None, Some(_)) => {
-            at.add_error(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"));
+    let found = earlier.iter().position(|phase| phase.name == name);
+    match index(name) {
+        _ if found.is_some() => {}
+        Some(meant) if index(own).is_none_or(|own| meant < own) => {}
+        Some(_) => {
+            at.add_error(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"))
         }
-        (None, None) => {
+        None => {
             at.add_error(format!("is \"{name}\", but there is no such [[phase]]; known: {}", known_names(written)));
         }
     }
-    None
+    found
 }
 
 /// Only a phase that holds connections, and follows the phase that had them, can take connections over.

@@ -1,7 +1,7 @@
 //! Reads typed values out of a document and collects every error on the way instead of stopping at the first. Does not
 //! know scenarios: only texts, numbers, durations, lists and tables with a stated set of keys.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub(crate) struct NodeReader<'a> {
 }
 
 impl<'a> NodeReader<'a> {
-    pub(crate) fn new(node: &'a Node, path: &str, notes: &'a ErrorCollector) -> Self {
-        Self { node, path: path.to_owned(), errors: notes }
+    pub(crate) fn new(node: &'a Node, path: &str, errors: &'a ErrorCollector) -> Self {
+        Self { node, path: path.to_owned(), errors }
     }
 
     /// Adds an error about this value.
@@ -30,20 +30,31 @@ impl<'a> NodeReader<'a> {
         self.errors.add(&self.node.origin, &self.path, message);
     }
 
-    fn expected<T>(&self, what: &str) -> Option<T> {
-        self.add_error(format!("must be {what}, not {}", self.node.kind()));
+    /// Adds an error about this value, which then has no meaning.
+    pub(crate) fn reject<T>(&self, message: impl Into<String>) -> Option<T> {
+        self.add_error(message);
         None
+    }
+
+    /// What was made of this value, or an error about it.
+    pub(crate) fn accept<T>(&self, result: Result<T, String>) -> Option<T> {
+        result.map_or_else(|message| self.reject(message), Some)
+    }
+
+    fn expected<T>(&self, what: &str) -> Option<T> {
+        self.reject(format!("must be {what}, not {}", self.node.kind()))
     }
 
     pub(crate) fn text(&self) -> Option<&'a str> {
         match &self.node.value {
-            Value::Text(text) if text.is_empty() => {
-                self.add_error("must not be empty");
-                None
-            }
+            Value::Text(text) if text.is_empty() => self.reject("must not be empty"),
             Value::Text(text) => Some(text),
             _ => self.expected("a text"),
         }
+    }
+
+    pub(crate) fn string(&self) -> Option<String> {
+        self.text().map(str::to_owned)
     }
 
     pub(crate) fn bool(&self) -> Option<bool> {
@@ -59,92 +70,72 @@ impl<'a> NodeReader<'a> {
             return self.expected(&format!("a whole number from {low} to {high}"));
         };
         let found = u64::try_from(int).ok().filter(|int| range.contains(int));
-        if found.is_none() {
-            self.add_error(format!("must be from {low} to {high}, not {int}"));
-        }
-        found
+        found.or_else(|| self.reject(format!("must be from {low} to {high}, not {int}")))
     }
 
     pub(crate) fn float(&self, range: RangeInclusive<f64>) -> Option<f64> {
-        let (low, high) = (range.start(), range.end());
-        let number = match self.node.value {
-            Value::Int(int) => int as f64,
-            Value::Float(float) => float,
-            _ => return self.expected(&format!("a number from {low} to {high}")),
-        };
-        if range.contains(&number) {
-            return Some(number);
-        }
-        self.add_error(format!("must be from {low} to {high}, not {number}"));
-        None
+        let bounds = format!("from {} to {}", range.start(), range.end());
+        self.number(&format!("a number {bounds}"), &bounds, |number| range.contains(&number))
     }
 
     /// A number per second above zero.
     pub(crate) fn rate(&self) -> Option<f64> {
-        let rate = match self.node.value {
+        let bounds = format!("above 0, and at most {RATE_PER_S_MAX}");
+        self.number(&format!("a number {bounds}"), &bounds, |rate| rate > 0.0 && rate <= RATE_PER_S_MAX)
+    }
+
+    fn number(&self, expected: &str, bounds: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
+        let number = match self.node.value {
             Value::Int(int) => int as f64,
             Value::Float(float) => float,
-            _ => return self.expected(&format!("a number above 0, and at most {RATE_PER_S_MAX}")),
+            _ => return self.expected(expected),
         };
-        let fits = rate > 0.0 && rate <= RATE_PER_S_MAX;
-        if !fits {
-            self.add_error(format!("must be above 0, and at most {RATE_PER_S_MAX}, not {rate}"));
-        }
-        fits.then_some(rate)
+        if fits(number) { Some(number) } else { self.reject(format!("must be {bounds}, not {number}")) }
     }
 
     /// An amount of memory in powers of 1024.
     pub(crate) fn bytes(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let expected = "a size such as \"64KiB\", \"512MiB\" or \"2GiB\"";
-        let Value::Text(text) = &self.node.value else { return self.expected(expected) };
-        match parse_bytes(text) {
-            Some(bytes) if range.contains(&bytes) => Some(bytes),
-            Some(_) => {
-                self.add_error(format!(
-                    "must be from {} to {}, not {text}",
-                    format_bytes(*range.start()),
-                    format_bytes(*range.end())
-                ));
-                None
-            }
-            None => {
-                self.add_error(format!("must be {expected}, not \"{text}\""));
-                None
-            }
+        self.quantity(expected, &range, parse_bytes, |bytes| format_bytes(*bytes))
+    }
+
+    pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
+        let expected = "a duration such as \"500ms\", \"30s\" or \"5m\"";
+        self.quantity(expected, &range, parse_duration, |duration| format!("{duration:?}"))
+    }
+
+    /// A number with its unit, written as a text.
+    fn quantity<T: PartialOrd>(
+        &self,
+        expected: &str,
+        range: &RangeInclusive<T>,
+        parse: fn(&str) -> Option<T>,
+        show: fn(&T) -> String,
+    ) -> Option<T> {
+        let Some(text) = self.node.as_text() else { return self.expected(expected) };
+        let Some(quantity) = parse(text) else { return self.reject(format!("must be {expected}, not \"{text}\"")) };
+        if range.contains(&quantity) {
+            return Some(quantity);
         }
+        self.reject(format!("must be from {} to {}, not {text}", show(range.start()), show(range.end())))
     }
 
     /// One of a few words, each with its meaning.
     pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
         let words = || choices.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
-        let Value::Text(text) = &self.node.value else { return self.expected(&format!("one of {}", words())) };
-        let found = choices.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning);
-        if found.is_none() {
-            self.add_error(format!("must be one of {}, not \"{text}\"", words()));
-        }
-        found
-    }
-
-    pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
-        let Value::Text(text) = &self.node.value else {
-            return self.expected("a duration such as \"500ms\", \"30s\" or \"5m\"");
-        };
-        match parse_duration(text) {
-            Some(duration) if range.contains(&duration) => Some(duration),
-            Some(_) => {
-                self.add_error(format!("must be from {:?} to {:?}, not {text}", range.start(), range.end()));
-                None
-            }
-            None => {
-                self.add_error(format!("must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"{text}\""));
-                None
-            }
-        }
+        let Some(text) = self.node.as_text() else { return self.expected(&format!("one of {}", words())) };
+        let found = choices.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+        found.or_else(|| self.reject(format!("must be one of {}, not \"{text}\"", words())))
     }
 
     pub(crate) fn list(&self) -> Option<Vec<NodeReader<'a>>> {
         let Value::Array(items) = &self.node.value else { return self.expected("a list") };
         Some(items.iter().enumerate().map(|(i, node)| self.item_reader(node, i)).collect())
+    }
+
+    /// What `read` makes of the items of a list.
+    pub(crate) fn items<T>(&self, read: impl FnMut(&NodeReader<'a>) -> Option<T>) -> Vec<T> {
+        self.list().unwrap_or_default().iter().filter_map(read).collect()
     }
 
     /// A list, or a single value that stands for a list of one.
@@ -160,16 +151,29 @@ impl<'a> NodeReader<'a> {
         NodeReader { node, path: join_path(&self.path, &name), errors: self.errors }
     }
 
-    pub(crate) fn table(&self) -> Option<TableReader<'a>> {
-        let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
-        Some(TableReader { reader: self.clone(), entries, read_keys: RefCell::default() })
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.node.value, Value::Table(_))
     }
 
-    /// The entries of a table whose keys are names that the scenario chooses.
-    pub(crate) fn named_entries(&self) -> Option<Vec<(&'a str, NodeReader<'a>)>> {
+    /// What `read` makes of a table with a stated set of keys: a key that it does not ask for is unknown, and an error.
+    /// None if a value is missing or wrong without which the whole has no meaning; its errors were added.
+    pub(crate) fn table<T>(&self, read: impl FnOnce(&TableReader<'a>) -> T) -> Option<T> {
         let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
-        let entry = |entry: &'a TableEntry| (entry.key.as_str(), self.entry_reader(entry));
-        Some(entries.iter().map(entry).collect())
+        let fields =
+            TableReader { reader: self.clone(), entries, read_keys: RefCell::default(), is_complete: Cell::new(true) };
+        let value = read(&fields);
+        let is_complete = fields.is_complete();
+        fields.reject_unknown_keys();
+        is_complete.then_some(value)
+    }
+
+    /// What `read` makes of the entries of a table whose keys are names that the scenario chooses.
+    pub(crate) fn entries<T>(&self, mut read: impl FnMut(&'a str, &NodeReader<'a>) -> Option<T>) -> Vec<T> {
+        let Value::Table(entries) = &self.node.value else {
+            self.expected::<()>("a table");
+            return Vec::new();
+        };
+        entries.iter().filter_map(|entry| read(&entry.key, &self.entry_reader(entry))).collect()
     }
 
     fn entry_reader(&self, entry: &'a TableEntry) -> NodeReader<'a> {
@@ -177,43 +181,83 @@ impl<'a> NodeReader<'a> {
     }
 }
 
-/// A table with a stated set of keys: a key that no reader requested is unknown, and unknown keys are rejected.
+/// A table with a stated set of keys. Reading never stops: a placeholder stands for what is missing or wrong, and the
+/// table as a whole is then incomplete, unless it can do without.
 pub(crate) struct TableReader<'a> {
     pub(crate) reader: NodeReader<'a>,
     entries: &'a [TableEntry],
     read_keys: RefCell<Vec<&'static str>>,
+    is_complete: Cell<bool>,
 }
 
 impl<'a> TableReader<'a> {
-    pub(crate) fn optional(&self, key: &'static str) -> Option<NodeReader<'a>> {
+    /// The value of a key, to be read by the caller.
+    pub(crate) fn get(&self, key: &'static str) -> Option<NodeReader<'a>> {
         self.read_keys.borrow_mut().push(key);
         self.entries.iter().find(|entry| entry.key == key).map(|entry| self.reader.entry_reader(entry))
     }
 
-    pub(crate) fn required(&self, key: &'static str, what: &str) -> Option<NodeReader<'a>> {
-        let found = self.optional(key);
+    /// The same for a key that must be there; `what` says what it is for.
+    pub(crate) fn get_required(&self, key: &'static str, what: &str) -> Option<NodeReader<'a>> {
+        let found = self.get(key);
         if found.is_none() {
             self.reader.add_error(format!("needs `{key}`: {what}"));
         }
         found
     }
 
+    /// A value that must be there and right.
+    pub(crate) fn required<T: Default>(
+        &self,
+        key: &'static str,
+        what: &str,
+        read: impl FnOnce(&NodeReader<'a>) -> Option<T>,
+    ) -> T {
+        self.need(self.get_required(key, what).and_then(|at| read(&at)))
+    }
+
+    /// A value, or what stands for it if it is not there or wrong.
+    pub(crate) fn or<T>(&self, key: &'static str, or: T, read: impl FnOnce(&NodeReader<'a>) -> Option<T>) -> T {
+        self.optional(key, read).unwrap_or(or)
+    }
+
+    pub(crate) fn optional<T>(&self, key: &'static str, read: impl FnOnce(&NodeReader<'a>) -> Option<T>) -> Option<T> {
+        self.get(key).and_then(|at| read(&at))
+    }
+
+    /// The same for what is empty if it is not there.
+    pub(crate) fn or_default<T: Default>(&self, key: &'static str, read: impl FnOnce(&NodeReader<'a>) -> T) -> T {
+        self.get(key).map_or_else(T::default, |at| read(&at))
+    }
+
+    /// Marks the table as incomplete if there is no value; its error was added.
+    pub(crate) fn need<T: Default>(&self, value: Option<T>) -> T {
+        value.unwrap_or_else(|| {
+            self.is_complete.set(false);
+            T::default()
+        })
+    }
+
+    /// Whether nothing is missing so far, so that values can be compared with each other.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete.get()
+    }
+
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// Rejects the keys that no reader requested.
-    pub(crate) fn reject_unknown_keys(self) {
-        let asked = self.read_keys.into_inner();
+    /// Rejects the keys that were not asked for.
+    fn reject_unknown_keys(self) {
+        let known = self.read_keys.into_inner();
         #[cfg(test)]
         self.reader.errors.tables.borrow_mut().push({
-            let used = asked.iter().copied().filter(|key| self.entries.iter().any(|entry| entry.key == *key));
-            (asked.clone(), used.collect())
+            let used = known.iter().copied().filter(|key| self.entries.iter().any(|entry| entry.key == *key));
+            (known.clone(), used.collect())
         });
-        for entry in self.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
-            self.reader
-                .entry_reader(entry)
-                .add_error(format!("is not a key that stands here; known: {}", asked.join(", ")));
+        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+            let at = self.reader.entry_reader(entry);
+            at.add_error(format!("is not a key that stands here; known: {}", known.join(", ")));
         }
     }
 }
@@ -224,15 +268,19 @@ pub(crate) fn read_name(at: &NodeReader<'_>) -> Option<String> {
     if is_valid_name(text) {
         return Some(text.to_owned());
     }
-    at.add_error(format!("must be a name of small letters, digits and _ that starts with a letter, not \"{text}\""));
-    None
+    at.reject(format!("must be a name of small letters, digits and _ that starts with a letter, not \"{text}\""))
+}
+
+/// Checks the key of an entry that is a name.
+pub(crate) fn check_name(at: &NodeReader<'_>, name: &str) {
+    if !is_valid_name(name) {
+        at.add_error("must be named with small letters, digits and _");
+    }
 }
 
 /// Checks a name that templates use; some names are built in.
 pub(crate) fn check_template_name(at: &NodeReader<'_>, name: &str) {
-    if !is_valid_name(name) {
-        at.add_error("must be named with small letters, digits and _");
-    }
+    check_name(at, name);
     if BUILTIN_NAMES.contains(&name) {
         at.add_error(format!("must be called otherwise: {} are the lab's own names", BUILTIN_NAMES.join(", ")));
     }

@@ -71,31 +71,30 @@ impl RepeatEnd {
             Value::Table(_) => Self::read_table(at, known),
             Value::Text(text) if text == "always" && may_go_on => Some(Self::default()),
             Value::Text(text) if text == "always" => {
-                at.add_error("can be \"always\" only at the end of what runs beside a journey");
-                None
+                at.reject("can be \"always\" only at the end of what runs beside a journey")
             }
             Value::Int(_) => at.int(1..=ROUNDS_MAX).map(|times| Self { times: Some(times), ..Self::default() }),
             Value::Text(_) | Value::Float(_) | Value::Bool(_) | Value::Array(_) => {
-                at.add_error("must be a whole number, \"always\", or { times, for, until = { at, is } }");
-                None
+                at.reject("must be a whole number, \"always\", or { times, for, until = { at, is } }")
             }
         }
     }
 
     fn read_table(at: &NodeReader<'_>, known: Option<FormatStatus<'_>>) -> Option<Self> {
-        let fields = at.table()?;
-        let times = fields.optional("times").and_then(|at| at.int(1..=ROUNDS_MAX));
-        let duration = fields.optional("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let says = fields.optional("until").and_then(|at| match known {
-            None => JsonMatch::read(&at).map(EndCondition::Body),
-            Some(known) => FrameMatch::read_known(&at, known).map(|said| EndCondition::Frame(Box::new(said))),
-        });
-        let is_bounded = fields.has("times") || fields.has("for");
-        fields.reject_unknown_keys();
-        if !is_bounded {
-            at.add_error("needs `times` or `for`: nothing is repeated without a bound");
-        }
-        Some(Self { times, duration, condition: says })
+        let condition = |at: &NodeReader<'_>| match known {
+            None => JsonMatch::read(at).map(EndCondition::Body),
+            Some(known) => FrameMatch::read_known(at, known).map(|frame| EndCondition::Frame(Box::new(frame))),
+        };
+        at.table(|fields| {
+            if !fields.has("times") && !fields.has("for") {
+                at.add_error("needs `times` or `for`: nothing is repeated without a bound");
+            }
+            Self {
+                times: fields.optional("times", |at| at.int(1..=ROUNDS_MAX)),
+                duration: fields.optional("for", |at| at.duration(Duration::from_millis(1)..=WAIT_MAX)),
+                condition: fields.optional("until", condition),
+            }
+        })
     }
 
     fn allows_another_round(&self, round: RepeatProgress, now: Duration) -> bool {

@@ -71,10 +71,10 @@ pub struct SequenceCheck {
 impl Denial {
     /// `429`, `[429, 503]`, or `{ at = "/allowed", is = false }`.
     pub(super) fn read(at: &NodeReader<'_>) -> Self {
-        if !matches!(at.node.value, Value::Table(_)) {
-            return Self { statuses: read_statuses(at), body: None };
+        match at.is_table() {
+            true => Self { statuses: Vec::new(), body: JsonMatch::read(at) },
+            false => Self { statuses: read_statuses(at), body: None },
         }
-        Self { statuses: Vec::new(), body: JsonMatch::read(at) }
     }
 
     /// Whether no response is a denial.
@@ -86,12 +86,10 @@ impl Denial {
 
 impl JsonMatch {
     pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
-        let fields = at.table()?;
-        let index =
-            fields.required("at", "where the body says it, such as \"/allowed\"").and_then(|at| read_pointer(&at));
-        let is = fields.required("is", "what stands there then").and_then(|at| read_comparable(&at));
-        fields.reject_unknown_keys();
-        Some(Self { pointer: index?, expected: is? })
+        at.table(|fields| Self {
+            pointer: fields.required("at", "where the body says it, such as \"/allowed\"", read_pointer),
+            expected: fields.required("is", "what stands there then", read_comparable),
+        })
     }
 }
 
@@ -102,8 +100,7 @@ pub(super) fn read_comparable(at: &NodeReader<'_>) -> Option<serde_json::Value> 
         Value::Int(number) => Some((*number).into()),
         Value::Text(text) => Some(text.clone().into()),
         Value::Float(_) | Value::Array(_) | Value::Table(_) => {
-            at.add_error("must be true, false, a whole number or a text");
-            None
+            at.reject("must be true, false, a whole number or a text")
         }
     }
 }
@@ -113,61 +110,57 @@ pub(super) fn read_statuses(at: &NodeReader<'_>) -> Vec<u16> {
 }
 
 pub(super) fn read_keep_rules(at: &NodeReader<'_>) -> Vec<KeepRule> {
-    let kept = |(name, at): (&str, NodeReader<'_>)| {
-        check_template_name(&at, name);
-        Some(KeepRule { name: name.to_owned(), source: read_value_source(&at)? })
-    };
-    at.named_entries().unwrap_or_default().into_iter().filter_map(kept).collect()
+    at.entries(|name, at| {
+        check_template_name(at, name);
+        Some(KeepRule { name: name.to_owned(), source: read_value_source(at)? })
+    })
 }
 
 /// `"/pointer"`, or `{ header = "name" }`.
 fn read_value_source(at: &NodeReader<'_>) -> Option<ValueSource> {
-    if !matches!(at.node.value, Value::Table(_)) {
+    if !at.is_table() {
         return read_pointer(at).map(ValueSource::Json);
     }
-    let fields = at.table()?;
-    let header = fields.required("header", "the header that holds it, such as { header = \"location\" }");
-    fields.reject_unknown_keys();
-    let header = header?;
-    let name = HeaderName::from_bytes(header.text()?.as_bytes()).ok();
-    if name.is_none() {
-        header.add_error("is not the name of a header");
-    }
-    name.map(ValueSource::Header)
+    let what = "the header that holds it, such as { header = \"location\" }";
+    at.table(|fields| fields.required("header", what, |at| Some(read_header_name(at, at.text()?))))?
+        .map(ValueSource::Header)
+}
+
+pub(super) fn read_header_name(at: &NodeReader<'_>, name: &str) -> Option<HeaderName> {
+    HeaderName::from_bytes(name.as_bytes()).ok().or_else(|| at.reject("is not the name of a header"))
 }
 
 impl LongPoll {
     /// `true`, or `{ since, event }`.
     pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
-        if !matches!(at.node.value, Value::Table(_)) {
+        if !at.is_table() {
             return at.bool()?.then(Self::default);
         }
-        let fields = at.table()?;
-        let since = fields.required("since", "where the answer says when it happened, in microseconds of Unix time");
-        let since = since.and_then(|at| read_pointer(&at));
-        let event = fields.optional("event").and_then(|at| read_pointer(&at));
-        fields.reject_unknown_keys();
-        Some(Self { event_time: Some(since?), event_pointer: event })
+        let since = "where the answer says when it happened, in microseconds of Unix time";
+        at.table(|fields| Self {
+            event_time: fields.required("since", since, |at| read_pointer(at).map(Some)),
+            event_pointer: fields.optional("event", read_pointer),
+        })
     }
 }
 
 impl SequenceCheck {
     /// `{ cursor, items, number }`.
     pub(super) fn read(at: &NodeReader<'_>, keep: &[KeepRule]) -> Option<Self> {
-        let fields = at.table()?;
-        let cursor_at = fields.required("cursor", "the kept value that says how far everything was seen");
-        let cursor = cursor_at.as_ref().and_then(NodeReader::text);
-        if let (Some(at), Some(cursor)) = (&cursor_at, cursor)
-            && !keep.iter().any(|keep| keep.name == cursor)
-        {
-            at.add_error(format!("needs the new one of every answer: keep = {{ {cursor} = \"/seq\" }}"));
-        }
-        let items = fields.optional("items").and_then(|at| read_pointer(&at));
-        let number = fields.optional("number").and_then(|at| read_pointer(&at));
-        if fields.has("items") != fields.has("number") {
-            at.add_error("needs `items` and `number` together: the list, and where in each item its number stands");
-        }
-        fields.reject_unknown_keys();
-        Some(Self { cursor: cursor?.to_owned(), items: items.zip(number) })
+        at.table(|fields| {
+            let cursor = fields.required("cursor", "the kept value that says how far everything was seen", |at| {
+                let cursor = at.string()?;
+                if !keep.iter().any(|keep| keep.name == cursor) {
+                    at.add_error(format!("needs the new one of every answer: keep = {{ {cursor} = \"/seq\" }}"));
+                }
+                Some(cursor)
+            });
+            let items = fields.optional("items", read_pointer);
+            let number = fields.optional("number", read_pointer);
+            if fields.has("items") != fields.has("number") {
+                at.add_error("needs `items` and `number` together: the list, and where in each item its number stands");
+            }
+            Self { cursor, items: items.zip(number) }
+        })
     }
 }

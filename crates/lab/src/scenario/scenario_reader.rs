@@ -13,98 +13,110 @@ use super::journey::Journey;
 use super::keys::KeySet;
 use super::message::{FormatStatus, Push};
 use super::observer::Observer;
-use super::phase::{self, Phase};
-use super::reader::{NodeReader, TableReader, check_template_name};
+use super::phase::{Phase, PhaseReferences};
+use super::reader::{NodeReader, check_template_name};
 use super::step::{Step, StepContext};
 use super::target::{HelperProcess, Target};
 use super::template::{FeedColumns, Template, TemplateNames};
 use super::tree::{Node, TableEntry};
 use super::validation::Origin;
 use super::work::WorkSpec;
-use super::{FORMAT, MetricRoles, Scenario, Secret};
+use super::{FORMAT, Scenario, Secret};
 use crate::limits::{LOAD_STEPS_MAX, PHASE_OPS_MAX};
 use crate::scenario::{RESERVED_NAMES, known_figures};
 
 pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<&str, &str>) -> Option<Scenario> {
-    let fields = at.table()?;
-    check_format(&fields);
-    let name = fields.required("name", "the report calls the trial so").and_then(|at| at.text());
-    let summary = fields.required("summary", "what the trial does, in a sentence").and_then(|at| at.text());
-    let _ = fields.optional("vars");
-    let secrets = fields.optional("secrets").map_or_else(Vec::new, |at| read_secrets(&at));
-    let mut feeds = read_named(&fields, "feed", Feed::read);
-    let keys = read_named(&fields, "key", KeySet::read);
-    let public = TemplateNames { known: ["run.id", "run.dir"].map(str::to_owned).into(), ..TemplateNames::default() };
-    let mut names = public.clone();
-    names.known.extend(secrets.iter().map(|secret| secret.name.clone()));
-    names.feeds = feeds.iter().map(feed_names).collect();
-    names.keys.clone_from(&keys);
+    at.table(|fields| {
+        fields.required("format", "the version of the format: format = 1", read_format);
+        let name = fields.required("name", "the report calls the trial so", NodeReader::string);
+        let summary = fields.required("summary", "what the trial does, in a sentence", NodeReader::string);
+        fields.get("vars");
+        let secrets = fields.or_default("secrets", read_secrets);
+        let mut feeds = fields.or_default("feed", |at| at.entries(|name, at| Some(Feed::read(name, at))));
+        let keys = fields.or_default("key", |at| at.entries(|name, at| Some(KeySet::read(name, at))));
+        let run = ["run.id", "run.dir"].map(str::to_owned);
+        let public = TemplateNames { known: run.into(), ..TemplateNames::default() };
+        let mut names = TemplateNames { keys: keys.clone(), ..public.clone() };
+        names.known.extend(secrets.iter().map(|secret| secret.name.clone()));
+        names.feeds = feeds.iter().map(feed_names).collect();
 
-    let target =
-        fields.required("target", "[target] with `url`").and_then(|at| Target::read(&at, &names, &public, files));
-    let helpers = read_items(&fields, "process", |at| HelperProcess::read(at, &names, &public));
-    let works_at = fields.optional("work").and_then(|at| at.named_entries()).unwrap_or_default();
-    let works: Vec<WorkSpec> = works_at.iter().filter_map(|(name, at)| WorkSpec::read(name, at, &names)).collect();
-    let setup = read_items(&fields, "setup", |at| read_setup_step(at, &mut names));
-    let picks = fields.optional("pick").map_or_else(Vec::new, |at| read_picks(&at, &names));
-    names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
-    let observers = read_items(&fields, "observe", |at| Observer::read(at, &names));
-    let written = DeclaredNames::from_document(at.node);
-    let has_socket = at.node.get("target").is_some_and(|target| target.get("socket").is_some());
-    let speech = FormatStatus::from_socket(has_socket, target.as_ref().and_then(|target| target.socket.as_ref()));
-    let inherited = inherited_names(at.node);
-    let journeys = read_items(&fields, "journey", |at| Journey::read(at, &names, &inherited, &written.works, speech));
-    let pushes = read_items(&fields, "push", |at| Push::read(at, speech));
-    let known =
-        phase::PhaseReferences { journey_names: &written.journeys, phase_names: &written.phases, journeys: &journeys };
-    let mut phases: Vec<Phase> = Vec::new();
-    for at in fields.optional("phase").and_then(|at| at.list()).unwrap_or_default() {
-        let phase = Phase::read(&at, &known, &mut phases);
-        phases.extend(phase);
-    }
-    let processes = FaultTargets::from_document(at.node);
-    let all_read = phases.len() == written.phases.len() && journeys.len() == written.journeys.len();
-    let load_end = load_end(&phases, &journeys).filter(|_| all_read);
-    let faults = read_items(&fields, "fault", |at| Fault::read(at, &processes, load_end));
-    let generator =
-        fields.optional("generator").map_or_else(|| Some(GeneratorSpec::default()), |at| GeneratorSpec::read(&at));
-    let bounds = read_bounds(&fields, &phases, &journeys);
-    let signals = fields
-        .optional("signals")
-        .map_or_else(MetricRoles::new, |signals| read_metric_roles(&signals, has_metrics(at.node)));
-    let figures = written.known_figures(&journeys, &works, &phases, &observers, &pushes);
-    let (gates, judges_errors) =
-        fields.optional("gates").map_or_else(|| (Vec::new(), true), |at| figures.read_gates(&at));
-    let headline = fields.optional("headline").and_then(|at| read_headline(&at, &figures));
-    fields.reject_unknown_keys();
-    check_unique_names(at);
-    check_phases(at, &written.phases, &phases, &journeys);
-    for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
-        feed.columns.clone_from(&names.columns.borrow());
-    }
-    Some(Scenario {
-        name: name?.to_owned(),
-        summary: summary?.to_owned(),
-        target: target?,
-        helpers,
-        secrets,
-        picks,
-        setup,
-        phases,
-        journeys,
-        pushes,
-        work_specs: works,
-        gates,
-        gates_other_errors: judges_errors,
-        headline,
-        faults,
-        observers,
-        feeds,
-        keys,
-        bounds: bounds?,
-        generator: generator?,
-        metric_roles: signals,
+        let target = fields.get_required("target", "[target] with `url`");
+        let target = target.and_then(|at| Target::read(&at, &names, &public, files));
+        let helpers = fields.or_default("process", |at| at.items(|at| HelperProcess::read(at, &names, &public)));
+        let work_specs = fields.or_default("work", |at| at.entries(|name, at| WorkSpec::read(name, at, &names)));
+        let setup = fields.or_default("setup", |at| at.items(|at| read_setup_step(at, &mut names)));
+        let picks = fields.or_default("pick", |at| read_picks(at, &names));
+        names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
+        let observers = fields.or_default("observe", |at| at.items(|at| Observer::read(at, &names)));
+        let written = DeclaredNames::from_document(at.node);
+        let has_target = |key| at.node.get("target").is_some_and(|target| target.get(key).is_some());
+        let socket = target.as_ref().and_then(|target| target.socket.as_ref());
+        let format = FormatStatus::from_socket(has_target("socket"), socket);
+        let inherited = inherited_names(at.node);
+        let journeys: Vec<Journey> = fields
+            .or_default("journey", |at| at.items(|at| Journey::read(at, &names, &inherited, &written.works, format)));
+        let pushes = fields.or_default("push", |at| at.items(|at| Push::read(at, format)));
+        let known =
+            PhaseReferences { journey_names: &written.journeys, phase_names: &written.phases, journeys: &journeys };
+        let mut phases: Vec<Phase> = Vec::new();
+        for at in fields.optional("phase", NodeReader::list).unwrap_or_default() {
+            let phase = Phase::read(&at, &known, &mut phases);
+            phases.extend(phase);
+        }
+        let processes = FaultTargets::from_document(at.node);
+        let all_read = phases.len() == written.phases.len() && journeys.len() == written.journeys.len();
+        let load_end = load_end(&phases, &journeys).filter(|_| all_read);
+        let faults = fields.or_default("fault", |at| at.items(|at| Fault::read(at, &processes, load_end)));
+        let generator = fields.optional("generator", GeneratorSpec::read).unwrap_or_default();
+        let bounds_at = fields.get("bounds");
+        let bounds = bounds_at.as_ref().map_or_else(|| Some(Bounds::default()), Bounds::read);
+        let metric_roles = fields.or_default("signals", |at| read_metric_roles(at, has_target("metrics")));
+        for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
+            feed.columns.clone_from(&names.columns.borrow());
+        }
+        let mut scenario = Scenario {
+            name,
+            summary,
+            target: target.unwrap_or_default(),
+            helpers,
+            secrets,
+            picks,
+            setup,
+            phases,
+            journeys,
+            pushes,
+            work_specs,
+            gates: Vec::new(),
+            gates_other_errors: true,
+            headline: None,
+            faults,
+            observers,
+            feeds,
+            keys,
+            bounds: bounds.unwrap_or_default(),
+            generator,
+            metric_roles,
+        };
+        let figures = KnownFigures { paths: known_figures(&scenario), unread_roots: written.unread_roots(&scenario) };
+        if let Some(at) = fields.get("gates") {
+            (scenario.gates, scenario.gates_other_errors) = figures.read_gates(&at);
+        }
+        scenario.headline = fields.optional("headline", |at| read_headline(at, &figures));
+        if let Some(bounds) = bounds {
+            bounds.check(bounds_at.as_ref().unwrap_or(at), &scenario.phases, &scenario.journeys);
+        }
+        check_unique_names(at);
+        check_phases(at, &scenario);
+        scenario
     })
+}
+
+fn read_format(at: &NodeReader<'_>) -> Option<u64> {
+    let format = at.int(0..=u64::MAX)?;
+    if format != FORMAT {
+        at.add_error(format!("must be {FORMAT}: this lab reads no other version"));
+    }
+    Some(format)
 }
 
 /// The names that a scenario declares, as they are written: an entry with an error inside is included.
@@ -129,71 +141,34 @@ impl DeclaredNames {
         }
     }
 
-    /// The figures that gates may use; for what could not be read, every figure that it could have.
-    fn known_figures(
-        &self,
-        journeys: &[Journey],
-        works: &[WorkSpec],
-        phases: &[Phase],
-        observers: &[Observer],
-        pushes: &[Push],
-    ) -> KnownFigures {
-        let mut unread = unread_names(&self.journeys, journeys.iter().map(|journey| &journey.name));
-        unread.append(&mut unread_names(&self.works, works.iter().map(|work| &work.name)));
-        unread.append(&mut unread_names(&self.phases, phases.iter().map(|phase| &phase.name)));
-        if !unread_names(&self.observers, observers.iter().map(|observer| &observer.name)).is_empty() {
-            unread.insert("observe".to_owned());
-        }
-        if !unread_names(&self.pushes, pushes.iter().map(|push| &push.name)).is_empty() {
-            unread.insert("push".to_owned());
-        }
-        KnownFigures { paths: known_figures(journeys, works, phases, observers, pushes), unread_roots: unread }
+    /// The first segments of the figures of what is written and could not be read: its own errors have been added, and
+    /// every figure that it could have counts as known.
+    fn unread_roots(&self, read: &Scenario) -> BTreeSet<String> {
+        let is_read = |name: &String| {
+            read.journeys.iter().any(|journey| journey.name == *name)
+                || read.work_specs.iter().any(|work| work.name == *name)
+                || read.phases.iter().any(|phase| phase.name == *name)
+        };
+        let named = self.journeys.iter().chain(&self.works).chain(&self.phases).filter(|name| !is_read(name)).cloned();
+        let observe = (self.observers.len() > read.observers.len()).then(|| "observe".to_owned());
+        let push = (self.pushes.len() > read.pushes.len()).then(|| "push".to_owned());
+        named.chain(observe).chain(push).collect()
     }
-}
-
-fn read_items<T>(
-    fields: &TableReader<'_>,
-    key: &'static str,
-    read: impl FnMut(&NodeReader<'_>) -> Option<T>,
-) -> Vec<T> {
-    fields.optional(key).and_then(|at| at.list()).unwrap_or_default().iter().filter_map(read).collect()
-}
-
-fn read_named<T>(fields: &TableReader<'_>, key: &'static str, read: impl Fn(&str, &NodeReader<'_>) -> T) -> Vec<T> {
-    let tables = fields.optional(key).and_then(|at| at.named_entries()).unwrap_or_default();
-    tables.iter().map(|(name, at)| read(name, at)).collect()
 }
 
 fn feed_names(feed: &Feed) -> FeedColumns {
     FeedColumns { name: feed.name.clone(), order: feed.order, columns: Rc::new(RefCell::default()) }
 }
 
-fn check_format(fields: &TableReader<'_>) {
-    let Some(at) = fields.required("format", "the version of the format: format = 1") else { return };
-    if at.int(0..=u64::MAX).is_some_and(|format| format != FORMAT) {
-        at.add_error(format!("must be {FORMAT}: this lab reads no other version"));
-    }
-}
-
-fn read_bounds(fields: &TableReader<'_>, phases: &[Phase], journeys: &[Journey]) -> Option<Bounds> {
-    let written = fields.optional("bounds");
-    let bounds = written.as_ref().map_or_else(|| Some(Bounds::default()), Bounds::read)?;
-    bounds.check(written.as_ref().unwrap_or(&fields.reader), phases, journeys);
-    Some(bounds)
-}
-
-fn has_metrics(root: &Node) -> bool {
-    root.get("target").is_some_and(|target| target.get("metrics").is_some())
-}
-
-fn check_phases(at: &NodeReader<'_>, names: &[String], phases: &[Phase], journeys: &[Journey]) {
-    if names.is_empty() {
+fn check_phases(at: &NodeReader<'_>, scenario: &Scenario) {
+    let Scenario { phases, journeys, .. } = scenario;
+    if at.node.items_of("phase").is_empty() {
         at.add_error("needs at least one [[phase]]");
     }
-    let parts = phases.iter().map(|phase| phase.load_profile.load_step_count()).fold(0, u32::saturating_add);
-    if parts > LOAD_STEPS_MAX {
+    let load_steps = phases.iter().map(|phase| phase.load_profile.load_step_count()).fold(0, u32::saturating_add);
+    if load_steps > LOAD_STEPS_MAX {
         at.add_error(format!(
-            "has {parts} bursts and levels in its phases, each with figures of its own: at most {LOAD_STEPS_MAX}"
+            "has {load_steps} bursts and levels in its phases, each with figures of its own: at most {LOAD_STEPS_MAX}"
         ));
     }
     let journeys_of = |phase: &Phase| [Some(phase.journey_index), phase.opening_journey].into_iter().flatten();
@@ -206,26 +181,19 @@ fn check_phases(at: &NodeReader<'_>, names: &[String], phases: &[Phase], journey
     }
 }
 
-/// Names that are written but could not be read: their own errors have been added, and they cause no others.
-fn unread_names<'a>(written: &[String], read: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
-    let read: BTreeSet<&String> = read.collect();
-    written.iter().filter(|name| !read.contains(name)).cloned().collect()
-}
-
 fn read_secrets(at: &NodeReader<'_>) -> Vec<Secret> {
-    let mut secrets = Vec::new();
-    for (name, at) in at.named_entries().unwrap_or_default() {
-        let Some(fields) = at.table() else { continue };
-        let env = fields.optional("env").and_then(|at| at.text()).map(str::to_owned);
-        let generate = fields.optional("generate").and_then(|at| at.bool()).unwrap_or(false);
-        fields.reject_unknown_keys();
-        if env.is_none() && !generate {
+    at.entries(|name, at| {
+        check_template_name(at, name);
+        let secret = at.table(|fields| Secret {
+            name: name.to_owned(),
+            env: fields.optional("env", NodeReader::string),
+            generate: fields.or("generate", false, NodeReader::bool),
+        })?;
+        if secret.env.is_none() && !secret.generate {
             at.add_error("needs `env`, the environment variable that holds it, or generate = true");
         }
-        check_template_name(&at, name);
-        secrets.push(Secret { name: name.to_owned(), env, generate });
-    }
-    secrets
+        Some(secret)
+    })
 }
 
 fn read_setup_step(at: &NodeReader<'_>, names: &mut TemplateNames) -> Option<Step> {
@@ -237,14 +205,13 @@ fn read_setup_step(at: &NodeReader<'_>, names: &mut TemplateNames) -> Option<Ste
 }
 
 fn read_picks(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(String, Vec<Template>)> {
-    let pick = |(name, at): (&str, NodeReader<'_>)| {
+    at.entries(|name, at| {
         let items = at.list()?;
         if items.is_empty() {
             at.add_error("must list something to pick from");
         }
         Some((name.to_owned(), items.iter().filter_map(|at| Template::read(at, names)).collect()))
-    };
-    at.named_entries().unwrap_or_default().into_iter().filter_map(pick).collect()
+    })
 }
 
 /// Figures are found by name, so two entries with figures of the same kind must not share one.

@@ -8,10 +8,11 @@ use http::{HeaderName, Method};
 use super::message::{FormatStatus, Message};
 use super::reader::{NodeReader, TableReader, is_valid_name, read_name};
 use super::repeat::RepeatEnd;
-use super::response::{Denial, ExpectedStatuses, KeepRule, LongPoll, SequenceCheck, read_keep_rules, read_statuses};
+use super::response::{
+    Denial, ExpectedStatuses, KeepRule, LongPoll, SequenceCheck, read_header_name, read_keep_rules, read_statuses,
+};
 use super::rng::{DrawPurpose, draw, to_unit_interval};
 use super::template::{Template, TemplateNames};
-use super::tree::Value;
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
 use crate::measurement::ErrorKind;
 
@@ -102,95 +103,51 @@ impl Step {
         context: StepContext,
         known: FormatStatus<'_>,
     ) -> Option<(Self, Option<RepeatEnd>)> {
-        let fields = at.table()?;
-        if fields.has("send") {
-            return Self::read_message(fields, names, works, context, known);
-        }
-        let name = fields.optional("name").and_then(|at| read_name(&at));
-        let request = fields.required("request", "method and path, such as \"POST /api/games\"");
-        let request = request.and_then(|at| read_request_line(&at, names));
-        let headers = fields.optional("headers").map_or_else(Vec::new, |at| read_headers(&at, names));
-        let json = fields.optional("json").map(|at| Template::read_json(&at, names));
-        let text = fields.optional("body").map(|at| Template::read(&at, names));
-        if json.is_some() && text.is_some() {
-            at.add_error("has `json` and `body`: a request has one body");
-        }
-        let (pause, until) = fields.optional("pause").map_or((None, None), |at| read_pause(&at, names));
-        let expect = ExpectedStatuses(fields.optional("expect").map_or_else(Vec::new, |at| read_statuses(&at)));
-        let denied = fields.optional("denied").map(|at| Denial::read(&at)).unwrap_or_default();
-        let keep = fields.optional("keep").map_or_else(Vec::new, |at| read_keep_rules(&at));
-        let starts = fields.optional("starts").and_then(|at| read_started_work(&at, &keep, works));
-        let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let retry = fields.optional("retry").and_then(|at| Retry::read(&at));
-        let of_journey = |key| fields.optional(key).filter(|at| check_not_in_setup(at, context));
-        let waits = of_journey("waits").and_then(|at| LongPoll::read(&at));
-        let follows = of_journey("follows").and_then(|at| SequenceCheck::read(&at, &keep));
-        let repeat =
-            of_journey("repeat").and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, None));
-        fields.reject_unknown_keys();
-        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
-        let (method, path) = request?;
-        let body = json.flatten().map(Body::Json).or(text.flatten().map(Body::Text));
-        let step = Self {
-            name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
-            action: StepAction::Request(Request { method, path, headers, body }),
-            pause,
-            pause_until: until,
-            expect,
-            denied,
-            keep,
-            starts_work: starts,
-            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
-            retry,
-            long_poll: waits,
-            sequence_check: follows,
-        };
-        if step.retry.is_some() && !step.is_idempotent() {
-            at.add_error("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
-        }
-        Some((step, repeat))
-    }
-
-    /// Reads a step that sends a message: a connection carries one frame after the other, so there is nothing to retry,
-    /// and nothing that only a status could show.
-    fn read_message(
-        fields: TableReader<'_>,
-        names: &mut TemplateNames,
-        works: &[String],
-        context: StepContext,
-        known: FormatStatus<'_>,
-    ) -> Option<(Self, Option<RepeatEnd>)> {
-        let at = fields.reader.clone();
-        if context == StepContext::Setup {
-            at.add_error("has `send`, but the setup has no connection that speaks in frames: ask with `request`");
-        }
-        let name = fields.optional("name").and_then(|at| read_name(&at));
-        let kept = fields.optional("keep");
-        let keep = kept.as_ref().map_or_else(Vec::new, read_keep_rules);
-        let starts = fields.optional("starts").and_then(|at| read_started_work(&at, &keep, works));
-        let message = Message::read(&fields, known, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
-        let (pause, until) = fields.optional("pause").map_or((None, None), |at| read_pause(&at, names));
-        let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let repeat = fields
-            .optional("repeat")
-            .and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, Some(known)));
-        fields.reject_unknown_keys();
-        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
-        let step = Self {
-            name: name.unwrap_or_else(|| default_message_name(&at)),
-            action: StepAction::Message(Box::new(message?)),
-            pause,
-            pause_until: until,
-            expect: ExpectedStatuses::default(),
-            denied: Denial::default(),
-            keep,
-            starts_work: starts,
-            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
-            retry: None,
-            long_poll: None,
-            sequence_check: None,
-        };
-        Some((step, repeat))
+        at.table(|fields| {
+            let is_message = fields.has("send");
+            let name = fields.optional("name", read_name);
+            let kept = fields.get("keep");
+            let keep = kept.as_ref().map_or_else(Vec::new, read_keep_rules);
+            let starts_work = fields.optional("starts", |at| read_started_work(at, &keep, works));
+            let action = match is_message {
+                true => read_message(fields, context, known, names, kept.as_ref().zip(Some(&keep))),
+                false => Request::read(fields, names).map(StepAction::Request),
+            };
+            let (pause, pause_until) = fields.or_default("pause", |at| read_pause(at, names));
+            let timeout = fields.or("timeout", REQUEST_TIMEOUT, |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+            let repeat = fields.get("repeat").filter(|at| is_message || check_not_in_setup(at, context));
+            let (may_go_on, format) = (context == StepContext::BackgroundEnd, is_message.then_some(known));
+            let repeat = repeat.and_then(|at| RepeatEnd::read(&at, may_go_on, format));
+            // A connection carries one frame after the other: there is nothing to retry, and nothing that only a status
+            // could show.
+            let of_request = |key| if is_message { None } else { fields.get(key) };
+            let of_journey = |key| of_request(key).filter(|at| check_not_in_setup(at, context));
+            let expect = of_request("expect").map_or_else(Vec::new, |at| read_statuses(&at));
+            let denied = of_request("denied").map(|at| Denial::read(&at)).unwrap_or_default();
+            let retry = of_request("retry").and_then(|at| Retry::read(&at));
+            let long_poll = of_journey("waits").and_then(|at| LongPoll::read(&at));
+            let sequence_check = of_journey("follows").and_then(|at| SequenceCheck::read(&at, &keep));
+            names.known.extend(keep.iter().map(|keep| keep.name.clone()));
+            let action = action?;
+            let step = Self {
+                name: name.unwrap_or_else(|| default_name(at, &action)),
+                action,
+                pause,
+                pause_until,
+                expect: ExpectedStatuses(expect),
+                denied,
+                keep,
+                starts_work,
+                timeout,
+                retry,
+                long_poll,
+                sequence_check,
+            };
+            if step.retry.is_some() && !step.is_idempotent() {
+                at.add_error("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
+            }
+            Some((step, repeat))
+        })?
     }
 
     /// Calls `visit` with every template of its request or message.
@@ -240,20 +197,45 @@ impl Step {
 }
 
 impl Request {
+    fn read(fields: &TableReader<'_>, names: &TemplateNames) -> Option<Self> {
+        let request = fields.get_required("request", "method and path, such as \"POST /api/games\"");
+        let request = request.and_then(|at| read_request_line(&at, names));
+        let headers = fields.or_default("headers", |at| read_headers(at, names));
+        let json = fields.optional("json", |at| Template::read_json(at, names)).map(Body::Json);
+        let text = fields.optional("body", |at| Template::read(at, names)).map(Body::Text);
+        if fields.has("json") && fields.has("body") {
+            fields.reader.add_error("has `json` and `body`: a request has one body");
+        }
+        let (method, path) = request?;
+        Some(Self { method, path, headers, body: json.or(text) })
+    }
+
     fn is_idempotent(&self) -> bool {
         self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
     }
 }
 
-/// The default name of a message: its only member, if that is a valid name.
-fn default_message_name(step: &NodeReader<'_>) -> String {
-    let member = match step.node.get("send").map(|send| &send.value) {
-        Some(Value::Table(members)) if members.len() == 1 && is_valid_name(&members[0].key) => {
-            Some(members[0].key.clone())
-        }
-        _ => None,
-    };
-    member.unwrap_or_else(|| "send".to_owned())
+fn read_message(
+    fields: &TableReader<'_>,
+    context: StepContext,
+    known: FormatStatus<'_>,
+    names: &TemplateNames,
+    kept: Option<(&NodeReader<'_>, &Vec<KeepRule>)>,
+) -> Option<StepAction> {
+    if context == StepContext::Setup {
+        let at = &fields.reader;
+        at.add_error("has `send`, but the setup has no connection that speaks in frames: ask with `request`");
+    }
+    Message::read(fields, known, names, kept).map(|message| StepAction::Message(Box::new(message)))
+}
+
+/// The method of a request, or the only member of a message, if that is a valid name.
+fn default_name(step: &NodeReader<'_>, action: &StepAction) -> String {
+    match (action, step.node.entries_of("send")) {
+        (StepAction::Request(request), _) => request.method.as_str().to_ascii_lowercase(),
+        (StepAction::Message(_), [member]) if is_valid_name(&member.key) => member.key.clone(),
+        (StepAction::Message(_), _) => "send".to_owned(),
+    }
 }
 
 /// Checks that the key belongs to a step in this context.
@@ -266,13 +248,12 @@ fn check_not_in_setup(at: &NodeReader<'_>, context: StepContext) -> bool {
 
 impl Retry {
     fn read(at: &NodeReader<'_>) -> Option<Self> {
-        let fields = at.table()?;
-        let times = fields.required("times", "repeats after the first try").and_then(|at| at.int(1..=RETRIES_MAX));
-        let backoff = fields.required("backoff", "the pause before each repeat");
-        let backoff = backoff.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let statuses = fields.optional("statuses").map_or_else(Vec::new, |at| read_statuses(&at));
-        fields.reject_unknown_keys();
-        Some(Self { times: times?, backoff: backoff?, statuses })
+        let pause = |at: &NodeReader<'_>| at.duration(Duration::from_millis(1)..=WAIT_MAX);
+        at.table(|fields| Self {
+            times: fields.required("times", "repeats after the first try", |at| at.int(1..=RETRIES_MAX)),
+            backoff: fields.required("backoff", "the pause before each repeat", pause),
+            statuses: fields.or_default("statuses", read_statuses),
+        })
     }
 
     /// Whether a request is retried after this failure; `status` is that of the response, if one came.
@@ -288,13 +269,11 @@ pub(crate) fn read_request_line(at: &NodeReader<'_>, names: &TemplateNames) -> O
     let text = at.text()?;
     let parts = text.split_once(' ').filter(|(_, path)| path.starts_with('/') && !path.contains(' '));
     let Some((method, path)) = parts else {
-        at.add_error("must be a method and a path, such as \"POST /api/games\"");
-        return None;
+        return at.reject("must be a method and a path, such as \"POST /api/games\"");
     };
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method);
     let Some(method) = Method::from_bytes(method.as_bytes()).ok().filter(|_| known) else {
-        at.add_error(format!("must start with GET, HEAD, POST, PUT, PATCH or DELETE, not \"{method}\""));
-        return None;
+        return at.reject(format!("must start with GET, HEAD, POST, PUT, PATCH or DELETE, not \"{method}\""));
     };
     let path = template.without_prefix(text.len() - path.len());
     check_path(at, &path).then_some((method, path))
@@ -313,51 +292,37 @@ fn check_path(at: &NodeReader<'_>, path: &Template) -> bool {
 }
 
 pub(crate) fn read_headers(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(HeaderName, Template)> {
-    let header = |(name, at): (&str, NodeReader<'_>)| {
-        let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
-            at.add_error("is not the name of a header");
-            return None;
-        };
-        let value = Template::read(&at, names)?;
+    at.entries(|name, at| {
+        let name = read_header_name(at, name)?;
+        let value = Template::read(at, names)?;
         // RFC 9110, section 5.5: a line break would end the header and begin another one.
         if let Some(wrong) = value.first_disallowed_char(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\t')) {
-            at.add_error(format!("must be a value of printable ASCII, without line breaks: it has {wrong:?}"));
-            return None;
+            return at.reject(format!("must be a value of printable ASCII, without line breaks: it has {wrong:?}"));
         }
         Some((name, value))
-    };
-    at.named_entries().unwrap_or_default().into_iter().filter_map(header).collect()
+    })
 }
 
 /// `"1s"`, or `{ from, to }` for a pause drawn uniformly; or `{ until }`, a moment that all arrivals wait for.
 fn read_pause(at: &NodeReader<'_>, names: &TemplateNames) -> (Option<(Duration, Duration)>, Option<Duration>) {
-    let moment = at.node.get("until").and_then(|_| at.table());
-    let Some(fields) = moment else { return (read_pause_range(at, names), None) };
-    let until = fields.optional("until").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
-    fields.reject_unknown_keys();
     if !names.has_arrival {
         at.add_error("has no meaning here: only the steps of a journey pause");
     }
-    (None, until)
-}
-
-fn read_pause_range(at: &NodeReader<'_>, names: &TemplateNames) -> Option<(Duration, Duration)> {
-    if !names.has_arrival {
-        at.add_error("has no meaning here: only the steps of a journey pause");
+    let duration = |at: &NodeReader<'_>| at.duration(Duration::ZERO..=WAIT_MAX);
+    if at.node.get("until").is_some() {
+        return (None, at.table(|fields| fields.optional("until", duration)).flatten());
     }
-    let range = Duration::ZERO..=WAIT_MAX;
-    if !matches!(at.node.value, Value::Table(_)) {
-        return at.duration(range).map(|pause| (pause, pause));
+    if !at.is_table() {
+        return (duration(at).map(|pause| (pause, pause)), None);
     }
-    let fields = at.table()?;
-    let from = fields.required("from", "the shortest pause").and_then(|at| at.duration(range.clone()));
-    let to = fields.required("to", "the longest pause").and_then(|at| at.duration(range));
-    fields.reject_unknown_keys();
-    let (from, to) = (from?, to?);
-    if from > to {
+    let range = at.table(|fields| {
+        let from = fields.required("from", "the shortest pause", duration);
+        (from, fields.required("to", "the longest pause", duration))
+    });
+    if range.is_some_and(|(from, to)| from > to) {
         at.add_error("must have a `from` that is not above its `to`");
     }
-    Some((from, to))
+    (range, None)
 }
 
 fn read_started_work(at: &NodeReader<'_>, keep: &[KeepRule], works: &[String]) -> Option<String> {
@@ -368,18 +333,4 @@ fn read_started_work(at: &NodeReader<'_>, keep: &[KeepRule], works: &[String]) -
         at.add_error(format!("needs the id of what it starts: keep = {{ {work} = \"/id\" }}"));
     }
     Some(work.to_owned())
-}
-
-/// A command line: words, the first of which is the program.
-pub(crate) fn read_command(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Vec<Template>> {
-    let words = at.list()?;
-    if words.is_empty() {
-        at.add_error("must name a program");
-    }
-    words.iter().map(|at| Template::read(at, names)).collect()
-}
-
-pub(crate) fn read_env(fields: &TableReader<'_>, names: &TemplateNames) -> Vec<(String, Template)> {
-    let entries = fields.optional("env").and_then(|at| at.named_entries()).unwrap_or_default();
-    entries.iter().filter_map(|(name, at)| Some(((*name).to_owned(), Template::read(at, names)?))).collect()
 }

@@ -9,7 +9,7 @@ use http::HeaderName;
 use super::fault::unmanaged_reason;
 use super::message::SocketTarget;
 use super::reader::{NodeReader, TableReader, read_name};
-use super::step::{read_command, read_env, read_headers, read_request_line};
+use super::step::{read_headers, read_request_line};
 use super::template::{Template, TemplateNames};
 use crate::limits::{
     READY_WITHIN, TARGET_CPU_MAX, TARGET_CPU_MIN, TARGET_MEMORY_BYTES_MAX, TARGET_MEMORY_BYTES_MIN,
@@ -17,7 +17,7 @@ use crate::limits::{
 };
 
 /// The service under test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Target {
     pub url: BaseUrl,
     /// How to start it; without a command it is already running.
@@ -69,7 +69,7 @@ pub struct HelperProcess {
 }
 
 /// A program, its arguments and its additions to the environment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Command {
     /// The words; a first word `gauntlet` means the running executable.
     pub argv: Vec<Template>,
@@ -78,7 +78,7 @@ pub struct Command {
 }
 
 /// Host and port of an `http://` or `https://` URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BaseUrl {
     pub uses_tls: bool,
     /// The host, without brackets.
@@ -119,70 +119,62 @@ impl BaseUrl {
 }
 
 impl Target {
-    /// Command lines may use `public` names only: every user of the machine can read them.
     pub(crate) fn read(
         at: &NodeReader<'_>,
         names: &TemplateNames,
         public: &TemplateNames,
         files: &BTreeMap<&str, &str>,
     ) -> Option<Self> {
-        let fields = at.table()?;
-        let url = fields.required("url", "where the service answers").and_then(|at| read_base_url(&at, true));
-        let argv = fields.optional("spawn").and_then(|at| read_command(&at, public));
-        let env = read_env(&fields, names);
-        let ready = fields.optional("ready").and_then(|at| read_path(&at));
-        let ready_within = read_ready_timeout(&fields);
-        let metrics = fields.optional("metrics").and_then(|at| read_path(&at));
-        let config = fields.optional("config").and_then(|at| read_get_path(&at, names));
-        let headers = fields.optional("headers").map_or_else(Vec::new, |at| read_headers(&at, names));
-        let ca_at = fields.optional("ca");
-        let ca = ca_at.as_ref().and_then(NodeReader::text).map(str::to_owned);
-        let insecure_at = fields.optional("insecure");
-        let insecure = insecure_at.as_ref().and_then(NodeReader::bool).unwrap_or(false);
-        let limits =
-            fields.optional("limits").and_then(|at| TargetLimits::read(&at, unmanaged_reason(fields.reader.node)));
-        let socket = fields.optional("socket").map(|at| SocketTarget::read(&at, names, files));
-        fields.reject_unknown_keys();
-        if argv.is_some() && ready.is_none() {
-            at.add_error("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
-        }
-        let url = url?.0;
-        let speaks_tls = url.uses_tls || socket.iter().flatten().any(SocketTarget::uses_tls);
-        for tls in [ca_at, insecure_at].into_iter().flatten().filter(|_| !speaks_tls) {
-            tls.add_error("is about TLS, but the url does not start with https://");
-        }
-        if ca.is_some() && insecure {
-            at.add_error("has `ca` and `insecure`: whom to trust says nothing where everybody is trusted");
-        }
-        let spawn = argv.map(|argv| Command { argv, env });
-        let limits = limits.unwrap_or_default();
-        let socket = socket.map_or(Some(None), |socket| socket.map(Some))?;
-        Some(Self {
-            url,
-            spawn,
-            ready_path: ready,
-            ready_timeout: ready_within,
-            metrics_path: metrics,
-            config_path: config,
-            headers,
-            ca_file: ca,
-            insecure,
-            limits,
-            socket,
+        at.table(|fields| {
+            let what = "where the service answers";
+            let (url, _) = fields.required("url", what, |at| read_base_url(at, true));
+            let spawn = read_command(fields, "spawn", public, names);
+            let ready_path = fields.optional("ready", read_path);
+            let ready_timeout = read_ready_timeout(fields);
+            let metrics_path = fields.optional("metrics", read_path);
+            let config_path = fields.optional("config", |at| read_get_path(at, names));
+            let headers = fields.or_default("headers", |at| read_headers(at, names));
+            let (ca, insecure) = (fields.get("ca"), fields.get("insecure"));
+            let ca_file = ca.as_ref().and_then(NodeReader::string);
+            let is_insecure = insecure.as_ref().and_then(NodeReader::bool).unwrap_or(false);
+            let limits = fields.optional("limits", |at| TargetLimits::read(at, unmanaged_reason(fields.reader.node)));
+            let socket = fields.get("socket").map(|at| SocketTarget::read(&at, names, files).map(Some));
+            let socket = socket.and_then(|socket| fields.need(socket));
+            if spawn.is_some() && ready_path.is_none() {
+                at.add_error("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
+            }
+            if fields.is_complete() && !url.uses_tls && !socket.as_ref().is_some_and(SocketTarget::uses_tls) {
+                for tls in ca.iter().chain(&insecure) {
+                    tls.add_error("is about TLS, but the url does not start with https://");
+                }
+            }
+            if ca_file.is_some() && is_insecure {
+                at.add_error("has `ca` and `insecure`: whom to trust says nothing where everybody is trusted");
+            }
+            Self {
+                url,
+                spawn,
+                ready_path,
+                ready_timeout,
+                metrics_path,
+                config_path,
+                headers,
+                ca_file,
+                insecure: is_insecure,
+                limits: limits.unwrap_or_default(),
+                socket,
+            }
         })
     }
 }
 
 impl TargetLimits {
     fn read(at: &NodeReader<'_>, not_started: Option<String>) -> Option<Self> {
-        let fields = at.table()?;
-        let memory = fields.optional("memory");
-        let memory_bytes = memory.and_then(|at| at.bytes(TARGET_MEMORY_BYTES_MIN..=TARGET_MEMORY_BYTES_MAX));
-        let cpu_share = fields.optional("cpu").and_then(|at| at.float(TARGET_CPU_MIN..=TARGET_CPU_MAX));
-        let open_files = fields.optional("open_files");
-        let open_files = open_files.and_then(|at| at.int(TARGET_OPEN_FILES_MIN..=TARGET_OPEN_FILES_MAX));
-        fields.reject_unknown_keys();
-        let limits = Self { memory_bytes, cpu_cores: cpu_share, open_files };
+        let limits = at.table(|fields| Self {
+            memory_bytes: fields.optional("memory", |at| at.bytes(TARGET_MEMORY_BYTES_MIN..=TARGET_MEMORY_BYTES_MAX)),
+            cpu_cores: fields.optional("cpu", |at| at.float(TARGET_CPU_MIN..=TARGET_CPU_MAX)),
+            open_files: fields.optional("open_files", |at| at.int(TARGET_OPEN_FILES_MIN..=TARGET_OPEN_FILES_MAX)),
+        })?;
         if let Some(reason) = not_started.filter(|_| limits != Self::default()) {
             at.add_error(format!("can only be set for a process that the lab starts, but {reason}"));
         }
@@ -192,46 +184,53 @@ impl TargetLimits {
 
 impl HelperProcess {
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, public: &TemplateNames) -> Option<Self> {
-        let fields = at.table()?;
-        let name = fields.required("name", "its log is called after it").and_then(|at| read_name(&at));
-        let argv = fields.required("command", "the program and its arguments").and_then(|at| read_command(&at, public));
-        let env = read_env(&fields, names);
-        let ready = fields.required("ready", "the URL that answers 2xx when it is ready");
-        let ready = ready.and_then(|at| read_base_url(&at, false));
-        let ready_within = read_ready_timeout(&fields);
-        let start = fields.optional("start").and_then(|at| at.bool()).unwrap_or(true);
-        fields.reject_unknown_keys();
-        let (base, ready) = ready?;
-        let command = Command { argv: argv?, env };
-        Some(Self {
-            name: name?,
-            spawn: start.then_some(command),
-            base,
-            ready_path: ready,
-            ready_timeout: ready_within,
+        at.table(|fields| {
+            let name = fields.required("name", "its log is called after it", read_name);
+            fields.get_required("command", "the program and its arguments");
+            let command = fields.need(read_command(fields, "command", public, names));
+            let ready = "the URL that answers 2xx when it is ready";
+            let (base, ready_path) = fields.required("ready", ready, |at| read_base_url(at, false));
+            let ready_timeout = read_ready_timeout(fields);
+            let start = fields.optional("start", NodeReader::bool).unwrap_or(true);
+            Self { name, spawn: start.then_some(command), base, ready_path, ready_timeout }
         })
     }
 }
 
+/// A program with its arguments, under `key`, and its additions to the environment. Command lines may use `public` names
+/// only: every user of the machine can read them.
+fn read_command(
+    fields: &TableReader<'_>,
+    key: &'static str,
+    public: &TemplateNames,
+    names: &TemplateNames,
+) -> Option<Command> {
+    let argv = fields.optional(key, |at| {
+        let words = at.list()?;
+        if words.is_empty() {
+            at.add_error("must name a program");
+        }
+        words.iter().map(|at| Template::read(at, public)).collect()
+    });
+    let env = fields.or_default("env", |at| at.entries(|name, at| Some((name.to_owned(), Template::read(at, names)?))));
+    argv.map(|argv| Command { argv, env })
+}
+
 fn read_ready_timeout(fields: &TableReader<'_>) -> Duration {
-    let within = fields.optional("ready_within").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-    within.unwrap_or(READY_WITHIN)
+    let timeout = fields.optional("ready_within", |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+    timeout.unwrap_or(READY_WITHIN)
 }
 
 /// The base URL of the target; for a helper, also the path of its readiness probe.
 fn read_base_url(at: &NodeReader<'_>, is_target: bool) -> Option<(BaseUrl, String)> {
-    let message = match BaseUrl::parse(at.text()?) {
-        Ok((_, path)) if is_target && path != "/" => {
-            format!("must end with the port: requests carry their own paths, not \"{path}\"")
-        }
-        Ok((base, _)) if !is_target && base.uses_tls => {
-            "must start with http://: helpers are asked in the clear".to_owned()
-        }
-        Ok(parts) => return Some(parts),
-        Err(message) => message,
-    };
-    at.add_error(message);
-    None
+    let (base, path) = at.accept(BaseUrl::parse(at.text()?))?;
+    if is_target && path != "/" {
+        return at.reject(format!("must end with the port: requests carry their own paths, not \"{path}\""));
+    }
+    if !is_target && base.uses_tls {
+        return at.reject("must start with http://: helpers are asked in the clear");
+    }
+    Some((base, path))
 }
 
 fn read_path(at: &NodeReader<'_>) -> Option<String> {
@@ -239,16 +238,11 @@ fn read_path(at: &NodeReader<'_>) -> Option<String> {
     if path.starts_with('/') && path.is_ascii() && path.parse::<http::uri::PathAndQuery>().is_ok() {
         return Some(path.to_owned());
     }
-    at.add_error(format!("must be a path such as \"/readyz\", not \"{path}\""));
-    None
+    at.reject(format!("must be a path such as \"/readyz\", not \"{path}\""))
 }
 
 /// The path of a request that only reads.
 pub(crate) fn read_get_path(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Template> {
     let (method, path) = read_request_line(at, names)?;
-    if method == http::Method::GET {
-        return Some(path);
-    }
-    at.add_error("must only read: \"GET /path\"");
-    None
+    if method == http::Method::GET { Some(path) } else { at.reject("must only read: \"GET /path\"") }
 }

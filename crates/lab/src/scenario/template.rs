@@ -86,25 +86,13 @@ impl Template {
             Value::Text(_) | Value::Bool(_) | Value::Array(_) | Value::Table(_) => {}
         }
         let mut template = Self::default();
-        match template.push(at.text()?, names, false) {
-            Ok(()) => Some(template),
-            Err(message) => {
-                at.add_error(message);
-                None
-            }
-        }
+        at.accept(template.push(at.text()?, names, false)).map(|()| template)
     }
 
     /// A JSON value with templates in its texts, as one template of its serialized form.
     pub(crate) fn read_json(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
         let mut template = Self::default();
-        match template.push_json(at.node, names) {
-            Ok(()) => Some(template),
-            Err(message) => {
-                at.add_error(message);
-                None
-            }
-        }
+        at.accept(template.push_json(at.node, names)).map(|()| template)
     }
 
     pub(super) fn from_text(text: String) -> Self {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reader::{NodeReader, check_template_name, is_valid_name};
+use super::reader::{NodeReader, check_name, check_template_name};
 use super::tree::{Node, Value, join_path};
 use super::validation::{ErrorCollector, Origin};
 
@@ -13,10 +13,12 @@ const VARS_TABLE: &str = "vars";
 /// All variables by their dotted names: `[vars.jobs] matches` is `jobs.matches`.
 pub(crate) fn read(root: &Node, notes: &ErrorCollector) -> BTreeMap<String, Node> {
     let mut vars = BTreeMap::new();
-    let Some(node) = root.get(VARS_TABLE) else { return vars };
-    for (name, at) in NodeReader::new(node, VARS_TABLE, notes).named_entries().unwrap_or_default() {
-        check_template_name(&at, name);
-        collect(name, &at, &mut vars);
+    if let Some(node) = root.get(VARS_TABLE) {
+        NodeReader::new(node, VARS_TABLE, notes).entries::<()>(|name, at| {
+            check_template_name(at, name);
+            collect(name, at, &mut vars);
+            None
+        });
     }
     vars
 }
@@ -24,10 +26,8 @@ pub(crate) fn read(root: &Node, notes: &ErrorCollector) -> BTreeMap<String, Node
 fn collect(dotted: &str, at: &NodeReader<'_>, vars: &mut BTreeMap<String, Node>) {
     match &at.node.value {
         Value::Table(_) => {
-            for (name, at) in at.named_entries().unwrap_or_default() {
-                if !is_valid_name(name) {
-                    at.add_error("must be named with small letters, digits and _");
-                }
+            for (name, at) in at.entries(|name, at| Some((name, at.clone()))) {
+                check_name(&at, name);
                 collect(&join_path(dotted, name), &at, vars);
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method;
 
 use super::formula::Formula;
-use super::reader::{NodeReader, TableReader, is_valid_name, read_pointer};
+use super::reader::{NodeReader, TableReader, check_name, is_valid_name, read_pointer};
 use super::step::read_request_line;
 use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
@@ -100,81 +100,81 @@ pub struct WorkTotals {
 /// The placeholder in the path of a status request that covers one work item.
 const WORK_ITEM_ID: &str = "{{id}}";
 
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const GIVE_UP_AFTER: Duration = Duration::from_mins(30);
+
 /// Figures of every work item that a formula may use in addition to the scenario's own.
 pub(crate) const WORK_ITEM_FIGURES: [&str; 3] = ["queue_wait_s", "run_s", "completion_s"];
 
 impl WorkSpec {
     pub(crate) fn read(name: &str, at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
-        if !is_valid_name(name) {
-            at.add_error("must be named with small letters, digits and _");
-        }
-        let fields = at.table()?;
-        let request = fields.required("status", "the request that asks for many at once, or for one by its {{id}}");
-        let by_id = request.as_ref().and_then(NodeReader::text).is_some_and(|text| text.contains(WORK_ITEM_ID));
+        check_name(at, name);
         let mut names = names.clone();
-        names.known.extend(by_id.then(|| "id".to_owned()));
-        let request = request.and_then(|at| read_request_line(&at, &names));
-        let status_request =
-            if by_id { StatusRequest::read_single(&fields) } else { StatusRequest::read_bulk(&fields) };
         let wait = Duration::from_millis(10)..=WAIT_MAX;
-        let poll = fields.optional("poll").map_or(Some(Duration::from_secs(1)), |at| at.duration(wait.clone()));
-        let stuck = fields.required("stuck_after", "no progress for how long is stuck, such as \"60s\"");
-        let stuck_after = stuck.and_then(|at| at.duration(wait.clone()));
-        let give_up =
-            fields.optional("give_up_after").map_or(Some(Duration::from_secs(30 * 60)), |at| at.duration(wait));
-        let status_mapping = StatusMapping::read(&fields, by_id);
-        let derive = fields.optional("derive").map_or_else(Vec::new, |at| read_derived(&at, &status_mapping));
-        let totals = fields.optional("totals").and_then(|at| WorkTotals::read(&at, &names));
-        fields.reject_unknown_keys();
-        let (method, path) = request?;
-        Some(Self {
-            name: name.to_owned(),
-            method,
-            path,
-            status_request: status_request?,
-            poll_interval: poll?,
-            status_mapping,
-            stuck_after: stuck_after?,
-            give_up_after: give_up?,
-            derived: derive,
-            totals,
+        at.table(|fields| {
+            let what = "the request that asks for many at once, or for one by its {{id}}";
+            let mut is_by_id = false;
+            let (method, path) = fields.required("status", what, |at| {
+                is_by_id = at.node.as_text().is_some_and(|text| text.contains(WORK_ITEM_ID));
+                names.known.extend(is_by_id.then(|| "id".to_owned()));
+                read_request_line(at, &names)
+            });
+            let status_request =
+                if is_by_id { StatusRequest::read_single(fields) } else { StatusRequest::read_bulk(fields) };
+            let poll_interval = fields.or("poll", POLL_INTERVAL, |at| at.duration(wait.clone()));
+            let what = "no progress for how long is stuck, such as \"60s\"";
+            let stuck_after = fields.required("stuck_after", what, |at| at.duration(wait.clone()));
+            let give_up_after = fields.or("give_up_after", GIVE_UP_AFTER, |at| at.duration(wait.clone()));
+            let status_mapping = StatusMapping::read(fields, is_by_id);
+            let derived = fields.or_default("derive", |at| read_derived(at, &status_mapping));
+            let totals = fields.optional("totals", |at| WorkTotals::read(at, &names));
+            Self {
+                name: name.to_owned(),
+                method,
+                path,
+                status_request,
+                poll_interval,
+                status_mapping,
+                stuck_after,
+                give_up_after,
+                derived,
+                totals,
+            }
         })
     }
 }
 
 impl StatusRequest {
-    fn read_bulk(fields: &TableReader<'_>) -> Option<Self> {
-        let ids_member = fields.required("ids", "the member of its body that lists the ids").and_then(|at| at.text());
-        let ids_max = fields.required("bulk", "ids in one request").and_then(|at| at.int(1..=BULK_MAX));
-        Some(Self::Bulk { ids_member: ids_member?.to_owned(), ids_max: ids_max? as usize })
+    fn read_bulk(fields: &TableReader<'_>) -> Self {
+        let ids_member = fields.required("ids", "the member of its body that lists the ids", NodeReader::string);
+        let ids_max = fields.required("bulk", "ids in one request", |at| at.int(1..=BULK_MAX));
+        Self::Bulk { ids_member, ids_max: ids_max as usize }
     }
 
-    fn read_single(fields: &TableReader<'_>) -> Option<Self> {
-        let concurrency = fields.optional("at_once").map_or(Some(POLLS_AT_ONCE), |at| at.int(1..=POLLS_AT_ONCE_MAX));
-        Some(Self::Single { concurrency: concurrency? as usize })
+    fn read_single(fields: &TableReader<'_>) -> Self {
+        let concurrency = fields.or("at_once", POLLS_AT_ONCE, |at| at.int(1..=POLLS_AT_ONCE_MAX));
+        Self::Single { concurrency: concurrency as usize }
     }
 }
 
 impl StatusMapping {
-    /// The response about one work item needs no id and no list.
-    fn read(fields: &TableReader<'_>, by_id: bool) -> Self {
-        let (items, id) = match by_id {
+    /// The response about one work item needs no id and no list. What is wrong here has no effect on figures.
+    fn read(fields: &TableReader<'_>, is_by_id: bool) -> Self {
+        let (items, id) = match is_by_id {
             true => (None, None),
             false => (
-                fields.optional("items").and_then(|at| read_pointer(&at)),
-                fields.required("id", "the pointer to the id in a status").and_then(|at| read_pointer(&at)),
+                fields.optional("items", read_pointer),
+                fields.get_required("id", "the pointer to the id in a status").and_then(|at| read_pointer(&at)),
             ),
         };
-        let items = items.unwrap_or_default();
-        let (state, states) = fields
-            .required("state", "{ at, waiting, running, finished, failed, unknown }")
-            .and_then(|at| read_states(&at))
-            .unwrap_or_default();
-        let times = fields.optional("times").map(|at| read_times(&at)).unwrap_or_default();
-        let figures = fields.optional("figures").map_or_else(Vec::new, |at| read_figures(&at));
-        let progress = fields.optional("progress").map_or_else(Vec::new, |at| read_progress(&at, &figures));
-        let group = fields.optional("group").and_then(|at| read_pointer(&at));
-        Self { items, id: id.unwrap_or_default(), state, states, times, figures, progress, holder: group }
+        let states = fields.get_required("state", "{ at, waiting, running, finished, failed, unknown }");
+        let (state, states) = states.and_then(|at| read_states(&at)).unwrap_or_default();
+        let times = fields.optional("times", read_times).unwrap_or_default();
+        let figures = fields.or_default("figures", read_figures);
+        let progress = fields.or_default("progress", |at| read_progress(at, &figures));
+        let holder = fields.optional("group", read_pointer);
+        let (items, id) = (items.unwrap_or_default(), id.unwrap_or_default());
+        Self { items, id, state, states, times, figures, progress, holder }
     }
 
     /// The meaning of a state name of the server. `cancelled` counts as failed unless the scenario says otherwise.
@@ -186,9 +186,6 @@ impl StatusMapping {
 }
 
 fn read_states(at: &NodeReader<'_>) -> Option<(String, Vec<(String, WorkState)>)> {
-    let fields = at.table()?;
-    let pointer = fields.required("at", "the pointer to the state").and_then(|at| read_pointer(&at));
-    let mut states: Vec<(String, WorkState)> = Vec::new();
     let lists = [
         ("waiting", WorkState::Waiting),
         ("running", WorkState::Running),
@@ -196,96 +193,78 @@ fn read_states(at: &NodeReader<'_>) -> Option<(String, Vec<(String, WorkState)>)
         ("failed", WorkState::Failed),
         ("unknown", WorkState::Unknown),
     ];
-    for (key, state) in lists {
-        let Some(list) = fields.optional(key) else { continue };
-        for word in list.one_or_many() {
-            let Some(text) = word.text() else { continue };
-            if states.iter().any(|(known, _)| known == text) {
-                word.add_error(format!("lists \"{text}\" a second time"));
+    at.table(|fields| {
+        let pointer = fields.required("at", "the pointer to the state", read_pointer);
+        let mut states: Vec<(String, WorkState)> = Vec::new();
+        for (key, state) in lists {
+            for word in fields.or_default(key, NodeReader::one_or_many) {
+                let Some(text) = word.text() else { continue };
+                if states.iter().any(|(known, _)| known == text) {
+                    word.add_error(format!("lists \"{text}\" a second time"));
+                }
+                states.push((text.to_owned(), state));
             }
-            states.push((text.to_owned(), state));
         }
-    }
-    fields.reject_unknown_keys();
-    if !states.iter().any(|(_, state)| *state == WorkState::Finished) {
-        at.add_error("needs `finished`: without it no work ever ends");
-    }
-    Some((pointer?, states))
+        if !states.iter().any(|(_, state)| *state == WorkState::Finished) {
+            at.add_error("needs `finished`: without it no work ever ends");
+        }
+        (pointer, states)
+    })
 }
 
-fn read_times(at: &NodeReader<'_>) -> [Option<String>; 3] {
-    let Some(fields) = at.table() else { return [None, None, None] };
-    let times = ["created", "started", "finished"].map(|key| fields.optional(key).and_then(|at| read_pointer(&at)));
-    fields.reject_unknown_keys();
-    times
+fn read_times(at: &NodeReader<'_>) -> Option<[Option<String>; 3]> {
+    at.table(|fields| ["created", "started", "finished"].map(|key| fields.optional(key, read_pointer)))
 }
 
 fn read_figures(at: &NodeReader<'_>) -> Vec<(String, String)> {
-    let figure = |(name, at): (&str, NodeReader<'_>)| {
+    at.entries(|name, at| {
         if !is_valid_name(name) || WORK_ITEM_FIGURES.contains(&name) {
-            at.add_error(format!(
-                "must be a name of small letters, digits and _, and none of {}",
-                WORK_ITEM_FIGURES.join(", ")
-            ));
+            let taken = WORK_ITEM_FIGURES.join(", ");
+            at.add_error(format!("must be a name of small letters, digits and _, and none of {taken}"));
         }
-        Some((name.to_owned(), read_pointer(&at)?))
-    };
-    at.named_entries().unwrap_or_default().into_iter().filter_map(figure).collect()
+        Some((name.to_owned(), read_pointer(at)?))
+    })
 }
 
 fn read_progress(at: &NodeReader<'_>, figures: &[(String, String)]) -> Vec<usize> {
     let index = |at: &NodeReader<'_>| {
         let name = at.text()?;
         let index = figures.iter().position(|(figure, _)| figure == name);
-        if index.is_none() {
-            at.add_error(format!("names \"{name}\", which is not one of `figures`"));
-        }
-        index
+        index.or_else(|| at.reject(format!("names \"{name}\", which is not one of `figures`")))
     };
     at.one_or_many().iter().filter_map(index).collect()
 }
 
 fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<(String, Formula)> {
-    let known: Vec<&str> =
-        status_mapping.figures.iter().map(|(name, _)| name.as_str()).chain(WORK_ITEM_FIGURES).collect();
-    let mut derived = Vec::new();
-    for (name, at) in at.named_entries().unwrap_or_default() {
+    let own = status_mapping.figures.iter().map(|(name, _)| name.as_str());
+    let known: Vec<&str> = own.chain(WORK_ITEM_FIGURES).collect();
+    at.entries(|name, at| {
         if !is_valid_name(name) || crate::scenario::WORK_FIGURES.contains(&name) {
             at.add_error("must be a name of small letters, digits and _ that no other figure of the work has");
         }
-        let Some(text) = at.text() else { continue };
-        match Formula::parse(text) {
-            Ok(formula) => {
-                if let Some(unknown) = formula.figure_paths().iter().find(|figure| !known.contains(figure)) {
-                    at.add_error(format!("uses `{unknown}`; known here: {}", known_names(&known)));
-                }
-                derived.push((name.to_owned(), formula));
-            }
-            Err(message) => at.add_error(message),
+        let formula = at.accept(Formula::parse(at.text()?))?;
+        if let Some(unknown) = formula.figure_paths().iter().find(|figure| !known.contains(figure)) {
+            at.add_error(format!("uses `{unknown}`; known here: {}", known_names(&known)));
         }
-    }
-    derived
+        Some((name.to_owned(), formula))
+    })
 }
 
 impl WorkTotals {
     fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
-        let fields = at.table()?;
-        let path =
-            fields.required("read", "\"GET /path\" of the server's totals").and_then(|at| read_get_path(&at, names));
-        let pointers = |key| {
-            let list = fields.optional(key).map_or_else(Vec::new, |at| at.one_or_many());
-            list.iter().filter_map(read_pointer).collect()
-        };
-        let totals = Self {
-            path: path.unwrap_or_default(),
-            created: pointers("created"),
-            finished: pointers("finished"),
-            failed: pointers("failed"),
-        };
-        fields.reject_unknown_keys();
-        if totals.created.is_empty() && totals.finished.is_empty() && totals.failed.is_empty() {
-            at.add_error("needs at least one of `created`, `finished`, `failed`");
-        }
-        Some(totals)
+        let pointers = |at: &NodeReader<'_>| at.one_or_many().iter().filter_map(read_pointer).collect();
+        at.table(|fields| {
+            let path = "\"GET /path\" of the server's totals";
+            let totals = Self {
+                path: fields.required("read", path, |at| read_get_path(at, names)),
+                created: fields.or_default("created", pointers),
+                finished: fields.or_default("finished", pointers),
+                failed: fields.or_default("failed", pointers),
+            };
+            if totals.created.is_empty() && totals.finished.is_empty() && totals.failed.is_empty() {
+                at.add_error("needs at least one of `created`, `finished`, `failed`");
+            }
+            totals
+        })
     }
 }

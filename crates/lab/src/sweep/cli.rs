@@ -109,13 +109,7 @@ fn check(run: &RunArgs, variations: &[Variation], plan: &SweepPlan, objective: &
 
 fn check_measure(scenario: &Scenario, objective: &Objective) -> Result<(), CliError> {
     let Objective::Path { path, .. } = objective else { return Ok(()) };
-    let known = known_figures(
-        &scenario.journeys,
-        &scenario.work_specs,
-        &scenario.phases,
-        &scenario.observers,
-        &scenario.pushes,
-    );
+    let known = known_figures(scenario);
     if known.contains(path) {
         return Ok(());
     }

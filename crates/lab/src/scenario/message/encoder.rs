@@ -31,23 +31,15 @@ impl ProtobufEncoder {
     /// Reads a table of fields. Every error is added where it was written.
     pub(super) fn read(at: &NodeReader<'_>, message: &MessageDescriptor, names: &TemplateNames) -> Option<Self> {
         let mut encoder = Self::default();
-        let mut is_right = true;
-        for (name, at) in at.named_entries()? {
-            is_right &= match find_field(message, name) {
-                Ok(field) => encoder.push_field(&at, &field, names).is_some(),
-                Err(message) => {
-                    at.add_error(message);
-                    false
-                }
-            };
-        }
-        is_right.then_some(encoder)
+        let fields = at.entries(|name, at| {
+            Some(at.accept(find_field(message, name)).and_then(|field| encoder.push_field(at, &field, names)))
+        });
+        (at.is_table() && fields.iter().all(Option::is_some)).then_some(encoder)
     }
 
     fn push_field(&mut self, at: &NodeReader<'_>, field: &FieldDescriptor, names: &TemplateNames) -> Option<()> {
         if field.is_map() {
-            at.add_error("is a map, which the lab does not send");
-            return None;
+            return at.reject("is a map, which the lab does not send");
         }
         if !field.is_list() {
             return self.push_field_value(at, field, names);
@@ -71,16 +63,9 @@ impl ProtobufEncoder {
             return Some(());
         };
         let mut bytes = tag;
-        match push_value(&mut bytes, &kind, text) {
-            Ok(()) => {
-                self.push_bytes(&bytes);
-                Some(())
-            }
-            Err(message) => {
-                at.add_error(message);
-                None
-            }
-        }
+        at.accept(push_value(&mut bytes, &kind, text))?;
+        self.push_bytes(&bytes);
+        Some(())
     }
 
     fn push_nested(&mut self, mut tag: Vec<u8>, encoder: Self) {
@@ -149,8 +134,7 @@ fn read_field_template(at: &NodeReader<'_>, kind: &Kind, names: &TemplateNames) 
         (Value::Text(text), Kind::String | Kind::Bytes) if text.is_empty() => Some(Template::default()),
         (Value::Text(_) | Value::Int(_) | Value::Float(_), _) => Template::read(at, names),
         (Value::Bool(_) | Value::Array(_) | Value::Table(_), _) => {
-            at.add_error(format!("must be {}, not {}", expected(kind), at.node.kind()));
-            None
+            at.reject(format!("must be {}, not {}", expected(kind), at.node.kind()))
         }
     }
 }

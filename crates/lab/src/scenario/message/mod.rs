@@ -17,7 +17,6 @@ pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 use super::reader::{NodeReader, TableReader, read_name};
 use super::response::{KeepRule, ValueSource, read_comparable};
 use super::template::{Template, TemplateNames};
-use super::tree::Value;
 
 /// A message and what answers it.
 #[derive(Clone, Debug)]
@@ -74,8 +73,7 @@ impl<'a> FormatStatus<'a> {
             Self::Known(language) => Some(language),
             Self::Invalid => None,
             Self::Absent => {
-                at.add_error("needs [target.socket]: where connections speak in frames, and in which language");
-                None
+                at.reject("needs [target.socket]: where connections speak in frames, and in which language")
             }
         }
     }
@@ -87,24 +85,24 @@ impl Message {
         fields: &TableReader<'_>,
         known: FormatStatus<'_>,
         names: &TemplateNames,
-        kept: Option<(&NodeReader<'_>, &[KeepRule])>,
+        kept: Option<(&NodeReader<'_>, &Vec<KeepRule>)>,
     ) -> Option<Self> {
-        let send = fields.optional("send")?;
-        let (answer, denied) = (fields.optional("answer"), fields.optional("denied"));
-        let language = known.require(&send)?;
+        let send = fields.get("send")?;
+        let (answer, denied) = (fields.get("answer"), fields.get("denied"));
+        let format = known.require(&send)?;
         let names = TemplateNames { has_message_number: true, ..names.clone() };
-        let says = language.read_payload(&send, &names);
-        let said = |at: NodeReader<'_>| -> Option<Vec<FrameMatch>> {
-            at.one_or_many().iter().map(|at| FrameMatch::read(at, language)).collect()
+        let payload = format.read_payload(&send, &names);
+        let matches = |at: Option<NodeReader<'_>>| -> Option<Vec<FrameMatch>> {
+            at.iter().flat_map(NodeReader::one_or_many).map(|at| FrameMatch::read(&at, format)).collect()
         };
-        let (answers, denied) = (answer.map_or(Some(Vec::new()), said), denied.map_or(Some(Vec::new()), said));
-        if let (Some((kept, _)), Some([])) = (kept, answers.as_deref()) {
+        let (answer_matches, denied) = (matches(answer), matches(denied));
+        if let (Some((kept, _)), Some([])) = (kept, answer_matches.as_deref()) {
             kept.add_error("needs `answer`: without one there is nothing to keep");
         }
-        let keeps = kept.map_or_else(Vec::new, |(at, keep)| kept_paths(at, language, keep));
-        let (mut payload, mut is_numbered) = (says?, false);
+        let kept_paths = kept.map_or_else(Vec::new, |(at, keep)| kept_paths(at, format, keep));
+        let (mut payload, mut is_numbered) = (payload?, false);
         payload.visit_templates(&mut |template| is_numbered |= template.uses_message_number());
-        Some(Self { payload, answer_matches: answers?, denied: denied?, kept_paths: keeps, is_numbered })
+        Some(Self { payload, answer_matches: answer_matches?, denied: denied?, kept_paths, is_numbered })
     }
 }
 
@@ -125,30 +123,25 @@ impl FrameMatch {
 
     /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
     fn read(at: &NodeReader<'_>, language: &MessageFormat) -> Option<Self> {
-        if !matches!(at.node.value, Value::Table(_)) {
-            return language.read_frame_path(at).map(|way| Self { path: way, expected: None });
+        if !at.is_table() {
+            return language.read_frame_path(at).map(|path| Self { path, expected: None });
         }
-        let fields = at.table()?;
-        let way = fields.required("at", "where the frame says it, such as \"/refused/code\"");
-        let way = way.and_then(|at| language.read_frame_path(&at));
-        let is = fields.required("is", "what stands there then").and_then(|at| read_comparable(&at));
-        fields.reject_unknown_keys();
-        Some(Self { path: way?, expected: Some(is?) })
+        let path = |at: &NodeReader<'_>| language.read_frame_path(at);
+        at.table(|fields| Self {
+            path: fields.required("at", "where the frame says it, such as \"/refused/code\"", path),
+            expected: fields.required("is", "what stands there then", |at| read_comparable(at).map(Some)),
+        })
     }
 }
 
 /// Where the kept values are. A header belongs to a request: a frame has none.
 fn kept_paths(at: &NodeReader<'_>, language: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
-    let mut ways = Vec::with_capacity(keep.len());
-    for (name, at) in at.named_entries().unwrap_or_default() {
-        match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
-            Some(ValueSource::Json(_)) => ways.extend(language.read_frame_path(&at)),
-            Some(ValueSource::Header(_)) => at.add_error("is kept of a header, but a frame has none: write a pointer"),
-            // Its own error was added when it was read.
-            None => {}
-        }
-    }
-    ways
+    at.entries(|name, at| match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
+        Some(ValueSource::Json(_)) => language.read_frame_path(at),
+        Some(ValueSource::Header(_)) => at.reject("is kept of a header, but a frame has none: write a pointer"),
+        // Its own error was added when it was read.
+        None => None,
+    })
 }
 
 /// A kind of pushed frame.
@@ -167,17 +160,19 @@ pub const OTHER_PUSH: &str = "other";
 
 impl Push {
     pub(crate) fn read(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<Self> {
-        let language = known.require(at)?;
-        let fields = at.table()?;
-        let name_at = fields.required("name", "its figures are found under it");
-        let name = name_at.as_ref().and_then(read_name);
-        if let (Some(at), Some(OTHER_PUSH)) = (&name_at, name.as_deref()) {
-            at.add_error(format!("must be called otherwise: `{OTHER_PUSH}` are the frames that have no name"));
-        }
-        let holds = fields.required("at", "what such a frame holds, such as \"/view\"");
-        let holds = holds.and_then(|at| language.read_frame_path(&at));
-        let since = fields.optional("since").map(|at| language.read_frame_path(&at));
-        fields.reject_unknown_keys();
-        Some(Self { name: name?, path: holds?, event_time: since.map_or(Some(None), |way| way.map(Some))? })
+        let format = known.require(at)?;
+        let path = |at: &NodeReader<'_>| format.read_frame_path(at);
+        let name = |at: &NodeReader<'_>| {
+            let name = read_name(at)?;
+            if name == OTHER_PUSH {
+                at.add_error(format!("must be called otherwise: `{OTHER_PUSH}` are the frames that have no name"));
+            }
+            Some(name)
+        };
+        at.table(|fields| Self {
+            name: fields.required("name", "its figures are found under it", name),
+            path: fields.required("at", "what such a frame holds, such as \"/view\"", path),
+            event_time: fields.optional("since", path),
+        })
     }
 }

@@ -10,7 +10,7 @@ use super::WireType;
 use crate::format::known_names;
 
 /// Where a value is in a frame.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FramePath {
     /// As it is written: a JSON pointer (RFC 6901).
     pub pointer: String,

@@ -58,24 +58,27 @@ impl SocketTarget {
     }
 
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, files: &BTreeMap<&str, &str>) -> Option<Self> {
-        let fields = at.table()?;
-        let urls = fields.required("url", "where connections are opened to: one or several, tcp:// or ws://");
-        let written = urls.as_ref().map(NodeReader::one_or_many).unwrap_or_default();
-        let doors: Option<Vec<Vec<MessageEndpoint>>> =
-            written.iter().map(|at| MessageEndpoint::read(at, names)).collect();
-        let language = MessageFormat::read(&fields, files);
-        let error = fields.optional("error");
-        let error = error.and_then(|at| language.as_ref()?.read_frame_path(&at));
-        fields.reject_unknown_keys();
-        let (doors, language, urls): (Vec<MessageEndpoint>, _, _) =
-            (doors?.into_iter().flatten().collect(), language?, urls?);
-        if doors.is_empty() || doors.len() > ENDPOINTS_MAX {
-            urls.add_error(format!("must lead to one place, or up to {ENDPOINTS_MAX}, not to {}", doors.len()));
-        }
-        if language == MessageFormat::Json && doors.iter().any(|door| door.framing == MessageFraming::LengthDelimited) {
-            at.add_error("needs `proto` for tcp://: there, frames are protobuf with their length in front");
-        }
-        Some(Self { endpoints: doors, format: language, error_path: error })
+        let endpoints = |at: &NodeReader<'_>| -> Option<Vec<MessageEndpoint>> {
+            let endpoints = at.one_or_many().iter().map(|at| MessageEndpoint::read(at, names)).collect::<Vec<_>>();
+            let endpoints: Vec<_> = endpoints.into_iter().collect::<Option<Vec<_>>>()?.concat();
+            if endpoints.is_empty() || endpoints.len() > ENDPOINTS_MAX {
+                let count = endpoints.len();
+                at.add_error(format!("must lead to one place, or up to {ENDPOINTS_MAX}, not to {count}"));
+            }
+            Some(endpoints)
+        };
+        at.table(|fields| {
+            let what = "where connections are opened to: one or several, tcp:// or ws://";
+            let endpoints = fields.required("url", what, endpoints);
+            let format = MessageFormat::read(fields, files);
+            let error_path = fields.optional("error", |at| format.as_ref()?.read_frame_path(at));
+            let format = format?;
+            let is_framed = |endpoint: &MessageEndpoint| endpoint.framing == MessageFraming::LengthDelimited;
+            if format == MessageFormat::Json && endpoints.iter().any(is_framed) {
+                at.add_error("needs `proto` for tcp://: there, frames are protobuf with their length in front");
+            }
+            Some(Self { endpoints, format, error_path })
+        })?
     }
 }
 
@@ -86,30 +89,21 @@ impl MessageEndpoint {
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
         // Only the host is parsed here: the path may contain names of the run.
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let grammar = match (scheme, path) {
+        let framing = match (scheme, path) {
             ("tcp", "") if authority.contains(':') => MessageFraming::LengthDelimited,
-            ("tcp", _) => {
-                at.add_error("must be tcp:// with a host and a port, and nothing behind them");
-                return None;
-            }
+            ("tcp", _) => return at.reject("must be tcp:// with a host and a port, and nothing behind them"),
             ("ws" | "wss", "") => MessageFraming::WebSocket(Template::from_text("/".to_owned())),
             ("ws" | "wss", _) => {
                 MessageFraming::WebSocket(Template::read(at, names)?.without_prefix(text.len() - path.len()))
             }
-            _ => {
-                at.add_error(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));
-                return None;
-            }
+            _ => return at.reject(format!("must start with tcp://, ws:// or wss://, not \"{text}\"")),
         };
         let as_http = if scheme == "wss" { "https" } else { "http" };
-        let door = |authority: String| match BaseUrl::parse(&format!("{as_http}://{authority}")) {
-            Ok((base, _)) => Some(Self { base, framing: grammar.clone() }),
-            Err(message) => {
-                at.add_error(message);
-                None
-            }
+        let endpoint = |authority: String| {
+            let (base, _) = at.accept(BaseUrl::parse(&format!("{as_http}://{authority}")))?;
+            Some(Self { base, framing: framing.clone() })
         };
-        expand_ports(authority).into_iter().map(door).collect()
+        expand_ports(authority).into_iter().map(endpoint).collect()
     }
 }
 
@@ -127,7 +121,7 @@ fn expand_ports(authority: &str) -> Vec<String> {
 
 impl MessageFormat {
     fn read(fields: &TableReader<'_>, files: &BTreeMap<&str, &str>) -> Option<Self> {
-        let (proto, send, receive) = (fields.optional("proto"), fields.optional("send"), fields.optional("receive"));
+        let (proto, send, receive) = (fields.get("proto"), fields.get("send"), fields.get("receive"));
         let Some(proto) = proto else {
             for at in [send, receive].into_iter().flatten() {
                 at.add_error("names a message, but no `proto` says what it is made of");
@@ -135,34 +129,24 @@ impl MessageFormat {
             return Some(Self::Json);
         };
         let list = proto.one_or_many();
-        let names: Vec<String> = list.iter().filter_map(NodeReader::text).map(str::to_owned).collect();
+        let names: Vec<String> = list.iter().filter_map(NodeReader::string).collect();
         for (at, name) in list.iter().zip(&names) {
             if !files.contains_key(name.as_str()) {
-                at.add_error(format!("names \"{name}\", and there is no such file beside the scenario"));
-                return None;
+                return at.reject(format!("names \"{name}\", and there is no such file beside the scenario"));
             }
         }
         let pool = match compile(files, &names) {
             Ok(pool) => pool,
-            Err((index, message)) => {
-                list[index].add_error(format!("is not right: {message}"));
-                return None;
-            }
+            Err((index, message)) => return list[index].reject(format!("is not right: {message}")),
         };
-        let root = |at: Option<NodeReader<'_>>, key: &str, what: &str| {
-            let Some(at) = at else {
-                fields.reader.add_error(format!("needs `{key}`: {what}"));
-                return None;
-            };
+        let message = |at: Option<NodeReader<'_>>, key: &str, what: &str| {
+            let Some(at) = at else { return fields.reader.reject(format!("needs `{key}`: {what}")) };
             let name = at.text()?;
             let message = pool.get_message_by_name(name);
-            if message.is_none() {
-                at.add_error(format!("names \"{name}\", which is no message of {}", known_names(&names)));
-            }
-            message
+            message.or_else(|| at.reject(format!("names \"{name}\", which is no message of {}", known_names(&names))))
         };
-        let send = root(send, "send", "the message that every frame to the service is");
-        let receive = root(receive, "receive", "the message that every frame from it is");
+        let send = message(send, "send", "the message that every frame to the service is");
+        let receive = message(receive, "receive", "the message that every frame from it is");
         Some(Self::Protobuf { send: send?, receive: receive? })
     }
 
@@ -179,13 +163,10 @@ impl MessageFormat {
         let text = read_pointer(at)?;
         match self {
             Self::Json => Some(FramePath { pointer: text, protobuf: None }),
-            Self::Protobuf { receive, .. } => match resolve_path(receive, &text) {
-                Ok(target) => Some(FramePath { pointer: text, protobuf: Some(target) }),
-                Err(message) => {
-                    at.add_error(message);
-                    None
-                }
-            },
+            Self::Protobuf { receive, .. } => {
+                let path = at.accept(resolve_path(receive, &text))?;
+                Some(FramePath { pointer: text, protobuf: Some(path) })
+            }
         }
     }
 }

@@ -114,11 +114,9 @@ fn every_kind_of_figure_is_listed() {
     let (prose, examples) = text_and_examples();
     for (_, example) in examples {
         let scenario = Scenario::read(&placed(&example)).unwrap();
-        let (journeys, works) = (&scenario.journeys, &scenario.work_specs);
-        let paths =
-            crate::scenario::known_figures(journeys, works, &scenario.phases, &scenario.observers, &scenario.pushes);
+        let paths = crate::scenario::known_figures(&scenario);
         let derived: BTreeSet<&str> =
-            works.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
+            scenario.work_specs.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
         for path in paths {
             let index = if path.starts_with("push.") { 2 } else { 1 };
             let figure = path.split('.').nth(index).unwrap();
