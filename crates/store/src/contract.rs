@@ -221,7 +221,7 @@ pub trait Database: Send + Sync {
     /// Whether other processes may share this database: their commits do not notify watchers of this process, so those
     /// must poll.
     fn is_shared(&self) -> bool;
-    /// What to call it in logs and reports, without secrets: `sqlite`, `postgres`, `memory`.
+    /// What to call it in logs and reports, without secrets: `sqlite`, `postgres`.
     fn kind(&self) -> &'static str;
 }
 

@@ -2,7 +2,6 @@
 //! collects its changes here and writes them once, at its end.
 
 use engine::matches::lifecycle::MatchState;
-use engine::rows::WindowCounts;
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -94,14 +93,6 @@ impl StatsWindows {
         let from = |hours: u64| minute_of(now.minus(Duration::from_secs(hours * 3_600)));
         Self { hour: from(1), day: from(24), week: from(7 * 24) }
     }
-
-    /// Adds one minute's counter to the windows that include it.
-    pub(crate) fn add(&self, recent: &mut WindowCounts, minute: i64, count: u64) {
-        let within = |first: i64| if minute >= first { count } else { 0 };
-        recent.last_hour += within(self.hour);
-        recent.last_24h += within(self.day);
-        recent.last_7d += within(self.week);
-    }
 }
 
 /// The beginning of the last 24 hours.
@@ -131,9 +122,9 @@ mod tests {
     #[track_caller]
     fn check(age_ms: i64, want: [u64; 3]) {
         let now = UnixMs(1_700_000_000_000);
-        let mut recent = WindowCounts::default();
-        StatsWindows::ending_at(now).add(&mut recent, minute_of(UnixMs(now.0 - age_ms)), 1);
-        assert_eq!([recent.last_hour, recent.last_24h, recent.last_7d], want, "{age_ms} ms ago");
+        let StatsWindows { hour, day, week } = StatsWindows::ending_at(now);
+        let minute = minute_of(UnixMs(now.0 - age_ms));
+        assert_eq!([hour, day, week].map(|first| u64::from(minute >= first)), want, "{age_ms} ms ago");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! Durable state. One contract ([`Backend`] and [`Reader`]), three stores that implement it (SQLite, PostgreSQL,
-//! memory), one conformance suite that all three pass, and one handle ([`Store`]) that groups the commands of many
-//! callers into few commits.
+//! Durable state. One contract ([`Backend`] and [`Reader`]), two stores that implement it (SQLite and PostgreSQL), one
+//! conformance suite that both pass, and one handle ([`Store`]) that groups the commands of many callers into few commits.
 //!
 //! Knows SQL, transactions and the engine's values. Knows nothing of HTTP, of its callers, or of how a match is
 //! decided.
@@ -10,7 +9,6 @@ mod columns;
 pub mod contract;
 mod counters;
 mod handle;
-pub mod memory;
 pub mod postgres;
 mod semantics;
 pub mod sqlite;

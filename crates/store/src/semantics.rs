@@ -8,7 +8,6 @@ use engine::ids::WorkerId;
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
-use engine::time::UnixMs;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -51,11 +50,6 @@ pub(crate) fn stored_reason(reason: &str) -> String {
     let is_cut = |at: &usize| reason.is_char_boundary(*at);
     let length = (0..=reason.len().min(FAILURE_BYTES_MAX)).rev().find(is_cut);
     reason[..length.unwrap_or_default()].replace('\0', " ")
-}
-
-/// Whether a lease that ends at `until` holds at `now`.
-pub(crate) fn lease_holds(until: UnixMs, is_given_up: bool, now: UnixMs) -> bool {
-    until > now && !is_given_up
 }
 
 /// Start-time fair queueing: the tag of an account's next match. An account with fewer waiting matches gets a lower

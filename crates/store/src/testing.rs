@@ -1,16 +1,18 @@
-//! For tests and benchmarks: a temporary directory, and a private PostgreSQL cluster, from Debian's package, that
-//! cannot outlive the process which started it.
+//! For tests, simulations and benchmarks: a temporary directory, a database in memory, and a private PostgreSQL cluster,
+//! from Debian's package, that cannot outlive the process which started it.
 
 pub mod statements;
 
+use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::postgres::PostgresDatabase;
+use crate::sqlite::SqliteDatabase;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -48,6 +50,50 @@ impl Default for TempDir {
 impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A database of SQLite's in memory, which its clones share. It is gone with the last of its connections.
+#[derive(Clone)]
+pub struct MemoryDatabase {
+    sqlite: SqliteDatabase,
+    _first_connection: Arc<Mutex<Box<dyn Backend>>>,
+}
+
+impl MemoryDatabase {
+    /// A new one with its schema.
+    ///
+    /// # Panics
+    /// When there is no memory for it.
+    #[must_use]
+    pub fn new() -> Self {
+        let sqlite = SqliteDatabase::new(format!("file:/{}?vfs=memdb", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let connection = sqlite.writer().expect("a database in memory can be opened");
+        Self { sqlite, _first_connection: Arc::new(Mutex::new(connection)) }
+    }
+}
+
+impl Default for MemoryDatabase {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Database for MemoryDatabase {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        self.sqlite.writer()
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        self.sqlite.reader()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.sqlite.is_shared()
+    }
+
+    fn kind(&self) -> &'static str {
+        "memory"
     }
 }
 

@@ -6,7 +6,6 @@
 use engine::commands::{Command, Outcome};
 use engine::limits::LIMIT_OVERRIDES_MAX;
 use engine::rows::LimitOverride;
-use store::memory::MemoryDatabase;
 use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
 use store::testing::{PostgresCluster, TempDir};
@@ -24,14 +23,6 @@ fn check(writer: &mut dyn Backend) {
     let outcomes = writer.commit(&commands).unwrap();
     use Outcome::{Done, LimitReached};
     assert_eq!(outcomes, [Done, LimitReached, Done, Done, Done, LimitReached]);
-}
-
-#[test]
-fn memory_keeps_no_more_quotas_than_it_may() {
-    let mut writer = MemoryDatabase::new().writer().unwrap();
-    let commands: Vec<_> = (1..LIMIT_OVERRIDES_MAX as u64).map(|n| put(&n.to_be_bytes())).collect();
-    assert!(writer.commit(&commands).unwrap().iter().all(|outcome| *outcome == Outcome::Done));
-    check(&mut *writer);
 }
 
 fn filled() -> String {

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use store::StoreConfig;
-    use store::memory::MemoryDatabase;
+    use store::testing::MemoryDatabase;
 
     const NOW: UnixMs = UnixMs(1_700_000_000_000);
 

@@ -101,7 +101,7 @@ mod tests {
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
     use std::net::IpAddr;
-    use store::memory::MemoryDatabase;
+    use store::testing::MemoryDatabase;
     use store::{Store, StoreConfig};
     use tower::ServiceExt;
 

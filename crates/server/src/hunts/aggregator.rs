@@ -287,7 +287,7 @@ mod tests {
     use crate::config::Config;
     use crate::drain::Drain;
     use crate::node::Node;
-    use store::memory::MemoryDatabase;
+    use store::testing::MemoryDatabase;
     use store::{Store, StoreConfig};
 
     #[track_caller]

@@ -202,7 +202,7 @@ mod tests {
     use futures_util::future::join_all;
     use std::sync::mpsc;
     use store::StoreConfig;
-    use store::memory::MemoryDatabase;
+    use store::testing::MemoryDatabase;
     use tokio::task::yield_now;
 
     /// Replays of one address that take all their threads hold up no other read of the store; and the next thread goes to another address,

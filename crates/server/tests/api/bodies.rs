@@ -8,7 +8,7 @@ use server::gateway::listener::{ListenerConfig, serve};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

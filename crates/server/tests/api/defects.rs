@@ -7,7 +7,7 @@ use engine::matches::result::MatchResult;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 /// There: the average duration of a game in the statistics was garbage.
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 const CASES: u32 = 4_000;
 /// Small here, so that bodies beyond it are cheap.

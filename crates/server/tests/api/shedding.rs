@@ -7,7 +7,7 @@ use server::gateway::shed::{self, Load};
 use server::metrics::Overload;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use tokio::time::timeout;
 
 const BUSY: Load = Load { queue: Some(11), commit_wait: None, scheduler_delay: None };

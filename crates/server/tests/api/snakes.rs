@@ -3,7 +3,7 @@
 use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 #[tokio::test]
 async fn a_snake_is_registered_changed_and_forgotten() {

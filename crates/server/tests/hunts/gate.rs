@@ -2,7 +2,7 @@
 
 use engine::commands::{Command, Outcome, WorldCommand};
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader, StoreError};
 use tokio::sync::watch;
 

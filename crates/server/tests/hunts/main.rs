@@ -17,7 +17,7 @@ mod tickets;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::Database;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use test_server::TestServer;
 
 /// A server that counts claims and matches tickets.

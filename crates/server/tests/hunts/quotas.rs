@@ -8,7 +8,7 @@ use server::address_key::AddressKey;
 use server::config::Config;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 /// A school: one address for all its players.
 const SCHOOL: &str = "192.0.2.7";

@@ -4,7 +4,7 @@ use crate::test_server::{Request, TOKEN, TestServer};
 use serde_json::json;
 use server::config::{Secret, ServeMode};
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 #[tokio::test]
 async fn games_are_not_here() {

@@ -95,7 +95,7 @@ async fn a_full_limiter_denies_or_admits_as_it_was_told() {
 }
 
 fn database() -> std::sync::Arc<dyn store::Database> {
-    std::sync::Arc::new(store::memory::MemoryDatabase::new())
+    std::sync::Arc::new(store::testing::MemoryDatabase::new())
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn the_policies_in_force_are_listed_with_their_scope() {
 
 #[tokio::test]
 async fn an_exact_log_must_fit_into_the_room_of_all() {
-    let server = TestServer::open_with(BURST, std::sync::Arc::new(store::memory::MemoryDatabase::new()), |config| {
+    let server = TestServer::open_with(BURST, std::sync::Arc::new(store::testing::MemoryDatabase::new()), |config| {
         config.limiter_timestamps_max = 5_000;
     })
     .await;

@@ -6,7 +6,7 @@ use super::viewer::{ERROR, NORMAL, Received, Viewer};
 use engine::commands::{Command, Outcome};
 use engine::matches::spec::MatchSpec;
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 /// A match of three turns and an ending, watched from before its end and again afterwards: checks the number of frames, the events and the
 /// close code.

@@ -7,7 +7,7 @@ use super::viewer::Viewer;
 use engine::matches::lifecycle::MatchState;
 use std::sync::Arc;
 use store::Database;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 const TIMEOUT_MS: u16 = 10_000;
 

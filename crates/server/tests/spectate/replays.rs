@@ -8,7 +8,7 @@ use http::Response;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use std::sync::Arc;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 const TURNS: u32 = 1_000;
 const REPLAYED: &str = "gauntlet_replay_entries_total";

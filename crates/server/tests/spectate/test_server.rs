@@ -22,7 +22,7 @@ use server::metrics::Metrics;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader, Store, StoreConfig, StoreError};
 use tokio::net::TcpSocket;
 use tokio::time::{Instant, sleep};

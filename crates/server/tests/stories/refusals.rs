@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use server::config::Config;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use tokio::time::timeout;
 
 /// What has not come after this time does not come any more.

@@ -10,7 +10,7 @@ use server::gateway::guests::Guest;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader, StoreError};
 use tokio::net::TcpListener;
 use tokio::task::yield_now;

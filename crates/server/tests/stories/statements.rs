@@ -6,7 +6,7 @@ use engine::commands::{Command, Outcome};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader, StoreError};
 
 /// A memory database that counts what tables write.

@@ -15,7 +15,7 @@ use server::gateway::listener::{self, AddressLimit, ListenerConfig, ListenerReso
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;

@@ -15,7 +15,7 @@ use rules::chance::Seed;
 use rules::world::{HuntSettings, Indicator, Size, Step, WorldSettings};
 use std::time::Duration;
 use store::contract::{Backend, Database};
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 
 const START_MS: i64 = 1_700_000_000_000;
 const STEPS: u32 = 1_500;

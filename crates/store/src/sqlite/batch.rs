@@ -2,7 +2,7 @@
 //! undone; an error rolls the whole batch back.
 
 use super::checkpoint::Checkpointer;
-use super::connection::OrStoreError;
+use super::connection::{self, OrStoreError};
 use super::session::Session;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
@@ -18,14 +18,16 @@ const PAGES_MAX: u32 = 0xffff_fffe;
 
 pub(super) struct SqliteWriter {
     db: Connection,
-    checkpointer: Checkpointer,
+    /// A database in memory has no log to copy from.
+    checkpointer: Option<Checkpointer>,
     pages_max: Arc<AtomicU32>,
     pages_max_in_force: u32,
 }
 
 impl SqliteWriter {
     pub(super) fn new(db: Connection, file: &Path, pages_max: Arc<AtomicU32>) -> Self {
-        Self { db, checkpointer: Checkpointer::start(file), pages_max, pages_max_in_force: 0 }
+        let checkpointer = (!connection::is_in_memory(file)).then(|| Checkpointer::start(file));
+        Self { db, checkpointer, pages_max, pages_max_in_force: 0 }
     }
 
     fn limit_pages(&mut self) -> Result<(), StoreError> {
@@ -56,7 +58,9 @@ impl Backend for SqliteWriter {
         let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
         batch.write_counters()?;
         transaction.commit().or_store_error()?;
-        self.checkpointer.after_commit(&self.db);
+        if let Some(checkpointer) = &self.checkpointer {
+            checkpointer.after_commit(&self.db);
+        }
         Ok(outcomes)
     }
 }

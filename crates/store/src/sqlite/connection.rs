@@ -20,6 +20,11 @@ pub(super) enum Access {
     Read,
 }
 
+/// Whether this names no file but a database in memory, which only tests and simulations have.
+pub(super) fn is_in_memory(file: &Path) -> bool {
+    cfg!(any(test, feature = "testing")) && file.starts_with("file:")
+}
+
 pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError> {
     let version = rusqlite::version_number();
     if version < VERSION_MIN {
@@ -29,7 +34,9 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
         );
         return Err(StoreError::WrongSchema { why });
     }
+    let addressing = if is_in_memory(file) { OpenFlags::SQLITE_OPEN_URI } else { OpenFlags::empty() };
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | addressing
         | match access {
             Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
             Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -54,7 +61,7 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
 pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "page_size", 4096).or_store_error()?;
     let mode: String = db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).or_store_error()?;
-    // A database in memory, as some tests have it, keeps no journal file.
+    // A database in memory keeps no journal file.
     if !["wal", "memory"].contains(&mode.as_str()) {
         let why = format!("the file system does not allow a write-ahead log (the journal stays in mode {mode})");
         return Err(StoreError::Unavailable { why });

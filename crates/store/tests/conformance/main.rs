@@ -1,5 +1,5 @@
-//! The contract of a store, property by property, for all three stores; and random commands compared with the memory
-//! store, which is the contract's executable form.
+//! The contract of a store, property by property, for both stores; and random commands whose outcomes and reads must be
+//! the same in both.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -23,14 +23,12 @@ mod tables;
 mod world_fixtures;
 mod worlds;
 
-use store::memory::MemoryDatabase;
 use store::sqlite::SqliteDatabase;
 use store::testing::{PostgresCluster, TempDir};
 
 /// One test for every law and store.
 macro_rules! laws {
     ($($theme:ident { $($law:ident)* })*) => {
-        mod memory { $(mod $theme { $(#[test] fn $law() { crate::$theme::$law(&crate::MemoryDatabase::new()); })* })* }
         mod sqlite { $(mod $theme { $(#[test] fn $law() {
             let dir = crate::TempDir::new();
             crate::$theme::$law(&crate::SqliteDatabase::new(dir.path().join("store.db")));

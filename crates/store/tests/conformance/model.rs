@@ -1,4 +1,4 @@
-//! Random commands: any sequence has the same outcomes and leaves the same reads in every store as in the memory store.
+//! Random commands: any sequence has the same outcomes and leaves the same reads in PostgreSQL as in SQLite.
 
 use crate::fixtures::*;
 use crate::story_model::{self, Known};
@@ -8,9 +8,7 @@ use engine::time::UnixMs;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::time::Duration;
-use store::memory::MemoryDatabase;
-use store::sqlite::SqliteDatabase;
-use store::testing::{PostgresCluster, TempDir};
+use store::testing::{MemoryDatabase, PostgresCluster};
 use store::{BotFilter, Database, MatchFilter, Reader};
 
 const MATCHES: u128 = 6;
@@ -160,13 +158,13 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
 }
 
 fn check(database: &dyn Database, life: &[(i64, Vec<Step>)]) -> Result<(), TestCaseError> {
-    let model = MemoryDatabase::new();
-    let (mut held, mut want) = (StoreFixture::new(database), StoreFixture::new(&model));
+    let sqlite = MemoryDatabase::new();
+    let (mut held, mut want) = (StoreFixture::new(database), StoreFixture::new(&sqlite));
     let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
     let (mut now, mut tables) = (at(0), Known::default());
     for (pause_ms, steps) in life {
         now = now.plus(Duration::from_millis(*pause_ms as u64));
-        let statuses = want.reader.statuses(&ids).expect("the model is there");
+        let statuses = want.reader.statuses(&ids).expect("SQLite is there");
         let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, &tables, now)).collect();
         let wanted: Vec<Outcome> = want.commit(&commands);
         prop_assert_eq!(&held.commit(&commands), &wanted, "{:?}", commands);
@@ -188,25 +186,15 @@ fn check_many(cases: u32, database: impl Fn() -> Box<dyn Database>) {
 }
 
 #[test]
-fn sqlite_lives_as_memory_does() {
-    let dir = TempDir::new();
-    let count = std::cell::Cell::new(0);
-    check_many(150, || {
-        count.set(count.get() + 1);
-        Box::new(SqliteDatabase::new(dir.path().join(format!("{}.db", count.get()))))
-    });
-}
-
-#[test]
-fn postgres_lives_as_memory_does() {
-    check_many(25, || Box::new(PostgresCluster::shared().new_database()));
+fn postgres_lives_as_sqlite_does() {
+    check_many(150, || Box::new(PostgresCluster::shared().new_database()));
 }
 
 /// The comparison itself can fail: a store that loses one entry is detected.
 #[test]
 fn a_store_that_forgets_is_found_out() {
-    let (model, other) = (MemoryDatabase::new(), MemoryDatabase::new());
-    let (mut want, mut held) = (StoreFixture::new(&model), StoreFixture::new(&other));
+    let (whole, other) = (MemoryDatabase::new(), MemoryDatabase::new());
+    let (mut want, mut held) = (StoreFixture::new(&whole), StoreFixture::new(&other));
     for held in [&mut want, &mut held] {
         held.run(1);
     }

@@ -5,7 +5,7 @@ use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Observer, Reader, Store, StoreConfig, StoreError};
 
 #[derive(Default)]

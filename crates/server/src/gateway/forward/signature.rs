@@ -94,7 +94,7 @@ mod tests {
     use axum::http::Request;
     use std::sync::Arc;
     use store::StoreConfig;
-    use store::memory::MemoryDatabase;
+    use store::testing::MemoryDatabase;
 
     const AT: UnixMs = UnixMs(1_700_000_000_000);
 

@@ -19,7 +19,7 @@ const SECRET: &str = "an-admin-for-the-test";
 
 /// The memory store, whose probe fails on request and is counted.
 struct FlakyDatabase {
-    inner: store::memory::MemoryDatabase,
+    inner: store::testing::MemoryDatabase,
     is_lost: Arc<AtomicBool>,
     probes: Arc<AtomicUsize>,
 }
@@ -122,7 +122,7 @@ struct TestServer {
 
 async fn test_server() -> TestServer {
     let (is_lost, probes) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-    let inner = store::memory::MemoryDatabase::new();
+    let inner = store::testing::MemoryDatabase::new();
     let database = Arc::new(FlakyDatabase { inner, is_lost: is_lost.clone(), probes: probes.clone() });
     let metrics = Arc::new(Metrics::default());
     let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
@@ -263,7 +263,7 @@ async fn a_server_that_leaves_is_not_ready() {
 async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_none() {
     async fn check(serves: ServeMode, status: u16, failed: &[&str]) {
         let metrics = Arc::new(Metrics::default());
-        let database = Arc::new(store::memory::MemoryDatabase::new());
+        let database = Arc::new(store::testing::MemoryDatabase::new());
         let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let mut config = Config::default();
         config.serve_mode = serves;

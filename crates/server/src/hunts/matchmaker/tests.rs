@@ -4,7 +4,7 @@ use crate::clock::random_bytes;
 use crate::config::Config;
 use crate::drain::Drain;
 use crate::node::Node;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Store, StoreConfig};
 
 /// A ticket of a party of one.

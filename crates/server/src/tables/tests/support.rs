@@ -12,7 +12,7 @@ use rules::chance::Seed;
 use std::sync::Mutex as Lock;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

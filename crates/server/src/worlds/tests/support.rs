@@ -15,7 +15,7 @@ use rules::world::{Cell, HuntSettings, Indicator, Size, Step};
 use std::sync::Mutex as Lock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::time::{Duration, Instant};
-use store::memory::MemoryDatabase;
+use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
