@@ -1,22 +1,21 @@
 //! Aggregates one journey: as a whole, and step by step if its steps are measured separately. Does not know how long it
 //! was driven.
 
-use super::op::{Basis, OpAggregate, OutcomeCounts};
 use super::results::JourneyFigures;
-use crate::measurement::OpStats;
+use crate::measurement::{Basis, OpId, OpStats, OutcomeCounts};
 use crate::scenario::Journey;
 
 /// A journey, in the whole trial or in a phase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JourneyAggregate {
     pub(super) name: String,
-    pub(super) total: OpAggregate,
+    pub(super) total: OpStats,
     pub(super) not_sent: u64,
     /// Those of them that a pause of the generator had held up.
     pub(super) not_sent_behind_pauses: u64,
     paced: bool,
     /// Empty if the steps are not measured separately.
-    pub(super) steps: Vec<(String, OpAggregate)>,
+    pub(super) steps: Vec<(String, OpStats)>,
 }
 
 impl JourneyAggregate {
@@ -26,18 +25,19 @@ impl JourneyAggregate {
             paced: journey.is_paced(),
             steps: match journey.has_step_figures() {
                 false => Vec::new(),
-                true => journey.steps.iter().map(|step| (step.name.clone(), OpAggregate::default())).collect(),
+                true => journey.steps.iter().map(|step| (step.name.clone(), OpStats::default())).collect(),
             },
             ..Self::default()
         }
     }
 
-    pub(super) fn add(&mut self, stats: &OpStats) {
-        match stats.op.step {
-            None => self.total.add(stats),
+    /// Adds an operation of this journey.
+    pub(super) fn add(&mut self, op: OpId, stats: &OpStats) {
+        match op.step {
+            None => self.total.merge(stats),
             Some(step) => {
-                if let Some((_, op)) = self.steps.get_mut(step) {
-                    op.add(stats);
+                if let Some((_, known)) = self.steps.get_mut(step) {
+                    known.merge(stats);
                 }
             }
         }
@@ -45,10 +45,9 @@ impl JourneyAggregate {
 
     /// Its requests that have ended.
     pub(super) fn requests(&self) -> OutcomeCounts {
-        let whole = OpAggregate::outcome_counts([&self.total]);
         match self.steps.is_empty() {
-            true => whole,
-            false => OpAggregate::outcome_counts(self.steps.iter().map(|(_, op)| op)),
+            true => self.total.counts,
+            false => self.steps.iter().map(|(_, step)| step.counts).sum(),
         }
     }
 

@@ -3,13 +3,11 @@
 
 mod drain_curve;
 mod figure_paths;
+mod figures;
 mod gaps;
-mod held;
 mod journey;
-mod op;
 mod pauses;
 mod phase;
-mod push;
 mod results;
 mod series;
 mod summary;
@@ -22,30 +20,27 @@ pub use drain_curve::DrainCurve;
 pub use figure_paths::figure;
 pub(crate) use figure_paths::{figure_below, found};
 pub use gaps::{Span, Spans, Unrecorded};
-pub(crate) use held::HeldAggregate;
-pub use held::HeldFigures;
 pub(crate) use journey::JourneyAggregate;
-pub use op::{Basis, OutcomeCounts};
-pub(crate) use op::{OpAggregate, TimeHistogram};
 pub(crate) use pauses::PauseAggregate;
 pub use pauses::PauseFigures;
+pub use phase::journey_active_s;
 pub(crate) use phase::{PhaseAggregate, PhaseJourneyFigures};
-pub(crate) use push::PushAggregate;
-pub use push::PushFigures;
 pub use results::{
-    ErrorGroup, GeneratorFigures, JourneyFigures, LoadStepFigures, ObservedFigure, OpFigures, PhaseFigures,
-    ProcessFigures, Results, Rss, ServerFigures, Total, TotalsFigures, WorkFigures, observer_figures,
+    ErrorGroup, GeneratorFigures, HeldFigures, JourneyFigures, LoadStepFigures, ObservedFigure, OpFigures,
+    PhaseFigures, ProcessFigures, PushFigures, Results, Rss, ServerFigures, Total, TotalsFigures, WorkFigures,
 };
 pub use series::{Series, SeriesBucket};
 pub use summary::{PERCENTILES, Percentile, Statistics, Summary};
-pub use timeline::{LoadStepSpan, Timeline};
+pub use timeline::{LoadStepSpan, Timeline, observer_figures};
 pub(crate) use timeline::{Outage, seconds_in_unit};
 
 use crate::format::round;
 use crate::limits::ERROR_GROUPS_MAX;
-use crate::measurement::{ErrorKind, ErrorStats, Interval, OpId, keep_sample};
+use crate::measurement::{
+    Basis, ErrorKind, ErrorStats, Interval, OpId, OutcomeCounts, PushStats, TimeHistogram, keep_sample,
+};
 use crate::scenario::message::OTHER_PUSH;
-use crate::scenario::{Journey, Phase, Push, Scenario};
+use crate::scenario::{Journey, Push};
 
 /// The sum of all intervals.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +57,7 @@ pub struct Aggregate {
     errors: BTreeMap<ErrorKey, (u64, Vec<String>)>,
     retried: u64,
     resent: u64,
-    pushes: Vec<(String, PushAggregate)>,
+    pushes: Vec<(String, PushStats)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,23 +77,21 @@ impl Aggregate {
     #[must_use]
     pub fn with_pushes(self, pushes: &[Push]) -> Self {
         let names = pushes.iter().map(|push| push.name.clone()).chain([OTHER_PUSH.to_owned()]);
-        Self { pushes: names.map(|name| (name, PushAggregate::default())).collect(), ..self }
+        Self { pushes: names.map(|name| (name, PushStats::default())).collect(), ..self }
     }
 
     pub fn add(&mut self, interval: &Interval) {
-        for pushed in &interval.pushes {
-            if let Some((_, aggregate)) = self.pushes.get_mut(pushed.push_index) {
-                aggregate.add_second(interval.second, pushed);
+        for (push, pushed) in &interval.pushes {
+            if let Some((_, all)) = self.pushes.get_mut(*push) {
+                all.merge(pushed);
             }
         }
-        for stats in &interval.ops {
-            if let Some(journey) = self.journeys.get_mut(stats.op.journey) {
-                journey.add(stats);
+        for (key, stats) in &interval.ops {
+            if let Some(journey) = self.journeys.get_mut(key.op.journey) {
+                journey.add(key.op, stats);
             }
         }
-        if let Some(lag) = &interval.lag_us {
-            self.lag.add(lag);
-        }
+        interval.lag.iter().for_each(|lag| self.lag.merge(lag));
         interval.errors.iter().for_each(|error_stats| self.add_error(error_stats));
         for (journey, count) in &interval.not_sent {
             if let Some(journey) = self.journeys.get_mut(*journey) {
@@ -133,12 +126,10 @@ impl Aggregate {
         error_stats.samples.iter().for_each(|sample| keep_sample(samples, sample));
     }
 
-    /// Arrivals that have ended: ok, denied, error.
+    /// Arrivals that have ended.
     #[must_use]
-    pub fn arrival_counts(&self) -> (u64, u64, u64) {
-        self.journeys.iter().fold((0, 0, 0), |(ok, denied, errors), journey| {
-            (ok + journey.total.ok, denied + journey.total.denied, errors + journey.total.errors)
-        })
+    pub fn arrival_counts(&self) -> OutcomeCounts {
+        self.journeys.iter().map(|journey| journey.total.counts).sum()
     }
 
     /// Arrivals that were sent and abandoned when the trial was ended.
@@ -150,24 +141,19 @@ impl Aggregate {
     /// Requests that have ended, of all journeys.
     #[must_use]
     pub fn request_counts(&self) -> OutcomeCounts {
-        self.journeys.iter().map(JourneyAggregate::requests).fold(OutcomeCounts::default(), |sum, counts| {
-            OutcomeCounts {
-                ok: sum.ok + counts.ok,
-                denied: sum.denied + counts.denied,
-                errors: sum.errors + counts.errors,
-            }
-        })
+        self.journeys.iter().map(JourneyAggregate::requests).sum()
     }
 
     #[must_use]
     pub fn total(&self) -> Total {
-        let (arrivals_ok, denied, _) = self.arrival_counts();
+        let arrivals = self.arrival_counts();
+        let errors = |journey: &JourneyAggregate| journey.total.counts.errors.max(journey.requests().errors);
         Total {
-            arrivals: self.journeys.iter().map(|journey| journey.total.count()).sum(),
-            ok: arrivals_ok,
-            denied,
+            arrivals: arrivals.total(),
+            ok: arrivals.ok,
+            denied: arrivals.denied,
             // A journey in flight has not failed, but its request has.
-            errors: self.journeys.iter().map(|journey| journey.total.errors.max(journey.requests().errors)).sum(),
+            errors: self.journeys.iter().map(errors).sum(),
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
             retried: self.retried,
             resent: self.resent,
@@ -190,8 +176,8 @@ impl Aggregate {
     /// Pushed frames by name: every named push, and frames that match none if there were any.
     #[must_use]
     pub fn pushes(&self, basis: Basis) -> BTreeMap<String, PushFigures> {
-        let seen = self.pushes.iter().filter(|(name, aggregate)| name != OTHER_PUSH || aggregate.frames > 0);
-        seen.map(|(name, aggregate)| (name.clone(), aggregate.figures(basis))).collect()
+        let seen = self.pushes.iter().filter(|(name, pushed)| name != OTHER_PUSH || pushed.frames > 0);
+        seen.map(|(name, pushed)| (name.clone(), pushed.figures(basis))).collect()
     }
 
     /// How long workers have paused, all together.
@@ -203,9 +189,9 @@ impl Aggregate {
     #[must_use]
     pub fn generator(&self, lag_p99_max: Duration) -> GeneratorFigures {
         GeneratorFigures {
-            schedule_lag_ms: self.lag.statistics_ms(),
+            schedule_lag_ms: self.lag.statistics_ms(Basis::Measured),
             lag_p99_max_ms: round(lag_p99_max.as_secs_f64() * 1000.0),
-            arrivals: self.journeys.iter().map(|journey| journey.total.count()).sum(),
+            arrivals: self.arrival_counts().total(),
             capped: self.waited_for_slot,
             behind_pauses: self.waited_behind_pauses,
             pauses: self.pauses.figures(),
@@ -241,42 +227,13 @@ impl Aggregate {
     }
 }
 
-/// The time that the spans cover together: they may overlap, and there may be gaps between them. None if there are
-/// none.
-fn covered_s(mut spans: Vec<(f64, f64)>) -> Option<f64> {
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut sum, mut until) = (0.0, f64::NEG_INFINITY);
-    for (start, end) in spans {
-        sum += (end - start.max(until)).max(0.0);
-        until = until.max(end);
-    }
-    (until > f64::NEG_INFINITY).then_some(sum)
-}
-
-/// Seconds in which a journey was driven: in load steps of its phases, or while connections were opened with it.
-#[must_use]
-pub fn journey_active_s(scenario: &Scenario, load_steps: &[LoadStepFigures], journey: usize) -> Option<f64> {
-    let of = |takes: fn(&Phase, usize) -> bool| {
-        let drives = move |load_step: &&LoadStepFigures| {
-            scenario.phases.iter().any(|p| p.name == load_step.phase && takes(p, journey))
-        };
-        load_steps.iter().filter(drives)
-    };
-    let driven = of(|phase, journey| phase.journey_index == journey)
-        .map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
-    let opened = of(|phase, journey| phase.opening_journey == Some(journey)).filter_map(|load_step| {
-        let held = load_step.connections.as_ref()?;
-        Some((held.from_s, held.from_s + held.opening_s?))
-    });
-    covered_s(driven.chain(opened).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measurement::{Awaited, OpStats};
+    use crate::measurement::{Awaited, OpKey, OpStats};
+    use crate::scenario::Scenario;
 
     fn empty() -> Aggregate {
         let journey = |name: &str| Journey { name: name.to_owned(), ..Journey::default() };
@@ -285,26 +242,25 @@ mod tests {
 
     /// An interval with one exchange: the journey, wait and service time in microseconds, and the class.
     fn interval((journey, wait, service, class): (usize, u64, u64, u8)) -> Interval {
-        let mut stats = OpStats::new(0, OpId { journey, step: None });
-        let mut interval = Interval::default();
-        let latency = wait + service;
+        let (mut stats, mut interval) = (OpStats::default(), Interval::default());
+        let [latency, service] = [wait + service, service].map(Duration::from_micros);
         match class {
-            0 => stats.denied += 1,
-            1 => stats.errors += 1,
-            _ => stats.ok += 1,
+            0 => stats.counts.denied += 1,
+            1 => stats.counts.errors += 1,
+            _ => stats.counts.ok += 1,
         }
         match class {
-            0 | 1 => stats.failed_us.record(latency).unwrap(),
+            0 | 1 => stats.failed.record(latency, None),
             _ => {
-                stats.latency_us.record(latency).unwrap();
-                stats.service_us.record(service).unwrap();
+                stats.latency.record(latency, None);
+                stats.service.record(service, None);
             }
         }
         if class == 1 {
             let (kind, samples) = (ErrorKind::Timeout(Awaited::Body), vec!["late".to_owned()]);
             interval.errors.push(ErrorStats { journey, step: 0, kind, count: 1, samples });
         }
-        interval.ops.push(stats);
+        interval.ops.push((OpKey { load_step: 0, op: OpId { journey, step: None } }, stats));
         interval
     }
 
@@ -347,12 +303,6 @@ mod tests {
         assert_eq!((op.latency_ms.count, op.latency_ms.min, op.failed_ms.count), (1, Some(0.9), 2));
     }
 
-    #[test]
-    fn gaps_and_overlaps_do_not_count_as_time() {
-        assert_eq!(covered_s(vec![(10.0, 11.0), (0.0, 2.0), (1.0, 3.0)]), Some(4.0));
-        assert_eq!((covered_s(vec![(4.0, 13.0)]), covered_s(Vec::new())), (Some(9.0), None));
-    }
-
     /// One journey, `a`, with this number of steps.
     fn journeys(steps: usize) -> Vec<Journey> {
         let head = "format = 1\nname = \"x\"\nsummary = \"x\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
@@ -377,10 +327,9 @@ mod tests {
     #[track_caller]
     fn check_requests(steps: usize, ops: &[(Option<usize>, u64, u64)], expected: (u64, u64, bool)) {
         let mut aggregate = Aggregate::new(&journeys(steps));
-        let op_stats = |(step, ok, errors): &(Option<usize>, u64, u64)| OpStats {
-            ok: *ok,
-            errors: *errors,
-            ..OpStats::new(0, OpId { journey: 0, step: *step })
+        let op_stats = |(step, ok, errors): &(Option<usize>, u64, u64)| {
+            let counts = OutcomeCounts { ok: *ok, denied: 0, errors: *errors };
+            (OpKey { load_step: 0, op: OpId { journey: 0, step: *step } }, OpStats { counts, ..OpStats::default() })
         };
         aggregate.add(&Interval { ops: ops.iter().map(op_stats).collect(), ..Interval::default() });
         let figures = &aggregate.journeys(&|_| Some(2.0), Basis::Measured)["a"];

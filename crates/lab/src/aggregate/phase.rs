@@ -3,9 +3,9 @@
 //! that is.
 
 use super::journey::JourneyAggregate;
-use super::op::Basis;
-use super::results::JourneyFigures;
-use crate::measurement::OpStats;
+use super::results::{JourneyFigures, LoadStepFigures, PhaseFigures};
+use crate::measurement::{Basis, OpId, OpStats};
+use crate::scenario::{Phase, Scenario};
 
 #[derive(Clone, Debug)]
 pub(crate) enum PhaseAggregate {
@@ -23,10 +23,10 @@ pub(crate) struct PhaseJourneyFigures {
 }
 
 impl PhaseAggregate {
-    pub(crate) fn add(&mut self, stats: &OpStats) {
+    pub(crate) fn add(&mut self, op: OpId, stats: &OpStats) {
         let Self::Open(aggregates) = self else { return };
-        let matching = aggregates.iter_mut().filter(|(index, _)| *index == stats.op.journey);
-        matching.for_each(|(_, aggregate)| aggregate.add(stats));
+        let matching = aggregates.iter_mut().filter(|(index, _)| *index == op.journey);
+        matching.for_each(|(_, aggregate)| aggregate.add(op, stats));
     }
 
     pub(crate) fn figures(&self, basis: Basis) -> PhaseJourneyFigures {
@@ -42,5 +42,69 @@ impl PhaseAggregate {
     /// The phase is over: nothing more is added.
     pub(crate) fn close(&mut self) {
         *self = Self::Closed(Box::new([Basis::Measured, Basis::WithoutLab].map(|basis| self.figures(basis))));
+    }
+}
+
+impl PhaseFigures {
+    /// The figures of a phase with these load steps and journeys; a search has found `edge_per_s`.
+    pub(crate) fn from_steps(
+        load_steps: &[&LoadStepFigures],
+        edge_per_s: Option<f64>,
+        journeys: Option<PhaseJourneyFigures>,
+    ) -> Self {
+        let connections = load_steps.iter().find_map(|load_step| load_step.connections.clone());
+        let driven = load_steps.iter().map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
+        let (journey, opening) = journeys.map_or((None, None), |journeys| (Some(journeys.journey), journeys.opening));
+        Self {
+            journey: journey.map(|journey| JourneyFigures {
+                not_sent: load_steps.iter().map(|load_step| load_step.not_sent).sum(),
+                ..journey.with_rates(covered_s(driven.collect()))
+            }),
+            opening: opening.map(|opening| opening.with_rates(connections.as_ref().and_then(|held| held.opening_s))),
+            peak_per_s: load_steps.iter().filter_map(|load_step| load_step.throughput_per_s).max_by(f64::total_cmp),
+            edge_per_s,
+            connections,
+        }
+    }
+}
+
+/// The time that the spans cover together: they may overlap, and there may be gaps between them. None if there are
+/// none.
+fn covered_s(mut spans: Vec<(f64, f64)>) -> Option<f64> {
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut sum, mut until) = (0.0, f64::NEG_INFINITY);
+    for (start, end) in spans {
+        sum += (end - start.max(until)).max(0.0);
+        until = until.max(end);
+    }
+    (until > f64::NEG_INFINITY).then_some(sum)
+}
+
+/// Seconds in which a journey was driven: in load steps of its phases, or while connections were opened with it.
+#[must_use]
+pub fn journey_active_s(scenario: &Scenario, load_steps: &[LoadStepFigures], journey: usize) -> Option<f64> {
+    let of = |takes: fn(&Phase, usize) -> bool| {
+        let drives = move |load_step: &&LoadStepFigures| {
+            scenario.phases.iter().any(|p| p.name == load_step.phase && takes(p, journey))
+        };
+        load_steps.iter().filter(drives)
+    };
+    let driven = of(|phase, journey| phase.journey_index == journey)
+        .map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
+    let opened = of(|phase, journey| phase.opening_journey == Some(journey)).filter_map(|load_step| {
+        let held = load_step.connections.as_ref()?;
+        Some((held.from_s, held.from_s + held.opening_s?))
+    });
+    covered_s(driven.chain(opened).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_and_overlaps_do_not_count_as_time() {
+        assert_eq!(covered_s(vec![(10.0, 11.0), (0.0, 2.0), (1.0, 3.0)]), Some(4.0));
+        assert_eq!((covered_s(vec![(4.0, 13.0)]), covered_s(Vec::new())), (Some(9.0), None));
     }
 }

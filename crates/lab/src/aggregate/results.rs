@@ -6,15 +6,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::covered_s;
 use super::gaps::Unrecorded;
-use super::held::HeldFigures;
 use super::pauses::PauseFigures;
-use super::phase::PhaseJourneyFigures;
-use super::push::PushFigures;
-use super::series::Series;
 use super::summary::Statistics;
-use super::timeline::Timeline;
 use crate::cgroup::{LimitStats, LimitsApplied};
 use crate::format::round;
 use crate::measurement::WorkPoint;
@@ -93,36 +87,6 @@ pub struct ObservedFigure {
     pub avg: f64,
     pub max: f64,
     pub last: f64,
-}
-
-/// Figures of the observers over the whole run.
-#[must_use]
-pub fn observer_figures(timeline: &Timeline) -> BTreeMap<String, BTreeMap<String, ObservedFigure>> {
-    let mut all: BTreeMap<String, BTreeMap<String, ObservedFigure>> = BTreeMap::new();
-    for (name, series) in &timeline.series {
-        let Some((observer, figure)) = name.strip_prefix("observe.").and_then(|rest| rest.split_once('.')) else {
-            continue;
-        };
-        if let Some(found) = ObservedFigure::from_series(series) {
-            all.entry(observer.to_owned()).or_default().insert(figure.to_owned(), found);
-        }
-    }
-    all
-}
-
-impl ObservedFigure {
-    /// The statistics of a series; none of an empty one.
-    #[must_use]
-    pub fn from_series(series: &Series) -> Option<Self> {
-        let count: u64 = series.points.iter().map(|point| point.n).sum();
-        let sum: f64 = series.points.iter().map(|point| point.mean * point.n as f64).sum();
-        Some(Self {
-            min: series.points.iter().map(|point| point.min).min_by(f64::total_cmp)?,
-            avg: round(sum / count as f64),
-            max: series.peak()?.1,
-            last: series.last()?,
-        })
-    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -219,6 +183,78 @@ pub struct LoadStepFigures {
     /// The connections that it holds: it starts when all of them are open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<HeldFigures>,
+}
+
+/// Figures of the connections that a phase holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldFigures {
+    /// How many should be held.
+    pub planned: u64,
+    /// How many were opened.
+    pub opened: u64,
+    /// The phase whose connections it resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<String>,
+    /// How many were open already when it started, because an earlier phase had left them open.
+    #[serde(default)]
+    pub kept: u64,
+    /// Failed attempts to open one: each is repeated a second later.
+    pub failed: u64,
+    /// Connections that the peer closed in order while they were held.
+    pub closed: u64,
+    /// Connections that were lost otherwise while they were held.
+    pub dropped: u64,
+    /// Connections that were open again after that.
+    pub reopened: u64,
+    /// Connections that were open when it was over, and stayed open for a later phase.
+    #[serde(default)]
+    pub left: u64,
+    /// Of those: closed by the peer in order before the later phase resumed them.
+    #[serde(default)]
+    pub closed_after: u64,
+    /// Of those: lost otherwise before that.
+    #[serde(default)]
+    pub dropped_after: u64,
+    /// The start of the first second in which any of those were lost and the end of the last one, in seconds from the
+    /// start of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after_s: Option<(f64, f64)>,
+    /// When the first was due, in seconds from the start of the plan.
+    pub from_s: f64,
+    /// From there until the last one was open, in seconds; none if not all were.
+    pub opening_s: Option<f64>,
+    /// How many were opened per second over that time.
+    pub opened_per_s: Option<f64>,
+    /// From the time at which a connection was due until it was open, its opening journey included, in milliseconds.
+    pub opening_ms: Statistics,
+}
+
+impl HeldFigures {
+    /// Connections that were left open and lost before a later phase resumed them.
+    #[must_use]
+    pub fn lost_after(&self) -> u64 {
+        self.closed_after + self.dropped_after
+    }
+
+    #[must_use]
+    pub fn opened_or_kept(&self) -> u64 {
+        self.opened + self.kept
+    }
+}
+
+/// Figures of pushed frames.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PushFigures {
+    pub frames: u64,
+    /// Bytes of their payloads.
+    pub bytes: u64,
+    /// Frames per second, from the first second in which any were received to the last.
+    pub frames_per_s: Option<f64>,
+    /// Bytes per second, over the same time.
+    pub bytes_per_s: Option<f64>,
+    /// From the event in a frame until it was received, in milliseconds, if frames say when their event happened.
+    #[serde(default)]
+    pub delay_ms: Statistics,
 }
 
 /// One kind of work. Finished, failed, stuck, unknown, waiting and running add up to created.
@@ -381,27 +417,4 @@ pub struct ErrorGroup {
     /// Further messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_samples: Vec<String>,
-}
-
-impl PhaseFigures {
-    /// The figures of a phase with these load steps and journeys; a search has found `edge_per_s`.
-    pub(crate) fn from_steps(
-        load_steps: &[&LoadStepFigures],
-        edge_per_s: Option<f64>,
-        journeys: Option<PhaseJourneyFigures>,
-    ) -> Self {
-        let connections = load_steps.iter().find_map(|load_step| load_step.connections.clone());
-        let driven = load_steps.iter().map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
-        let (journey, opening) = journeys.map_or((None, None), |journeys| (Some(journeys.journey), journeys.opening));
-        Self {
-            journey: journey.map(|journey| JourneyFigures {
-                not_sent: load_steps.iter().map(|load_step| load_step.not_sent).sum(),
-                ..journey.with_rates(covered_s(driven.collect()))
-            }),
-            opening: opening.map(|opening| opening.with_rates(connections.as_ref().and_then(|held| held.opening_s))),
-            peak_per_s: load_steps.iter().filter_map(|load_step| load_step.throughput_per_s).max_by(f64::total_cmp),
-            edge_per_s,
-            connections,
-        }
-    }
 }

@@ -2,8 +2,9 @@
 //! Merging is associative. Does not know what the numbers mean.
 
 use crate::format::round;
+use crate::measurement::{Basis, TimeHistogram, histogram, quantile_ms};
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// Milliseconds are kept to the microsecond, seconds to the millisecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
@@ -45,8 +46,7 @@ pub struct Summary {
 
 impl Default for Summary {
     fn default() -> Self {
-        let steps = Histogram::new(3).expect("three significant digits are within the library's range of 0 to 5");
-        Self { steps, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
+        Self { steps: histogram(), sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
     }
 }
 
@@ -90,7 +90,6 @@ impl Summary {
 
 /// The statistics of a summary: only the count if there were no numbers, and no percentile with too few numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Statistics {
     pub count: u64,
     pub sum: Option<f64>,
@@ -116,7 +115,7 @@ impl Statistics {
         Self { count, sum, min, avg, p50, p90, p95, p99, p999, p9999, p99999, max }.resolved()
     }
 
-    /// Without the percentiles that have too few numbers; old records contain them.
+    /// Without the percentiles that have too few numbers.
     #[must_use]
     pub fn resolved(mut self) -> Self {
         let Self { count, p50, p90, p95, p99, p999, p9999, p99999, .. } = &mut self;
@@ -133,15 +132,17 @@ impl Statistics {
     }
 }
 
-impl Serialize for Statistics {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Statistics {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::deserialize(deserializer)?.resolved())
+impl TimeHistogram {
+    /// The statistics in milliseconds, on a basis.
+    pub(crate) fn statistics_ms(&self, basis: Basis) -> Statistics {
+        let times = self.on(basis);
+        let count = times.len();
+        if count == 0 {
+            return Statistics::default();
+        }
+        let [avg, min, max] = [times.mean(), times.min() as f64, times.max() as f64].map(|us| us / 1000.0);
+        let at = |quantile| quantile_ms(&times, quantile).unwrap_or(max);
+        Statistics::of(count, [avg * count as f64, min, avg, max], at)
     }
 }
 
@@ -189,12 +190,8 @@ mod tests {
         assert_eq!(found.len(), known, "{count}: {figures:?}");
         // None is just the largest, as far as three digits tell.
         assert!(count > 1_000 || found.iter().all(|value| Some(*value) < figures.max), "{count}: {figures:?}");
-        // An old record is read like a new one.
-        let mut old = serde_json::to_value(&figures).unwrap();
-        old["p999"] = old["max"].clone();
-        let read: Statistics = serde_json::from_value(old).unwrap();
-        assert_eq!(read.p999.is_some(), known >= 5);
-        assert_eq!((read.count, read.p99, read.max), (figures.count, figures.p99, figures.max));
+        let read: Statistics = serde_json::from_value(serde_json::to_value(&figures).unwrap()).unwrap();
+        assert_eq!(read, figures);
     }
 
     #[test]

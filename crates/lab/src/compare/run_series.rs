@@ -133,14 +133,14 @@ impl RunSeries {
     fn add_op(&mut self, row: &OpRow) {
         let unit = (row.t_s.max(0.0) as u64 / self.unit_s) as usize;
         let counts = element_mut(&mut self.ops.entry(row.op.clone()).or_default().counts, unit);
-        counts.ok += row.ok as f64;
-        counts.denied += row.denied as f64;
-        counts.errors += row.errors as f64;
+        counts.ok += row.counts.ok as f64;
+        counts.denied += row.counts.denied as f64;
+        counts.errors += row.counts.errors as f64;
     }
 
     fn add_sampler_row(&mut self, row: &SamplerRow) {
         let cpu_s = row.processes.get(SERVER).and_then(|process| process.get("cpu_s"));
-        self.target_samples.extend(cpu_s.map(|cpu_s| TargetSample { cpu_s: *cpu_s, ok: row.ok as f64 }));
+        self.target_samples.extend(cpu_s.map(|cpu_s| TargetSample { cpu_s: *cpu_s, ok: row.arrivals.ok as f64 }));
     }
 
     fn add_work(&mut self, row: &WorkRow) {
@@ -246,12 +246,11 @@ fn merge_counts(one: ValueCounts, other: ValueCounts) -> ValueCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::WorkPoint;
-    use crate::measurement::histogram;
     use crate::measurement::timeline::PauseRow;
+    use crate::measurement::{OutcomeCounts, WorkPoint, histogram};
 
     fn op(t_s: f64, ok: u64) -> TimelineRow {
-        TimelineRow::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })
+        TimelineRow::Op(OpRow { t_s, op: "post".to_owned(), counts: OutcomeCounts::all_ok(ok), ..OpRow::default() })
     }
 
     fn work(t_s: f64, waiting: u64, finished: u64) -> TimelineRow {
@@ -330,7 +329,7 @@ mod tests {
         let pulse = |cpu_s: f64, ok: u64| {
             let server = BTreeMap::from([("cpu_s".to_owned(), cpu_s)]);
             TimelineRow::Sample(SamplerRow {
-                ok,
+                arrivals: OutcomeCounts::all_ok(ok),
                 processes: [(SERVER.to_owned(), server)].into(),
                 ..SamplerRow::default()
             })

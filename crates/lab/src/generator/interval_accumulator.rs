@@ -5,19 +5,18 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
-
 use super::failure::Failure;
 use crate::limits::{ERROR_GROUPS_MAX, GENERATOR_DELAY_MIN, INTERVALS_SPREAD, SPARE_OPS_MAX};
 use crate::measurement::{
-    Class, ErrorKind, ErrorStats, HeldStats, Interval, OpId, OpStats, PushStats, Sample, histogram, keep_sample,
+    Class, ErrorKind, ErrorStats, HeldCounts, HeldStats, Interval, OpId, OpKey, OpStats, PushStats, Sample,
+    TimeHistogram, keep_sample,
 };
 
 /// What one worker has measured in the current second.
 #[derive(Debug)]
 pub(crate) struct IntervalAccumulator {
     current: Interval,
-    lag_us: Histogram<u64>,
+    lag: TimeHistogram,
     /// How long after the end of a second its interval is handed over.
     handover_delay: Duration,
     /// Intervals of seconds that are over, the oldest first.
@@ -25,7 +24,7 @@ pub(crate) struct IntervalAccumulator {
     /// Emptied statistics of earlier seconds, for reuse.
     spare_ops: Vec<OpStats>,
     /// An emptied histogram of an earlier second, for reuse.
-    spare_lag_us: Option<Histogram<u64>>,
+    spare_lag: Option<TimeHistogram>,
     /// The entry that was written to last: usually the next one as well.
     last_op_index: usize,
     /// Frames that were pushed in this second, by push; each keeps its index and its memory.
@@ -43,11 +42,11 @@ impl IntervalAccumulator {
         let interval = Interval { worker, ..Interval::default() };
         Self {
             current: interval,
-            lag_us: histogram(),
+            lag: TimeHistogram::default(),
             handover_delay: INTERVALS_SPREAD * worker / of.max(1),
             closed: VecDeque::new(),
             spare_ops: Vec::new(),
-            spare_lag_us: None,
+            spare_lag: None,
             last_op_index: 0,
             pushes: Vec::new(),
             writes_rows: rows,
@@ -97,30 +96,32 @@ impl IntervalAccumulator {
         }
         let empty = Interval { second: self.current.second, worker: self.current.worker, ..Interval::default() };
         let mut interval = std::mem::replace(&mut self.current, empty);
-        if !self.lag_us.is_empty() {
-            let fresh = self.spare_lag_us.take().unwrap_or_else(histogram);
-            interval.lag_us = Some(std::mem::replace(&mut self.lag_us, fresh));
+        if !self.lag.is_empty() {
+            let fresh = self.spare_lag.take().unwrap_or_default();
+            interval.lag = Some(std::mem::replace(&mut self.lag, fresh));
         }
-        interval.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
-        self.pushes.iter_mut().for_each(clear_push_stats);
+        let seconds = Some((interval.second, interval.second));
+        let pushed = self.pushes.iter().enumerate().filter(|(_, pushed)| pushed.frames > 0);
+        interval.pushes = pushed.map(|(push, pushed)| (push, PushStats { seconds, ..pushed.clone() })).collect();
+        self.pushes.iter_mut().for_each(PushStats::reset);
         self.closed.push_back(interval);
     }
 
     /// Hands over a copy of the oldest interval; its memory is reused.
     fn emit_oldest(&mut self) {
         let Some(mut interval) = self.closed.pop_front() else { return };
-        let (all_stats, lag_us) = (std::mem::take(&mut interval.ops), interval.lag_us.take());
-        (interval.ops, interval.lag_us) = (all_stats.clone(), lag_us.clone());
+        let (all_stats, lag) = (std::mem::take(&mut interval.ops), interval.lag.take());
+        (interval.ops, interval.lag) = (all_stats.clone(), lag.clone());
         self.ready.push_back(interval);
-        for mut stats in all_stats {
+        for (_, mut stats) in all_stats {
             if self.spare_ops.len() < SPARE_OPS_MAX {
-                clear_op_stats(&mut stats);
+                stats.reset();
                 self.spare_ops.push(stats);
             }
         }
-        if let Some(mut lag_us) = lag_us {
-            lag_us.reset();
-            self.spare_lag_us = Some(lag_us);
+        if let Some(mut lag) = lag {
+            lag.reset();
+            self.spare_lag = Some(lag);
         }
     }
 
@@ -129,33 +130,37 @@ impl IntervalAccumulator {
         self.advance_to(sample.done);
         self.dirty = true;
         let op = OpId { journey: sample.journey, step: sample.step };
-        let stats = self.op_stats_mut(load_step, op);
+        let stats = self.op_stats_mut(OpKey { load_step, op });
         stats.retries += sample.retries;
-        let latency = us(sample.done.saturating_sub(sample.intended));
-        record_generator_delays(stats, sample);
+        let is_delayed = sample.generator_delay.max(sample.generator_delay_wake) >= GENERATOR_DELAY_MIN;
+        let own = |delay: Duration| is_delayed.then_some(delay);
+        let latency = sample.done.saturating_sub(sample.intended);
+        let service = sample.done.saturating_sub(sample.sent);
         match sample.class {
             Class::Ok if sample.is_long_poll => {
-                stats.ok += 1;
+                stats.counts.ok += 1;
                 let long_polls = stats.long_polls.get_or_insert_default();
-                record_value(&mut long_polls.response_us, us(sample.done.saturating_sub(sample.sent)));
-                sample.wake_delay.into_iter().for_each(|wake| record_value(&mut long_polls.wake_delay_us, us(wake)));
+                long_polls.waited.record(service, own(sample.generator_delay_service));
+                if let Some(wake_delay) = sample.wake_delay {
+                    long_polls.wake_delay.record(wake_delay, own(sample.generator_delay_wake));
+                }
             }
             Class::Ok => {
-                stats.ok += 1;
-                record_value(&mut stats.latency_us, latency);
-                record_value(&mut stats.service_us, us(sample.done.saturating_sub(sample.sent)));
+                stats.counts.ok += 1;
+                stats.latency.record(latency, own(sample.generator_delay));
+                stats.service.record(service, own(sample.generator_delay_service));
             }
             Class::Denied => {
-                stats.denied += 1;
-                record_value(&mut stats.failed_us, latency);
+                stats.counts.denied += 1;
+                stats.failed.record(latency, own(sample.generator_delay));
             }
             Class::Error(_) => {
-                stats.errors += 1;
-                record_value(&mut stats.failed_us, latency);
+                stats.counts.errors += 1;
+                stats.failed.record(latency, own(sample.generator_delay));
             }
         }
         if sample.step.is_none() {
-            record_value(&mut self.lag_us, us(sample.lag));
+            self.lag.record(sample.lag, None);
         }
         if self.writes_rows {
             sample.write_row(load_step, &mut self.current.rows);
@@ -168,56 +173,54 @@ impl IntervalAccumulator {
         self.advance_to(now);
         self.dirty = true;
         let held = &mut self.current.held;
-        let index = held.iter().position(|stats| stats.load_step == load_step).unwrap_or_else(|| {
-            held.push(HeldStats::new(load_step));
+        let index = held.iter().position(|(known, _)| *known == load_step).unwrap_or_else(|| {
+            held.push((load_step, HeldStats::default()));
             held.len() - 1
         });
-        &mut held[index]
+        &mut held[index].1
     }
 
     /// Records a connection that is open for the first time: how long after it was due, and the generator's own share
     /// of that.
     pub(crate) fn record_opened(&mut self, load_step: u32, took: Duration, generator_delay: Duration, now: Duration) {
         let held = self.held_stats_mut(load_step, now);
-        held.opened += 1;
-        record_value(&mut held.opening_us, us(took));
-        if generator_delay >= GENERATOR_DELAY_MIN {
-            held.generator_delay.get_or_insert_default().record(took, generator_delay);
-        }
+        held.counts.opened += 1;
+        held.opening.record(took, own_share(generator_delay));
     }
 
     /// Counts connections that an earlier load step has left open.
     pub(crate) fn count_kept(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
-            self.held_stats_mut(load_step, now).kept += connections;
+            self.held_stats_mut(load_step, now).counts.kept += connections;
         }
     }
 
     /// Counts connections that stay open for a later load step.
     pub(crate) fn count_left(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
-            self.held_stats_mut(load_step, now).left += connections;
+            self.held_stats_mut(load_step, now).counts.left += connections;
         }
     }
 
     pub(crate) fn count_reopened(&mut self, load_step: u32, now: Duration) {
-        self.held_stats_mut(load_step, now).reopened += 1;
+        self.held_stats_mut(load_step, now).counts.reopened += 1;
     }
 
     pub(crate) fn count_open_failure(&mut self, load_step: u32, now: Duration) {
-        self.held_stats_mut(load_step, now).failed += 1;
+        self.held_stats_mut(load_step, now).counts.failed += 1;
     }
 
     /// Counts a held connection that is gone: closed by the peer in order, or lost otherwise.
     pub(crate) fn count_loss(&mut self, load_step: u32, in_order: bool, now: Duration) {
-        let held = self.held_stats_mut(load_step, now);
-        *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
+        let counts = &mut self.held_stats_mut(load_step, now).counts;
+        *(if in_order { &mut counts.closed } else { &mut counts.dropped }) += 1;
     }
 
     /// Counts a connection that is gone after its load step was over, and before a later one resumed it.
     pub(crate) fn count_loss_after(&mut self, load_step: u32, in_order: bool, now: Duration) {
-        let held = self.held_stats_mut(load_step, now);
-        held.count_loss_after(now.as_secs(), u64::from(in_order), u64::from(!in_order));
+        let (closed_after, dropped_after) = (u64::from(in_order), u64::from(!in_order));
+        let lost = HeldCounts { closed_after, dropped_after, ..HeldCounts::default() };
+        self.held_stats_mut(load_step, now).count_in_second(now.as_secs(), lost);
     }
 
     pub(crate) fn record_error(&mut self, journey: usize, step: usize, failure: &Failure) {
@@ -252,16 +255,14 @@ impl IntervalAccumulator {
     /// says when its event happened.
     pub(crate) fn record_push(&mut self, push: usize, bytes: usize, delay: Option<(Duration, Duration)>) {
         self.dirty = true;
-        while self.pushes.len() <= push {
-            self.pushes.push(PushStats::new(self.pushes.len()));
+        if self.pushes.len() <= push {
+            self.pushes.resize_with(push + 1, PushStats::default);
         }
         let pushed = &mut self.pushes[push];
         pushed.frames += 1;
         pushed.bytes += bytes as u64;
-        let Some((delay, generator_delay)) = delay else { return };
-        record_value(&mut pushed.delay_us, us(delay));
-        if generator_delay >= GENERATOR_DELAY_MIN {
-            pushed.generator_delay.get_or_insert_default().record(delay, generator_delay);
+        if let Some((delay, generator_delay)) = delay {
+            pushed.delay.record(delay, own_share(generator_delay));
         }
     }
 
@@ -310,17 +311,16 @@ impl IntervalAccumulator {
         self.current.received_bytes += bytes as u64;
     }
 
-    fn op_stats_mut(&mut self, load_step: u32, op: OpId) -> &mut OpStats {
+    fn op_stats_mut(&mut self, key: OpKey) -> &mut OpStats {
         let all_stats = &mut self.current.ops;
-        let is_it = |stats: &OpStats| (stats.load_step, stats.op) == (load_step, op);
+        let is_it = |(known, _): &(OpKey, OpStats)| *known == key;
         if !all_stats.get(self.last_op_index).is_some_and(is_it) {
             self.last_op_index = all_stats.iter().position(is_it).unwrap_or_else(|| {
-                let stats = self.spare_ops.pop().map(|stats| OpStats { load_step, op, ..stats });
-                all_stats.push(stats.unwrap_or_else(|| OpStats::new(load_step, op)));
+                all_stats.push((key, self.spare_ops.pop().unwrap_or_default()));
                 all_stats.len() - 1
             });
         }
-        &mut all_stats[self.last_op_index]
+        &mut all_stats[self.last_op_index].1
     }
 }
 
@@ -332,54 +332,16 @@ fn add_count(counts: &mut Vec<(usize, u64)>, journey: usize, count: u64) {
     }
 }
 
-fn clear_op_stats(stats: &mut OpStats) {
-    (stats.ok, stats.denied, stats.errors, stats.retries) = (0, 0, 0, 0);
-    stats.latency_us.reset();
-    stats.service_us.reset();
-    stats.failed_us.reset();
-    // Few operations are long polls; the others must not look as if they were.
-    (stats.long_polls, stats.generator_delays) = (None, None);
-}
-
-fn clear_push_stats(pushed: &mut PushStats) {
-    (pushed.frames, pushed.bytes, pushed.generator_delay) = (0, 0, None);
-    pushed.delay_us.reset();
-}
-
-/// Records what the times of a sample would have been without the generator's own share, if that share matters.
-fn record_generator_delays(stats: &mut OpStats, sample: &Sample) {
-    if sample.generator_delay.max(sample.generator_delay_wake) < GENERATOR_DELAY_MIN {
-        return;
-    }
-    let (latency, service) = (sample.done.saturating_sub(sample.intended), sample.done.saturating_sub(sample.sent));
-    let delays = stats.generator_delays.get_or_insert_default();
-    match sample.class {
-        Class::Ok if sample.is_long_poll => {
-            delays.waited.record(service, sample.generator_delay_service);
-            sample.wake_delay.into_iter().for_each(|wake| delays.wake_delay.record(wake, sample.generator_delay_wake));
-        }
-        Class::Ok => {
-            delays.latency.record(latency, sample.generator_delay);
-            delays.service.record(service, sample.generator_delay_service);
-        }
-        Class::Denied | Class::Error(_) => delays.failed.record(latency, sample.generator_delay),
-    }
-}
-
-/// An auto-resizing histogram refuses no value of 64 bits.
-fn record_value(histogram: &mut Histogram<u64>, value: u64) {
-    let _ = histogram.record(value);
-}
-
-fn us(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+/// The generator's own share of a time, if it matters.
+fn own_share(generator_delay: Duration) -> Option<Duration> {
+    (generator_delay >= GENERATOR_DELAY_MIN).then_some(generator_delay)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
-    use crate::measurement::Awaited;
+    use crate::measurement::{Awaited, OutcomeCounts};
 
     fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
         let ms = Duration::from_millis;
@@ -402,8 +364,13 @@ mod tests {
         }
     }
 
-    fn counts(stats: &OpStats) -> (u32, Option<usize>, u64, u64, u64, u64) {
-        (stats.load_step, stats.op.step, stats.ok, stats.denied, stats.errors, stats.retries)
+    fn counts((key, stats): &(OpKey, OpStats)) -> (u32, Option<usize>, u64, u64, u64, u64) {
+        let OutcomeCounts { ok, denied, errors } = stats.counts;
+        (key.load_step, key.op.step, ok, denied, errors, stats.retries)
+    }
+
+    fn max_us(times: &TimeHistogram) -> u64 {
+        times.measured().max()
     }
 
     #[test]
@@ -429,10 +396,13 @@ mod tests {
         let interval = accumulator.pop_ready().unwrap();
         let all_stats: Vec<_> = interval.ops.iter().map(counts).collect();
         assert_eq!(all_stats, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
-        let stats = &interval.ops[0];
-        assert_eq!((stats.latency_us.max() / 100, stats.service_us.max() / 100, stats.failed_us.len()), (700, 600, 0));
-        assert_eq!((interval.second, interval.worker, interval.lag_us.unwrap().len()), (0, 3, 3));
-        assert_eq!(String::from_utf8(interval.rows).unwrap().lines().count(), 4);
+        let (_, stats) = &interval.ops[0];
+        assert_eq!(
+            (max_us(&stats.latency) / 100, max_us(&stats.service) / 100, stats.failed.is_empty()),
+            (700, 600, true)
+        );
+        assert_eq!((interval.second, interval.worker, interval.lag.unwrap().measured().len()), (0, 3, 3));
+        assert_eq!(interval.rows.lines().count(), 4);
 
         accumulator.advance_to(Duration::from_millis(2300));
         assert_eq!(accumulator.pop_ready().map(|interval| (interval.second, interval.ops.len())), Some((1, 1)));
@@ -443,7 +413,7 @@ mod tests {
         let interval = accumulator.pop_ready().unwrap();
         assert_eq!(interval.second, 3);
         assert_eq!(interval.ops.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
-        assert_eq!((interval.ops[0].latency_us.len(), interval.lag_us.unwrap().len()), (1, 1));
+        assert_eq!((interval.ops[0].1.latency.measured().len(), interval.lag.unwrap().measured().len()), (1, 1));
         accumulator.flush();
         assert!(accumulator.pop_ready().is_none());
         // A flush hands over everything, in order.
@@ -451,7 +421,7 @@ mod tests {
         accumulator.record_sample(9, &sample(None, 5100, Class::Ok));
         accumulator.flush();
         let seconds: Vec<_> = std::iter::from_fn(|| accumulator.pop_ready())
-            .map(|interval| (interval.second, interval.lag_us.is_some()))
+            .map(|interval| (interval.second, interval.lag.is_some()))
             .collect();
         assert_eq!(seconds, [(4, true), (5, true)]);
     }
@@ -471,15 +441,21 @@ mod tests {
         );
         accumulator.flush();
         let interval = accumulator.pop_ready().unwrap();
-        let stats = &interval.ops[0];
+        let (_, stats) = &interval.ops[0];
         let long_polls = stats.long_polls.as_ref().unwrap();
-        assert_eq!((stats.ok, stats.errors, stats.latency_us.len(), stats.service_us.len()), (2, 1, 0, 0));
-        assert_eq!((long_polls.response_us.len(), long_polls.wake_delay_us.len(), stats.failed_us.len()), (2, 1, 1));
-        assert_eq!((long_polls.response_us.max() / 1000, long_polls.wake_delay_us.max() / 1000), (40, 3));
+        assert_eq!(
+            (stats.counts.ok, stats.counts.errors, stats.latency.is_empty(), stats.service.is_empty()),
+            (2, 1, true, true)
+        );
+        assert_eq!(
+            [&long_polls.waited, &long_polls.wake_delay, &stats.failed].map(|times| times.measured().len()),
+            [2, 1, 1]
+        );
+        assert_eq!((max_us(&long_polls.waited) / 1000, max_us(&long_polls.wake_delay) / 1000), (40, 3));
         // The next second's first operation is no long poll, though its memory was one.
         accumulator.record_sample(0, &sample(None, 1150, Class::Ok));
         accumulator.flush();
-        assert!(accumulator.pop_ready().unwrap().ops[0].long_polls.is_none());
+        assert!(accumulator.pop_ready().unwrap().ops[0].1.long_polls.is_none());
     }
 
     #[test]
@@ -490,7 +466,9 @@ mod tests {
         accumulator.flush();
         let interval = accumulator.pop_ready().unwrap();
         let counts = |interval: &Interval| -> Vec<_> {
-            let of = |pushed: &PushStats| (pushed.push_index, pushed.frames, pushed.bytes, pushed.delay_us.len());
+            let of = |(push, pushed): &(usize, PushStats)| {
+                (*push, pushed.frames, pushed.bytes, pushed.delay.measured().len())
+            };
             interval.pushes.iter().map(of).collect()
         };
         assert_eq!(counts(&interval), [(1, 2, 400, 1)]);
@@ -511,11 +489,9 @@ mod tests {
         accumulator.count_reopened(2, now);
         accumulator.flush();
         let interval = accumulator.pop_ready().unwrap();
-        let counts = |stats: &HeldStats| {
-            (
-                stats.load_step,
-                [stats.opened, stats.reopened, stats.failed, stats.closed, stats.dropped, stats.opening_us.len()],
-            )
+        let counts = |(load_step, stats): &(u32, HeldStats)| {
+            let HeldCounts { opened, reopened, failed, closed, dropped, .. } = stats.counts;
+            (*load_step, [opened, reopened, failed, closed, dropped, stats.opening.measured().len()])
         };
         assert_eq!(
             interval.held.iter().map(counts).collect::<Vec<_>>(),
@@ -539,12 +515,15 @@ mod tests {
         accumulator.count_loss_after(1, false, at(186));
         accumulator.flush();
         let intervals: Vec<Interval> = std::iter::from_fn(|| accumulator.pop_ready()).collect();
-        let lost = |stats: &HeldStats| (stats.left, stats.closed_after, stats.dropped_after, stats.lost_after);
-        let seen: Vec<_> = intervals.iter().map(|interval| (interval.second, lost(&interval.held[0]))).collect();
+        let lost = |stats: &HeldStats| {
+            let HeldCounts { left, closed_after, dropped_after, .. } = stats.counts;
+            (left, closed_after, dropped_after, stats.lost_after)
+        };
+        let seen: Vec<_> = intervals.iter().map(|interval| (interval.second, lost(&interval.held[0].1))).collect();
         let expected = [(3, (9, 0, 0, None)), (185, (0, 1, 0, Some((185, 185)))), (186, (0, 0, 1, Some((186, 186))))];
         assert_eq!(seen, expected);
-        let mut all = HeldStats::new(1);
-        intervals.iter().for_each(|interval| all.merge(&interval.held[0]));
+        let mut all = HeldStats::default();
+        intervals.iter().for_each(|interval| all.merge(&interval.held[0].1));
         assert_eq!(lost(&all), (9, 1, 1, Some((185, 186))));
     }
 

@@ -1,13 +1,14 @@
 //! What one worker has measured in one second, by load step and operation: the unit in which figures are sent from
 //! workers to the recorder, written to disk, and aggregated. Does not know how it was measured.
 
+use std::iter::Sum;
+use std::ops::AddAssign;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::portable;
 use super::sample::ErrorKind;
+use super::times::TimeHistogram;
 use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,79 +19,143 @@ pub struct OpId {
     pub step: Option<usize>,
 }
 
+/// An operation in a load step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct OpKey {
+    pub load_step: u32,
+    pub op: OpId,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// The second in which the exchanges ended, counted from the start of the plan.
     pub second: u64,
     pub worker: u32,
     /// Operations that ended at least once.
-    pub ops: Vec<OpStats>,
-    /// How late arrivals were sent because of the worker, in microseconds.
-    #[serde(with = "portable::maybe")]
-    pub lag_us: Option<Histogram<u64>>,
+    pub ops: Vec<(OpKey, OpStats)>,
+    /// How late arrivals were sent because of the worker.
+    pub lag: Option<TimeHistogram>,
     pub errors: Vec<ErrorStats>,
     /// Arrivals that had to wait for a free slot.
     pub waited_for_slot: u64,
     /// Arrivals that had to wait for a slot only because the worker had paused.
-    #[serde(default)]
     pub waited_behind_pauses: u64,
     /// Pauses of the worker that ended in this second, from the start of the plan.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<(Duration, Duration)>,
     /// By journey: arrivals that were due and never sent, because their load step was over.
     pub not_sent: Vec<(usize, u64)>,
     /// By journey: those of them that a pause of the worker had held up.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_sent_behind_pauses: Vec<(usize, u64)>,
     /// Arrivals that were sent and abandoned when the trial was ended.
     pub abandoned: u64,
     pub connects: u64,
     /// Attempts that were repeated because of a step's `retry`.
-    #[serde(default)]
     pub retried: u64,
     /// Requests that were resent because the server had closed the reused connection.
-    #[serde(default)]
     pub resent: u64,
     /// Bytes handed to the kernel.
     pub sent_bytes: u64,
     /// Bytes taken from the kernel.
     pub received_bytes: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pushes: Vec<PushStats>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<HeldStats>,
+    /// By the index of the push in the scenario; the number of pushes stands for frames that match none.
+    pub pushes: Vec<(usize, PushStats)>,
+    /// By load step.
+    pub held: Vec<(u32, HeldStats)>,
     /// Complete rows of samples.csv, if they are written.
-    #[serde(with = "portable::lines")]
-    pub rows: Vec<u8>,
+    pub rows: String,
 }
 
-/// One operation in one load step.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OpStats {
-    pub load_step: u32,
-    pub op: OpId,
+/// How operations ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeCounts {
     /// Expected responses.
     pub ok: u64,
+    /// Denials that the scenario allows for.
     pub denied: u64,
-    /// Everything else.
+    /// Everything else, requests without a response included.
     pub errors: u64,
+}
+
+impl OutcomeCounts {
+    #[must_use]
+    pub fn all_ok(count: u64) -> Self {
+        Self { ok: count, ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.ok + self.denied + self.errors
+    }
+}
+
+impl AddAssign for OutcomeCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.ok += other.ok;
+        self.denied += other.denied;
+        self.errors += other.errors;
+    }
+}
+
+impl Sum for OutcomeCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, counts| {
+            sum += counts;
+            sum
+        })
+    }
+}
+
+/// One operation, a journey or a step of it: what ended, and how long it took. Only ok responses have a latency: a
+/// quick denial would improve it. What was denied or failed has a distribution of its own, so that timeouts are visible
+/// as well.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OpStats {
+    pub counts: OutcomeCounts,
     /// Retries after attempts without a response.
     pub retries: u64,
-    /// From the intended time to the end of an ok response, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub latency_us: Histogram<u64>,
-    /// From sending to the end of an ok response, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub service_us: Histogram<u64>,
-    /// From the intended time to the end of what was denied or failed, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub failed_us: Histogram<u64>,
+    /// From the intended time to the end of an ok response.
+    pub latency: TimeHistogram,
+    /// From sending to the end of an ok response.
+    pub service: TimeHistogram,
+    /// From the intended time to the end of what was denied or failed.
+    pub failed: TimeHistogram,
     /// Times of ok responses to long polls; they are in no other histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_polls: Option<Box<LongPollTimes>>,
-    /// The generator's own share of these times, if there is any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator_delays: Option<Box<GeneratorDelays>>,
+}
+
+/// Times of responses to long polls.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LongPollTimes {
+    /// From sending to the end of the response.
+    pub waited: TimeHistogram,
+    /// From the event in the response until it was received.
+    pub wake_delay: TimeHistogram,
+}
+
+impl OpStats {
+    pub fn merge(&mut self, other: &Self) {
+        self.counts += other.counts;
+        self.retries += other.retries;
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+        self.failed.merge(&other.failed);
+        if let Some(other) = &other.long_polls {
+            let long_polls = self.long_polls.get_or_insert_default();
+            long_polls.waited.merge(&other.waited);
+            long_polls.wake_delay.merge(&other.wake_delay);
+        }
+    }
+
+    /// Empties it; its memory is kept.
+    pub fn reset(&mut self) {
+        (self.counts, self.retries) = (OutcomeCounts::default(), 0);
+        self.latency.reset();
+        self.service.reset();
+        self.failed.reset();
+        // Few operations are long polls; the others must not look as if they were.
+        self.long_polls = None;
+    }
 }
 
 /// How pauses of the generator have changed the length of a load step.
@@ -102,96 +167,39 @@ pub struct PauseImpact {
     pub lost_time: Duration,
 }
 
-/// Times of an operation that the generator has lengthened.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct GeneratorDelays {
-    pub latency: GeneratorDelay,
-    pub service: GeneratorDelay,
-    pub failed: GeneratorDelay,
-    pub waited: GeneratorDelay,
-    pub wake_delay: GeneratorDelay,
-}
-
-/// Times that the generator has lengthened, in microseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct GeneratorDelay {
-    /// As they were measured; they are in the histogram of all times as well.
-    #[serde(with = "portable::histogram")]
-    pub measured_us: Histogram<u64>,
-    /// The same times without the generator's own share.
-    #[serde(with = "portable::histogram")]
-    pub corrected_us: Histogram<u64>,
-}
-
-impl Default for GeneratorDelay {
-    fn default() -> Self {
-        Self { measured_us: histogram(), corrected_us: histogram() }
-    }
-}
-
-impl GeneratorDelay {
-    /// Records a time, and the generator's own share of it.
-    pub fn record(&mut self, time: Duration, generator_delay: Duration) {
-        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        // They resize themselves, so the library has no reason to refuse.
-        let _ = self.measured_us.record(us(time));
-        let _ = self.corrected_us.record(us(time.saturating_sub(generator_delay)));
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        let _ = self.measured_us.add(&other.measured_us);
-        let _ = self.corrected_us.add(&other.corrected_us);
-    }
-}
-
-/// Times of responses to long polls.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LongPollTimes {
-    /// From sending to the end of the response, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub response_us: Histogram<u64>,
-    /// From the event in the response until it was received, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub wake_delay_us: Histogram<u64>,
-}
-
-impl Default for LongPollTimes {
-    fn default() -> Self {
-        Self { response_us: histogram(), wake_delay_us: histogram() }
-    }
-}
-
 /// Pushed frames of one push.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PushStats {
-    /// The index of the push in the scenario; the number of pushes stands for frames that match none.
-    pub push_index: usize,
     pub frames: u64,
     /// Bytes of their payloads.
     pub bytes: u64,
-    /// From the event in a frame until it was received, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub delay_us: Histogram<u64>,
-    /// The generator's own share of these times, if there is any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator_delay: Option<Box<GeneratorDelay>>,
+    /// From the event in a frame until it was received, if it says when its event happened.
+    pub delay: TimeHistogram,
+    /// The first and the last second in which any were received.
+    pub seconds: Option<(u64, u64)>,
 }
 
 impl PushStats {
-    #[must_use]
-    pub fn new(push: usize) -> Self {
-        Self { push_index: push, frames: 0, bytes: 0, delay_us: histogram(), generator_delay: None }
+    pub fn merge(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+        self.delay.merge(&other.delay);
+        self.seconds = merge_spans(self.seconds, other.seconds);
+    }
+
+    /// Empties it; its memory is kept.
+    pub fn reset(&mut self) {
+        (self.frames, self.bytes, self.seconds) = (0, 0, None);
+        self.delay.reset();
     }
 }
 
-/// Held connections of one load step: nothing here is a request.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct HeldStats {
-    pub load_step: u32,
+/// What happened to the held connections of one load step: nothing here is a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldCounts {
     /// Connections that were open for the first time.
     pub opened: u64,
     /// Connections that were open already, because an earlier load step left them open.
-    #[serde(default)]
     pub kept: u64,
     /// Connections that were open again after they had been lost.
     pub reopened: u64,
@@ -202,56 +210,15 @@ pub struct HeldStats {
     /// Connections that were lost otherwise.
     pub dropped: u64,
     /// Connections that were open when the load step was over, and stayed open for a later one.
-    #[serde(default)]
     pub left: u64,
     /// Of those: closed by the peer in order before the later one resumed them.
-    #[serde(default)]
     pub closed_after: u64,
     /// Of those: lost otherwise before that.
-    #[serde(default)]
     pub dropped_after: u64,
-    /// The first and the last second in which any of those were lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_after: Option<(u64, u64)>,
-    /// From the time at which a connection was due until it was open for the first time, in microseconds.
-    #[serde(with = "portable::histogram")]
-    pub opening_us: Histogram<u64>,
-    /// The generator's own share of these times, if there is any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator_delay: Option<Box<GeneratorDelay>>,
 }
 
-impl HeldStats {
-    #[must_use]
-    pub fn new(load_step: u32) -> Self {
-        Self {
-            load_step,
-            opened: 0,
-            kept: 0,
-            reopened: 0,
-            failed: 0,
-            closed: 0,
-            dropped: 0,
-            left: 0,
-            closed_after: 0,
-            dropped_after: 0,
-            lost_after: None,
-            opening_us: histogram(),
-            generator_delay: None,
-        }
-    }
-
-    /// Counts connections that were lost after the load step was over.
-    pub fn count_loss_after(&mut self, second: u64, closed: u64, dropped: u64) {
-        self.closed_after += closed;
-        self.dropped_after += dropped;
-        if closed + dropped > 0 {
-            self.lost_after = merge_spans(self.lost_after, Some((second, second)));
-        }
-    }
-
-    /// Merges the same load step's statistics of another worker or second.
-    pub fn merge(&mut self, other: &Self) {
+impl AddAssign for HeldCounts {
+    fn add_assign(&mut self, other: Self) {
         self.opened += other.opened;
         self.kept += other.kept;
         self.reopened += other.reopened;
@@ -261,17 +228,38 @@ impl HeldStats {
         self.left += other.left;
         self.closed_after += other.closed_after;
         self.dropped_after += other.dropped_after;
-        self.lost_after = merge_spans(self.lost_after, other.lost_after);
-        // It resizes itself, so the library has no reason to refuse.
-        let _ = self.opening_us.add(&other.opening_us);
-        if let Some(generator_delay) = &other.generator_delay {
-            self.generator_delay.get_or_insert_default().merge(generator_delay);
+    }
+}
+
+/// Held connections of one load step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct HeldStats {
+    pub counts: HeldCounts,
+    /// The first and the last second in which connections were lost after the load step was over.
+    pub lost_after: Option<(u64, u64)>,
+    /// From the time at which a connection was due until it was open for the first time.
+    pub opening: TimeHistogram,
+}
+
+impl HeldStats {
+    /// Adds what happened in a second, without the times.
+    pub fn count_in_second(&mut self, second: u64, counts: HeldCounts) {
+        self.counts += counts;
+        if counts.closed_after + counts.dropped_after > 0 {
+            self.lost_after = merge_spans(self.lost_after, Some((second, second)));
         }
+    }
+
+    /// Merges the same load step's statistics of another worker or second.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts += other.counts;
+        self.lost_after = merge_spans(self.lost_after, other.lost_after);
+        self.opening.merge(&other.opening);
     }
 }
 
 /// The span that covers both.
-pub(crate) fn merge_spans(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
+fn merge_spans(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
     match (one, other) {
         (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
         (one, other) => one.or(other),
@@ -298,35 +286,29 @@ pub(crate) fn keep_sample(samples: &mut Vec<String>, message: &str) {
     }
 }
 
-/// A histogram of microseconds with three significant digits, growing as needed.
-#[must_use]
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new(3).expect("three significant digits are within the library's range of 0 to 5")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::histogram;
 
-impl OpStats {
-    #[must_use]
-    pub fn new(load_step: u32, op: OpId) -> Self {
-        let (latency_us, service_us, failed_us) = (histogram(), histogram(), histogram());
-        let (long_polls, generator_delay) = (None, None);
-        Self {
-            load_step,
-            op,
-            ok: 0,
-            denied: 0,
-            errors: 0,
-            retries: 0,
-            latency_us,
-            service_us,
-            failed_us,
-            long_polls,
-            generator_delays: generator_delay,
-        }
-    }
-
-    /// Everything that ended.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.ok + self.denied + self.errors
+    #[test]
+    fn an_interval_round_trips() {
+        let mut times = histogram();
+        [1, 1500, 90_000_000].iter().for_each(|value| times.record(*value).unwrap());
+        let key = OpKey { load_step: 3, op: OpId { journey: 1, step: Some(2) } };
+        let stats = OpStats { latency: TimeHistogram::from(times.clone()), ..OpStats::default() };
+        let (lag, rows) = (Some(TimeHistogram::from(times.clone())), "1,2,3\n".to_owned());
+        let sent =
+            Interval { second: 7, ops: vec![(key, stats)], lag, not_sent: vec![(1, 2)], rows, ..Interval::default() };
+        let text = serde_json::to_string(&sent).unwrap();
+        let mut found: Interval = serde_json::from_str(&text).unwrap();
+        assert_eq!((found.ops[0].0, found.ops[0].1.latency.measured()), (key, &times));
+        assert_eq!(found.lag.as_ref().map(TimeHistogram::measured), Some(&times));
+        assert_eq!((&found.rows, found.second), (&sent.rows, 7));
+        assert_eq!(serde_json::to_string(&found).unwrap(), text);
+        // It resizes as before.
+        let long = Duration::from_millis(u64::from(u32::MAX));
+        found.ops[0].1.latency.record(long, None);
+        assert_eq!(found.ops[0].1.latency.measured().len(), 4);
     }
 }

@@ -2,17 +2,19 @@
 //! aggregate adds it up, the record writes it down; none of them is known here.
 
 mod interval;
-mod portable;
 mod sample;
 pub mod timeline;
+mod times;
 mod work_point;
 
+pub(crate) use interval::keep_sample;
 pub use interval::{
-    ErrorStats, GeneratorDelay, GeneratorDelays, HeldStats, Interval, LongPollTimes, OpId, OpStats, PauseImpact,
-    PushStats, histogram,
+    ErrorStats, HeldCounts, HeldStats, Interval, LongPollTimes, OpId, OpKey, OpStats, OutcomeCounts, PauseImpact,
+    PushStats,
 };
-pub(crate) use interval::{keep_sample, merge_spans};
 pub use sample::{Awaited, Class, ErrorKind, Sample};
+pub(crate) use times::quantile_ms;
+pub use times::{Basis, TimeHistogram, histogram};
 pub use work_point::WorkPoint;
 
 /// How long after its end a second waits for late workers.

@@ -1,7 +1,6 @@
 //! A sample: the times of one exchange, and its result. Does not know histograms and files.
 
-use std::fmt::{self, Display, Formatter};
-use std::io::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -40,7 +39,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn write_row(&self, load_step: u32, rows: &mut Vec<u8>) {
+    pub fn write_row(&self, load_step: u32, rows: &mut String) {
         let us = |moment: Duration| moment.as_micros();
         // Writing into memory does not fail.
         let _ = writeln!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::WorkPoint;
+use super::{HeldCounts, OutcomeCounts, WorkPoint};
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,12 +43,8 @@ pub struct OpRow {
     pub load_step: u32,
     /// The operation: `create_game`, or `create_game.steps.post`.
     pub op: String,
-    /// Expected responses.
-    pub ok: u64,
-    /// Denials that the scenario allows for.
-    pub denied: u64,
-    /// Everything else.
-    pub errors: u64,
+    #[serde(flatten)]
+    pub counts: OutcomeCounts,
     /// Latency of ok responses from the intended time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Percentiles>,
@@ -66,27 +62,8 @@ pub struct HeldRow {
     /// The second's beginning.
     pub t_s: f64,
     pub load_step: u32,
-    /// Connections that were open for the first time.
-    pub opened: u64,
-    /// Connections that were open already, because an earlier load step left them open.
-    pub kept: u64,
-    /// Connections that were open again after they had been lost.
-    pub reopened: u64,
-    /// Failed attempts to open one.
-    pub failed: u64,
-    /// Connections that the peer closed in order.
-    pub closed: u64,
-    /// Connections that were lost otherwise.
-    pub dropped: u64,
-    /// Connections that were open when the load step was over, and stayed open for a later one.
-    #[serde(default)]
-    pub left: u64,
-    /// Of those: closed by the peer in order before the later one resumed them.
-    #[serde(default)]
-    pub closed_after: u64,
-    /// Of those: lost otherwise before that.
-    #[serde(default)]
-    pub dropped_after: u64,
+    #[serde(flatten)]
+    pub counts: HeldCounts,
     /// From the time at which one was due until it was open for the first time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening_ms: Option<Percentiles>,
@@ -112,21 +89,12 @@ pub struct SamplerRow {
     /// Connections that the lab holds.
     pub connections: u64,
     /// Long polls in flight.
-    #[serde(default)]
     pub waiting: u64,
     /// Arrivals that are over, since the start.
-    pub ok: u64,
-    /// Of those: denied.
-    pub denied: u64,
-    /// Of those: errors.
-    pub errors: u64,
+    #[serde(flatten)]
+    pub arrivals: OutcomeCounts,
     /// Requests that are over, since the start.
-    #[serde(default)]
     pub requests: u64,
-    /// In records of before rows of kind `lag`: the 99th percentile of the lab's schedule lag in a second about three
-    /// seconds ago, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lag_p99_ms: Option<f64>,
     /// Every watched process.
     pub processes: BTreeMap<String, BTreeMap<String, f64>>,
     /// The machine.

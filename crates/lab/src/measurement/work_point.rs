@@ -15,7 +15,6 @@ pub struct WorkPoint {
     /// Not ended, and without progress for too long.
     pub stuck: u64,
     /// Created, but unknown to the server at the last poll.
-    #[serde(default)]
     pub unknown: u64,
 }
 

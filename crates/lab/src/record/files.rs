@@ -4,48 +4,44 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use crate::aggregate::Timeline;
+use crate::measurement::timeline::TimelineRow;
 
-/// One JSON object per line, written at once: a few rows a second.
+/// A file of lines, and the first error in writing it: nothing is written after that.
 #[derive(Debug)]
-pub struct JsonLinesFile {
-    file: File,
+pub(super) struct GrowingFile {
+    file: BufWriter<File>,
     failed: Option<io::Error>,
 }
 
-impl JsonLinesFile {
-    /// A new file.
+impl GrowingFile {
+    /// A new file with its heading.
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::create(path)?, failed: None })
+    pub(super) fn create(path: &Path, heading: &str) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(heading.as_bytes())?;
+        Ok(Self { file, failed: None })
     }
 
-    pub fn write(&mut self, row: &impl Serialize) {
-        if self.failed.is_some() {
-            return;
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.file).err();
         }
-        let written = serde_json::to_vec(row).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            self.file.write_all(&line)
-        });
-        self.failed = written.err();
     }
 
     /// The first error, if there was one.
-    pub fn failure(&mut self) -> Option<io::Error> {
+    pub(super) fn failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
 }
 
 /// Every sample as a row of comma-separated values; times are in microseconds.
 #[derive(Debug)]
-pub struct SampleFile {
-    file: BufWriter<File>,
-    failed: Option<io::Error>,
-}
+pub struct SampleFile(GrowingFile);
 
 impl SampleFile {
     /// A new file with its heading.
@@ -53,25 +49,52 @@ impl SampleFile {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "load_step,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
-        Ok(Self { file, failed: None })
+        let heading = "load_step,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class\n";
+        GrowingFile::create(path, heading).map(Self)
     }
 
-    pub fn append(&mut self, rows: &[u8]) {
-        if self.failed.is_none() {
-            self.failed = self.file.write_all(rows).err();
-        }
+    pub fn append(&mut self, rows: &str) {
+        self.0.write(|out| out.write_all(rows.as_bytes()));
     }
 
-    /// Writes what is still in memory.
+    /// Writes what is still in memory; the first error, if there was one.
+    pub fn close(&mut self) -> Option<io::Error> {
+        self.0.write(io::Write::flush);
+        self.0.failure()
+    }
+}
+
+/// The timeline: every row goes into the file at once, and into the aggregation for the reports.
+#[derive(Debug)]
+pub(crate) struct TimelineLog(Mutex<(GrowingFile, Timeline)>);
+
+impl TimelineLog {
+    /// A new file.
     ///
     /// # Errors
-    /// The first error of this file.
-    pub fn close(&mut self) -> io::Result<()> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.file.flush(),
-        }
+    /// It cannot be created.
+    pub(crate) fn create(path: &Path, timeline: Timeline) -> io::Result<Self> {
+        Ok(Self(Mutex::new((GrowingFile::create(path, "")?, timeline))))
+    }
+
+    pub(crate) fn write(&self, row: &TimelineRow) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.0.write(|out| {
+            serde_json::to_writer(&mut *out, row)?;
+            out.write_all(b"\n")?;
+            out.flush()
+        });
+        log.1.add(row);
+    }
+
+    /// Reads what has been aggregated so far.
+    pub(crate) fn with_timeline<T>(&self, sample: impl FnOnce(&Timeline) -> T) -> T {
+        sample(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    /// What has been aggregated so far, and the error of the file, if any.
+    pub(crate) fn take(&self) -> (Timeline, Option<io::Error>) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut log.1), log.0.failure())
     }
 }

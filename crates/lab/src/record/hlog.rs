@@ -3,13 +3,15 @@
 //! read line by line, so that neither needs more memory for a longer run. Does not merge: the aggregate does.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+
+use super::files::GrowingFile;
 
 /// The log format gives a line's highest value in milliseconds.
 const US_PER_MS: f64 = 1000.0;
@@ -69,15 +71,14 @@ pub struct Entry {
 }
 
 pub struct Writer {
-    file: BufWriter<File>,
+    file: GrowingFile,
     serializer: V2DeflateSerializer,
     bytes: Vec<u8>,
-    failed: Option<io::Error>,
 }
 
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("file", &self.file).field("failed", &self.failed).finish_non_exhaustive()
+        f.debug_struct("Writer").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
@@ -87,43 +88,40 @@ impl Writer {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path, start_unix_ms: i64) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path)?);
         let start_s = start_unix_ms as f64 / 1000.0;
-        writeln!(file, "#[Histogram log format version 1.3]")?;
-        writeln!(file, "#[StartTime: {start_s:.3} (seconds since epoch)]")?;
-        writeln!(file, "#[BaseTime: {start_s:.3} (seconds since epoch)]")?;
-        writeln!(file, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"")?;
-        Ok(Self { file, serializer: V2DeflateSerializer::new(), bytes: Vec::new(), failed: None })
+        let head = format!(
+            "#[Histogram log format version 1.3]\n\
+             #[StartTime: {start_s:.3} (seconds since epoch)]\n\
+             #[BaseTime: {start_s:.3} (seconds since epoch)]\n\
+             \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
+        );
+        let file = GrowingFile::create(path, &head)?;
+        Ok(Self { file, serializer: V2DeflateSerializer::new(), bytes: Vec::new() })
     }
 
     /// Appends a second's histogram; an empty one is omitted.
-    pub fn write(&mut self, entry: &Entry) {
-        if self.failed.is_none() && !entry.histogram.is_empty() {
-            self.failed = self.try_write(entry).err();
+    pub fn write(&mut self, second: u64, load_step: u32, op: &str, figure: HistogramKind, histogram: &Histogram<u64>) {
+        if histogram.is_empty() {
+            return;
         }
-    }
-
-    fn try_write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.bytes.clear();
-        self.serializer
-            .serialize(&entry.histogram, &mut self.bytes)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        let (second, load_step, op, figure) = (entry.second, entry.load_step, &entry.op, entry.figure.tag());
-        let max_ms = entry.histogram.max() as f64 / US_PER_MS;
-        let encoded = STANDARD.encode(&self.bytes);
-        writeln!(self.file, "Tag={load_step}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
+        let Self { file, serializer, bytes } = self;
+        file.write(|out| {
+            bytes.clear();
+            serializer.serialize(histogram, bytes).map_err(|error| io::Error::other(error.to_string()))?;
+            let (figure, max_ms) = (figure.tag(), histogram.max() as f64 / US_PER_MS);
+            let encoded = STANDARD.encode(bytes);
+            writeln!(out, "Tag={load_step}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
+        });
     }
 
     /// Hands everything to the kernel, so that it outlives this process.
     pub fn flush(&mut self) {
-        if self.failed.is_none() {
-            self.failed = self.file.flush().err();
-        }
+        self.file.write(io::Write::flush);
     }
 
     /// The first error, if there was one.
     pub fn failure(&mut self) -> Option<io::Error> {
-        self.failed.take()
+        self.file.failure()
     }
 }
 
@@ -177,7 +175,9 @@ mod tests {
     fn written(name: &str, entries: &[Entry]) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("lab-hlog-{}-{name}", std::process::id()));
         let mut writer = Writer::create(&path, 1_700_000_000_500).unwrap();
-        entries.iter().for_each(|entry| writer.write(entry));
+        for Entry { second, load_step, op, figure, histogram } in entries {
+            writer.write(*second, *load_step, op, *figure, histogram);
+        }
         writer.flush();
         assert!(writer.failure().is_none());
         path

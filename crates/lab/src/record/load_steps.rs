@@ -5,14 +5,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::aggregate::{
-    Basis, HeldAggregate, HeldFigures, JourneyAggregate, LoadStepFigures, OpAggregate, PhaseAggregate,
-    PhaseJourneyFigures,
-};
+use crate::aggregate::{HeldFigures, JourneyAggregate, LoadStepFigures, PhaseAggregate, PhaseJourneyFigures};
 use crate::edge::LevelAssessment;
 use crate::format::round;
 use crate::limits::LOAD_STEPS_MAX;
-use crate::measurement::{HeldStats, OpStats, PauseImpact};
+use crate::measurement::{Basis, HeldStats, Interval, OpKey, OpStats, PauseImpact};
 use crate::scenario::Journey;
 
 /// In the order in which their figures are kept.
@@ -49,13 +46,13 @@ pub struct LoadStepAccumulator {
     steps: BTreeMap<u32, LoadStep>,
     phases: BTreeMap<String, PhaseAggregate>,
     /// The load step that ended last, with its distributions.
-    last_finished: Option<(u32, OpAggregate)>,
+    last_finished: Option<(u32, OpStats)>,
 }
 
 #[derive(Debug, Default)]
 struct LoadStep {
     spec: LoadStepSpec,
-    op: OpAggregate,
+    op: OpStats,
     workers_done: u32,
     not_sent: u64,
     ended_at: Duration,
@@ -65,8 +62,18 @@ struct LoadStep {
     /// For each basis, once it is over.
     figures: Option<Box<[LoadStepFigures; 2]>>,
     assessment: Option<LevelAssessment>,
-    held: Option<Box<HeldAggregate>>,
+    held: Option<Box<HeldConnections>>,
     workers_open: u32,
+}
+
+/// The connections that a load step holds.
+#[derive(Debug, Default)]
+struct HeldConnections {
+    /// When the first of them was due.
+    from: Duration,
+    /// When the last of them was open, as far as workers have reported.
+    until: Option<Duration>,
+    stats: HeldStats,
 }
 
 impl LoadStepAccumulator {
@@ -79,7 +86,9 @@ impl LoadStepAccumulator {
     pub fn begin(&mut self, spec: LoadStepSpec) {
         if self.steps.len() < LOAD_STEPS_MAX as usize {
             self.begin_phase(&spec);
-            let held = spec.open_within.is_some().then(|| Box::new(HeldAggregate::starting_at(spec.start)));
+            let from = spec.start;
+            let held =
+                spec.open_within.is_some().then(|| Box::new(HeldConnections { from, ..HeldConnections::default() }));
             self.steps.insert(spec.number, LoadStep { spec, held, ..LoadStep::default() });
         }
     }
@@ -98,20 +107,23 @@ impl LoadStepAccumulator {
         self.steps.get_mut(&known)
     }
 
-    pub fn add(&mut self, stats: &OpStats) {
-        let Some(load_step) = self.step_mut(stats.load_step) else { return };
-        if stats.op.step.is_none() && load_step.spec.opening != Some(stats.op.journey) {
-            load_step.op.add(stats);
-        }
-        let phase = load_step.spec.phase.clone();
-        if let Some(phase) = self.phases.get_mut(&phase) {
-            phase.add(stats);
+    pub fn add_interval(&mut self, interval: &Interval) {
+        interval.ops.iter().for_each(|(key, stats)| self.add(*key, stats));
+        for (load_step, stats) in &interval.held {
+            if let Some(held) = self.step_mut(*load_step).and_then(|load_step| load_step.held.as_mut()) {
+                held.stats.merge(stats);
+            }
         }
     }
 
-    pub fn add_held(&mut self, stats: &HeldStats) {
-        if let Some(held) = self.step_mut(stats.load_step).and_then(|load_step| load_step.held.as_mut()) {
-            held.add(stats);
+    fn add(&mut self, key: OpKey, stats: &OpStats) {
+        let Some(load_step) = self.step_mut(key.load_step) else { return };
+        if key.op.step.is_none() && load_step.spec.opening != Some(key.op.journey) {
+            load_step.op.merge(stats);
+        }
+        let phase = load_step.spec.phase.clone();
+        if let Some(phase) = self.phases.get_mut(&phase) {
+            phase.add(key.op, stats);
         }
     }
 
@@ -120,7 +132,7 @@ impl LoadStepAccumulator {
         let Some(load_step) = self.steps.get_mut(&load_step) else { return false };
         load_step.workers_open += 1;
         if let Some(held) = load_step.held.as_mut() {
-            held.set_opened_by(at);
+            held.until = held.until.max(Some(at));
         }
         load_step.workers_open >= workers
     }
@@ -128,7 +140,8 @@ impl LoadStepAccumulator {
     /// When the last held connection was open, as far as is known; none if the load step holds none.
     #[must_use]
     pub fn opened_by(&self, load_step: u32) -> Option<Duration> {
-        Some(self.steps.get(&load_step)?.held.as_ref()?.opened_until())
+        let held = self.steps.get(&load_step)?.held.as_ref()?;
+        Some(held.until.unwrap_or(held.from))
     }
 
     /// Whether the connections of so many workers are open, or have been.
@@ -144,14 +157,9 @@ impl LoadStepAccumulator {
         }
     }
 
-    /// A worker reports that everything it sent for the load step has ended by `at`. Returns true if it was the last
-    /// worker.
-    pub fn count_worker_done(&mut self, load_step: u32, workers: u32, at: Duration, not_sent: u64) -> bool {
-        self.count_worker_done_with(load_step, workers, at, not_sent, PauseImpact::default())
-    }
-
-    /// The same, with the impact of the worker's pauses on the load step's length.
-    pub fn count_worker_done_with(
+    /// A worker reports that everything it sent for the load step has ended by `at`, and how its pauses have changed the
+    /// load step's length. Returns true if it was the last worker.
+    pub fn count_worker_done(
         &mut self,
         load_step: u32,
         workers: u32,
@@ -278,7 +286,7 @@ impl LoadStep {
             length_s: round(length_s),
             offered_per_s: self.spec.offered_per_s,
             clients: self.spec.clients,
-            throughput_per_s: (length_s > 0.0).then(|| round(self.op.ok as f64 / length_s)),
+            throughput_per_s: (length_s > 0.0).then(|| round(self.op.counts.ok as f64 / length_s)),
             not_sent: self.not_sent,
             op: self.op.figures(basis),
             overload: None,
@@ -288,7 +296,8 @@ impl LoadStep {
     }
 
     fn connections(&self, basis: Basis) -> Option<HeldFigures> {
-        let figures = self.held.as_ref()?.figures(self.spec.clients.unwrap_or(0), basis);
+        let held = self.held.as_ref()?;
+        let figures = held.stats.figures(self.spec.clients.unwrap_or(0), held.from, held.until, basis);
         Some(HeldFigures { keeps: self.spec.resumes_phase.clone(), ..figures })
     }
 }
@@ -299,7 +308,7 @@ mod tests {
 
     use super::*;
     use crate::aggregate::{Aggregate, JourneyFigures, PhaseFigures};
-    use crate::measurement::{Interval, OpId};
+    use crate::measurement::{OpId, OutcomeCounts, TimeHistogram, histogram};
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;
 
@@ -316,17 +325,18 @@ mod tests {
     }
 
     fn answered(accumulator: &mut LoadStepAccumulator, load_step: u32, ok: u64) {
-        accumulator.add(&OpStats { ok, ..OpStats::new(load_step, OpId { journey: 0, step: None }) });
+        let key = OpKey { load_step, op: OpId { journey: 0, step: None } };
+        accumulator.add(key, &OpStats { counts: OutcomeCounts::all_ok(ok), ..OpStats::default() });
     }
 
     #[test]
     fn a_load_step_is_over_when_all_workers_are_done() {
         let mut accumulator = begun(2);
         answered(&mut accumulator, 1, 30);
-        assert!(!accumulator.count_worker_done(1, 2, Duration::from_secs(3), 1));
+        assert!(!accumulator.count_worker_done(1, 2, Duration::from_secs(3), 1, PauseImpact::default()));
         answered(&mut accumulator, 1, 10);
         assert!(!accumulator.is_over(1));
-        assert!(accumulator.count_worker_done(1, 2, Duration::from_secs(5), 2));
+        assert!(accumulator.count_worker_done(1, 2, Duration::from_secs(5), 2, PauseImpact::default()));
         let figures = accumulator.figures(1).unwrap();
         assert_eq!((figures.op.ok, figures.not_sent, figures.length_s), (40, 3, 4.0));
         assert_eq!(figures.throughput_per_s, Some(10.0));
@@ -344,8 +354,8 @@ mod tests {
             extended_by: Duration::from_secs(extended_by),
             lost_time: Duration::from_secs(lost),
         });
-        accumulator.count_worker_done_with(0, 2, Duration::from_secs(5), 0, impact[0]);
-        accumulator.count_worker_done_with(0, 2, Duration::from_secs(5), 0, impact[1]);
+        accumulator.count_worker_done(0, 2, Duration::from_secs(5), 0, impact[0]);
+        accumulator.count_worker_done(0, 2, Duration::from_secs(5), 0, impact[1]);
         let per_s = |basis| accumulator.figures_on(basis)[0].throughput_per_s;
         assert_eq!((per_s(Basis::Measured), per_s(Basis::WithoutLab)), (Some(10.0), Some(expected)), "{own_s:?}");
     }
@@ -373,7 +383,7 @@ mod tests {
             accumulator.current(Duration::from_secs(now)).map(|spec| spec.number)
         };
         assert_eq!((current(&accumulator, 0), current(&accumulator, 1)), (None, Some(1)));
-        accumulator.count_worker_done(1, 1, Duration::from_secs(2), 0);
+        accumulator.count_worker_done(1, 1, Duration::from_secs(2), 0, PauseImpact::default());
         assert_eq!(current(&accumulator, 2), Some(0));
     }
 
@@ -449,13 +459,20 @@ request = "GET /"
     }
 
     /// Some ok responses of an operation in a load step, all with the same latency.
-    fn answers(load_step: u32, journey: usize, step: Option<usize>, ok: u64, latency_us: u64) -> OpStats {
-        let mut stats = OpStats { ok, errors: 1, ..OpStats::new(load_step, OpId { journey, step }) };
-        stats.latency_us.record_n(latency_us, ok).unwrap();
-        stats
+    fn answers(load_step: u32, journey: usize, step: Option<usize>, ok: u64, latency_us: u64) -> (OpKey, OpStats) {
+        let mut times = histogram();
+        times.record_n(latency_us, ok).unwrap();
+        let counts = OutcomeCounts { ok, denied: 0, errors: 1 };
+        let key = OpKey { load_step, op: OpId { journey, step } };
+        (key, OpStats { counts, latency: TimeHistogram::from(times), ..OpStats::default() })
     }
 
-    fn cells() -> impl Strategy<Value = Vec<OpStats>> {
+    /// An interval with only these.
+    fn only(cell: (OpKey, OpStats)) -> Interval {
+        Interval { ops: vec![cell], ..Interval::default() }
+    }
+
+    fn cells() -> impl Strategy<Value = Vec<(OpKey, OpStats)>> {
         // Connections open with `enter`, turns have two steps; bursts run `enter` as well.
         let kinds = prop::sample::select(vec![(0, None), (0, Some(0)), (0, Some(1)), (1, None)]);
         let stats = |(load_step, (journey, step), ok, latency_us): (u32, (usize, Option<usize>), u64, u64)| {
@@ -484,15 +501,15 @@ request = "GET /"
         fn journeys_are_the_sums_of_their_phases(cells in cells(), ends in prop::collection::vec(0usize..60, 4)) {
             let (scenario, mut accumulator) = levels();
             let mut all = Aggregate::new(&scenario.journeys);
-            for (number, stats) in cells.iter().enumerate() {
-                let load_step = stats.load_step as usize;
+            for (number, cell) in cells.iter().enumerate() {
+                let load_step = cell.0.load_step as usize;
                 // A load step that is over gets no more figures.
                 if number <= ends[load_step] {
-                    accumulator.add(stats);
-                    all.add(&Interval { ops: vec![stats.clone()], ..Interval::default() });
+                    accumulator.add_interval(&only(cell.clone()));
+                    all.add(&only(cell.clone()));
                 }
                 for load_step in (0..4).filter(|load_step| number == ends[*load_step]) {
-                    accumulator.count_worker_done(load_step as u32, 1, Duration::from_secs(3), 0);
+                    accumulator.count_worker_done(load_step as u32, 1, Duration::from_secs(3), 0, PauseImpact::default());
                 }
             }
             let (phases, journeys) = (phases(&accumulator), all.journeys(&|_| None, Basis::Measured));
@@ -507,13 +524,13 @@ request = "GET /"
     #[test]
     fn a_failing_level_does_not_hide_behind_a_passing_one() {
         let (_, mut accumulator) = levels();
-        accumulator.add(&answers(0, 0, Some(0), 100_000, 1_000));
-        accumulator.add(&answers(1, 0, Some(0), 100, 50_000));
+        accumulator.add_interval(&only(answers(0, 0, Some(0), 100_000, 1_000)));
+        accumulator.add_interval(&only(answers(1, 0, Some(0), 100, 50_000)));
         let gates = ["turn", "low.journey", "high.journey"].map(|of| format!("{of}.steps.move.latency_ms.p99"));
         let gates = gates.map(|name| Gate::parse(&name, "< 14.2").unwrap());
         let all = answers(0, 0, Some(0), 100_100, 1_000);
         let mut aggregate = Aggregate::new(&levels().0.journeys);
-        aggregate.add(&Interval { ops: vec![all], ..Interval::default() });
+        aggregate.add(&only(all));
         let results = serde_json::json!({ "journeys": aggregate.journeys(&|_| None, Basis::Measured), "phases": phases(&accumulator) });
         assert_eq!(
             evaluate_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(),
@@ -528,8 +545,8 @@ request = "GET /"
             matches!(accumulator.phases[phase], PhaseAggregate::Closed(_))
         };
         for (load_step, phase, closed) in [(0, "low", true), (2, "bursts", false), (3, "bursts", true)] {
-            accumulator.add(&answers(load_step, 1, None, 7, 1_000));
-            accumulator.count_worker_done(load_step, 1, Duration::from_secs(3), 2);
+            accumulator.add_interval(&only(answers(load_step, 1, None, 7, 1_000)));
+            accumulator.count_worker_done(load_step, 1, Duration::from_secs(3), 2, PauseImpact::default());
             assert_eq!(is_closed(&accumulator, phase), closed, "{load_step}");
         }
         let phases = phases(&accumulator);

@@ -6,25 +6,26 @@ mod files;
 pub mod hlog;
 mod load_steps;
 mod replay;
-mod timeline_log;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use files::{JsonLinesFile, SampleFile};
+pub use files::SampleFile;
+pub(crate) use files::TimelineLog;
 pub use load_steps::{LoadStepAccumulator, LoadStepSpec};
 pub use replay::{aggregate_rows, for_each_row, read_timeline};
-pub(crate) use timeline_log::TimelineLog;
 
-use crate::aggregate::{Aggregate, OpAggregate, PushAggregate, TimeHistogram};
+use crate::aggregate::Aggregate;
 use crate::format::round;
 use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
 use crate::measurement::timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
-use crate::measurement::{HeldStats, Interval, OpId, SECOND_OPEN_FOR_S};
+use crate::measurement::{
+    HeldStats, Interval, OpId, OpKey, OpStats, OutcomeCounts, PushStats, SECOND_OPEN_FOR_S, TimeHistogram,
+};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Push};
-use hlog::{Entry, HistogramKind, Writer};
+use hlog::{HistogramKind, Writer};
 
 /// The operation of the generator's schedule lag in intervals.hlog.
 const GENERATOR_OP: &str = "generator";
@@ -59,8 +60,8 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct SecondAggregate {
-    ops: BTreeMap<(u32, OpId), OpAggregate>,
-    pushes: BTreeMap<usize, PushAggregate>,
+    ops: BTreeMap<OpKey, OpStats>,
+    pushes: BTreeMap<usize, PushStats>,
     held: BTreeMap<u32, HeldStats>,
     lag: TimeHistogram,
 }
@@ -104,8 +105,7 @@ impl Recorder {
         let mut inner = self.inner();
         let inner = &mut *inner;
         inner.aggregate.add(interval);
-        interval.ops.iter().for_each(|stats| inner.load_steps.add(stats));
-        interval.held.iter().for_each(|held| inner.load_steps.add_held(held));
+        inner.load_steps.add_interval(interval);
         let long = interval.pauses.iter().filter(|(from, to)| to.saturating_sub(*from) >= UNRECORDED_MIN);
         inner.pauses.extend(long.map(|(from, to)| PauseRow {
             t_s: round(from.as_secs_f64()),
@@ -113,14 +113,12 @@ impl Recorder {
             worker: interval.worker,
         }));
         let second = inner.open_seconds.entry(interval.second).or_default();
-        interval.ops.iter().for_each(|stats| second.ops.entry((stats.load_step, stats.op)).or_default().add(stats));
-        interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push_index).or_default().add(pushed));
-        for held in &interval.held {
-            second.held.entry(held.load_step).or_insert_with(|| HeldStats::new(held.load_step)).merge(held);
-        }
-        if let Some(lag) = &interval.lag_us {
-            second.lag.add(lag);
-            inner.lag.add(lag);
+        interval.ops.iter().for_each(|(key, stats)| second.ops.entry(*key).or_default().merge(stats));
+        interval.pushes.iter().for_each(|(push, pushed)| second.pushes.entry(*push).or_default().merge(pushed));
+        interval.held.iter().for_each(|(load_step, held)| second.held.entry(*load_step).or_default().merge(held));
+        if let Some(lag) = &interval.lag {
+            second.lag.merge(lag);
+            inner.lag.merge(lag);
         }
         if let Some(file) = &mut inner.samples {
             file.append(&interval.rows);
@@ -188,7 +186,7 @@ impl Recorder {
     pub fn failures(&self) -> Vec<String> {
         let mut inner = self.inner();
         let hlog = inner.hlog.failure().map(|error| format!("intervals.hlog is not complete: {error}"));
-        let samples = inner.samples.as_mut().and_then(|file| file.close().err());
+        let samples = inner.samples.as_mut().and_then(SampleFile::close);
         let samples = samples.map(|error| format!("samples.csv is not complete: {error}"));
         hlog.into_iter().chain(samples).collect()
     }
@@ -201,48 +199,47 @@ impl Inner {
         Duration::from_secs(second.saturating_add(1)) <= from || Duration::from_secs(second) >= to
     }
 
-    fn write_second(&mut self, second: u64, second_aggregate: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
-        for ((load_step, op), aggregate) in &second_aggregate.ops {
-            let name = self.op_name(*op);
-            let figures = [
-                (HistogramKind::Latency, &aggregate.latency),
-                (HistogramKind::Service, &aggregate.service),
-                (HistogramKind::Failed, &aggregate.failed),
+    fn write_second(&mut self, second: u64, measured: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
+        let t_s = second as f64;
+        for (OpKey { load_step, op }, stats) in &measured.ops {
+            let (load_step, op) = (*load_step, self.op_name(*op));
+            let long_polls = stats.long_polls.as_ref();
+            let times = [
+                (HistogramKind::Latency, Some(&stats.latency)),
+                (HistogramKind::Service, Some(&stats.service)),
+                (HistogramKind::Failed, Some(&stats.failed)),
+                (HistogramKind::Waited, long_polls.map(|times| &times.waited)),
+                (HistogramKind::Wake, long_polls.map(|times| &times.wake_delay)),
             ];
-            let long_polls = aggregate.long_polls.as_ref();
-            let long_polls = long_polls.map(|long_polls| {
-                [(HistogramKind::Waited, &long_polls.waited), (HistogramKind::Wake, &long_polls.wake_delay)]
-            });
-            for (figure, times) in figures.into_iter().chain(long_polls.into_iter().flatten()) {
-                self.hlog.write(&Entry {
-                    second,
-                    load_step: *load_step,
-                    op: name.clone(),
-                    figure,
-                    histogram: times.histogram(),
-                });
+            for (figure, times) in times.into_iter().filter_map(|(figure, times)| Some((figure, times?))) {
+                self.hlog.write(second, load_step, &op, figure, times.measured());
             }
-            rows.push(TimelineRow::Op(op_row(second, *load_step, name, aggregate)));
+            rows.push(TimelineRow::Op(OpRow {
+                t_s,
+                load_step,
+                op,
+                counts: stats.counts,
+                latency_ms: percentiles(&stats.latency),
+                service_ms: percentiles(&stats.service),
+                wake_ms: long_polls.and_then(|times| percentiles(&times.wake_delay)),
+            }));
         }
-        for (push, aggregate) in &second_aggregate.pushes {
-            let name = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
-            let (figure, histogram) = (HistogramKind::Wake, aggregate.delay.histogram());
-            self.hlog.write(&Entry { second, load_step: 0, op: name.clone(), figure, histogram });
-            rows.push(TimelineRow::Op(pushed_row(second, name, aggregate)));
+        for (push, pushed) in &measured.pushes {
+            let op = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
+            self.hlog.write(second, 0, &op, HistogramKind::Wake, pushed.delay.measured());
+            // Pushed frames are rows of operations that have only ok responses.
+            let counts = OutcomeCounts::all_ok(pushed.frames);
+            let wake_ms = percentiles(&pushed.delay);
+            rows.push(TimelineRow::Op(OpRow { t_s, op, counts, wake_ms, ..OpRow::default() }));
         }
-        for (load_step, held) in &second_aggregate.held {
-            let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), HistogramKind::Opening, held.opening_us.clone());
-            self.hlog.write(&Entry { second, load_step: *load_step, op, figure, histogram });
-            rows.push(TimelineRow::Held(held_row(second, held)));
+        for (load_step, held) in &measured.held {
+            let (load_step, counts) = (*load_step, held.counts);
+            self.hlog.write(second, load_step, CONNECTIONS_OP, HistogramKind::Opening, held.opening.measured());
+            let opening_ms = percentiles(&held.opening);
+            rows.push(TimelineRow::Held(HeldRow { t_s, load_step, counts, opening_ms }));
         }
-        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), HistogramKind::Lag, second_aggregate.lag.histogram());
-        self.hlog.write(&Entry { second, load_step: 0, op, figure, histogram });
-        rows.extend(
-            second_aggregate
-                .lag
-                .quantile_ms(0.99)
-                .map(|p99_ms| TimelineRow::Lag(LagRow { t_s: second as f64, p99_ms })),
-        );
+        self.hlog.write(second, 0, GENERATOR_OP, HistogramKind::Lag, measured.lag.measured());
+        rows.extend(measured.lag.quantile_ms(0.99).map(|p99_ms| TimelineRow::Lag(LagRow { t_s, p99_ms })));
     }
 
     fn op_name(&self, op: OpId) -> String {
@@ -256,60 +253,13 @@ impl Inner {
 
 impl SecondAggregate {
     fn summarize(&self, all: &Aggregate) -> LastSecond {
-        let requests = self.ops.iter().filter(|((_, op), _)| all.is_request(*op)).map(|(_, aggregate)| aggregate);
         let mut latency = TimeHistogram::default();
         let mut ok = 0;
-        for aggregate in requests {
-            latency.merge(&aggregate.latency);
-            ok += aggregate.ok;
+        for (_, stats) in self.ops.iter().filter(|(key, _)| all.is_request(key.op)) {
+            latency.merge(&stats.latency);
+            ok += stats.counts.ok;
         }
         LastSecond { ok_per_s: Some(ok as f64), latency_p99_ms: latency.quantile_ms(0.99) }
-    }
-}
-
-fn op_row(second: u64, load_step: u32, op: String, aggregate: &OpAggregate) -> OpRow {
-    let (ok, denied, errors) = (aggregate.ok, aggregate.denied, aggregate.errors);
-    let (latency_ms, service_ms) = (percentiles(&aggregate.latency), percentiles(&aggregate.service));
-    let wake_ms = aggregate.long_polls.as_ref().and_then(|long_polls| percentiles(&long_polls.wake_delay));
-    OpRow { t_s: second as f64, load_step, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
-}
-
-/// Pushed frames are rows of operations that have only ok responses.
-fn pushed_row(second: u64, op: String, aggregate: &PushAggregate) -> OpRow {
-    let (ok, wake_ms) = (aggregate.frames, percentiles(&aggregate.delay));
-    OpRow {
-        t_s: second as f64,
-        load_step: 0,
-        op,
-        ok,
-        denied: 0,
-        errors: 0,
-        latency_ms: None,
-        service_ms: None,
-        wake_ms,
-    }
-}
-
-fn held_row(second: u64, held: &HeldStats) -> HeldRow {
-    let HeldStats {
-        load_step, opened, kept, reopened, failed, closed, dropped, left, closed_after, dropped_after, ..
-    } = *held;
-    let mut opening = TimeHistogram::default();
-    opening.add(&held.opening_us);
-    let (t_s, opening_ms) = (second as f64, percentiles(&opening));
-    HeldRow {
-        t_s,
-        load_step,
-        opened,
-        kept,
-        reopened,
-        failed,
-        closed,
-        dropped,
-        left,
-        closed_after,
-        dropped_after,
-        opening_ms,
     }
 }
 
@@ -321,7 +271,6 @@ fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{OpStats, histogram};
 
     fn recorder() -> Recorder {
         let journey = Journey { name: "get".to_owned(), ..Journey::default() };
@@ -332,8 +281,9 @@ mod tests {
     fn interval(second: u64, pauses_ms: &[(u64, u64)]) -> Interval {
         let ms = Duration::from_millis;
         let pauses = pauses_ms.iter().map(|(from, to)| (ms(*from), ms(*to))).collect();
-        let stats = OpStats { ok: 1, ..OpStats::new(0, OpId { journey: 0, step: None }) };
-        Interval { second, pauses, ops: vec![stats], ..Interval::default() }
+        let key = OpKey { load_step: 0, op: OpId { journey: 0, step: None } };
+        let stats = OpStats { counts: OutcomeCounts::all_ok(1), ..OpStats::default() };
+        Interval { second, pauses, ops: vec![(key, stats)], ..Interval::default() }
     }
 
     fn describe(rows: &[TimelineRow]) -> Vec<String> {
@@ -358,9 +308,9 @@ mod tests {
     #[test]
     fn lag_is_recorded_at_its_own_second() {
         let recorder = recorder();
-        let mut lag = histogram();
-        lag.record(507_000).unwrap();
-        recorder.add_interval(&Interval { lag_us: Some(lag), ..interval(0, &[]) });
+        let mut lag = TimeHistogram::default();
+        lag.record(Duration::from_millis(507), None);
+        recorder.add_interval(&Interval { lag: Some(lag), ..interval(0, &[]) });
         recorder.add_interval(&interval(1, &[]));
         // A second is written when no worker adds to it any more.
         assert!(recorder.close_seconds(Duration::from_secs(2)).is_empty());

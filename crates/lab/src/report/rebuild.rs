@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::start_record::StartRecord;
 use super::{Run, read_json_file};
 use crate::aggregate::{
-    Aggregate, Basis, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
+    Aggregate, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
     WorkFigures,
 };
 use crate::default_gates::default_gates;
@@ -19,8 +19,10 @@ use crate::findings::{FindingsInput, LimitCounters, find_bottlenecks};
 use crate::format::{count, number};
 use crate::limits::LOAD_STEPS_MAX;
 use crate::measurement::WorkPoint;
-use crate::measurement::timeline::{HeldRow, LoadStepRow, OpRow, TimelineRow};
-use crate::measurement::{HeldStats, Interval, OpId, OpStats, PushStats};
+use crate::measurement::timeline::{LoadStepRow, TimelineRow};
+use crate::measurement::{
+    Basis, HeldStats, Interval, OpId, OpKey, OpStats, OutcomeCounts, PauseImpact, PushStats, TimeHistogram,
+};
 use crate::record::hlog::{self, HistogramKind};
 use crate::record::{LoadStepAccumulator, LoadStepSpec, for_each_row};
 use crate::scenario::message::OTHER_PUSH;
@@ -59,7 +61,7 @@ pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
 struct TimelineScan {
     timeline: Timeline,
     /// The totals of every operation of every load step.
-    ops: BTreeMap<(u32, String), OpRow>,
+    ops: BTreeMap<(u32, String), OutcomeCounts>,
     /// When the connections that load steps hold were due, and when all of them were open.
     openings: Vec<LoadStepRow>,
     /// What happened to them, by load step.
@@ -69,8 +71,8 @@ struct TimelineScan {
     /// The end of the last recorded second of each load step; what came after it is unknown.
     recorded_s: BTreeMap<u32, f64>,
     end_s: f64,
-    /// Arrivals that were over at the last sample, and when that was: ok, denied, errors.
-    done: [u64; 3],
+    /// Arrivals that were over at the last sample, and when that was.
+    done: OutcomeCounts,
     sampled_s: f64,
 }
 
@@ -79,10 +81,7 @@ impl TimelineScan {
         self.timeline.add(row);
         match row {
             TimelineRow::Op(row) => {
-                let sum = self.ops.entry((row.load_step, row.op.clone())).or_default();
-                sum.ok += row.ok;
-                sum.denied += row.denied;
-                sum.errors += row.errors;
+                *self.ops.entry((row.load_step, row.op.clone())).or_default() += row.counts;
                 let recorded_s = self.recorded_s.entry(row.load_step).or_default();
                 *recorded_s = recorded_s.max(row.t_s + 1.0);
                 self.end_s = self.end_s.max(row.t_s + 1.0);
@@ -92,14 +91,15 @@ impl TimelineScan {
             }
             TimelineRow::Sample(row) => {
                 self.end_s = self.end_s.max(row.t_s);
-                self.done = [row.ok, row.denied, row.errors];
+                self.done = row.arrivals;
                 self.sampled_s = row.t_s;
             }
             TimelineRow::Opening(row) if self.openings.len() < 2 * LOAD_STEPS_MAX as usize => {
                 self.openings.push(row.clone());
             }
             TimelineRow::Held(row) => {
-                self.held.entry(row.load_step).or_insert_with(|| HeldStats::new(row.load_step)).merge(&held_stats(row));
+                // The times are in the histograms.
+                self.held.entry(row.load_step).or_default().count_in_second(row.t_s as u64, row.counts);
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
             TimelineRow::Opening(_)
@@ -113,19 +113,11 @@ impl TimelineScan {
     }
 }
 
-/// The counts of a row; the times are in the histograms.
-fn held_stats(row: &HeldRow) -> HeldStats {
-    let HeldRow { load_step, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
-    let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(load_step) };
-    cell.count_loss_after(row.t_s as u64, row.closed_after, row.dropped_after);
-    cell
-}
-
 /// Counts arrivals that the last sample has and no written second has. A second is written some time after its end, so
 /// the last ones before the lab was killed have no rows.
 fn count_unwritten(rows: &TimelineScan, total: &mut Total) -> Option<String> {
-    let [ok, denied, errors] = rows.done;
-    let missing = (ok + denied + errors).saturating_sub(total.arrivals);
+    let OutcomeCounts { ok, denied, errors } = rows.done;
+    let missing = rows.done.total().saturating_sub(total.arrivals);
     if missing == 0 {
         return None;
     }
@@ -151,10 +143,11 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     let names = OpNames::from_scenario(&scenario);
     let mut fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
     let mut book = begun_load_steps(rows, &scenario);
-    for ((load_step, op), row) in &rows.ops {
-        add_interval(&mut fold, &mut book, names.counts_interval(*load_step, op, row));
+    for ((load_step, op), counts) in &rows.ops {
+        add_interval(&mut fold, &mut book, names.counts_interval(*load_step, op, *counts));
     }
-    rows.held.values().for_each(|held| book.add_held(held));
+    let held = rows.held.iter().map(|(load_step, held)| (*load_step, held.clone())).collect();
+    book.add_interval(&Interval { held, ..Interval::default() });
     let hlog_path = dir.join("intervals.hlog");
     if hlog_path.exists() {
         let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
@@ -165,7 +158,7 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     }
     for span in &rows.timeline.load_steps {
         let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
-        book.count_worker_done(span.number, 1, duration_from_s(end_s), 0);
+        book.count_worker_done(span.number, 1, duration_from_s(end_s), 0, PauseImpact::default());
     }
     let parts = book.all_figures();
     let mut results = results(&scenario, &fold, &parts, rows, book.phase_figures(Basis::Measured));
@@ -274,8 +267,7 @@ fn duration_from_s(seconds: f64) -> Duration {
 fn add_interval(fold: &mut Aggregate, book: &mut LoadStepAccumulator, interval: Option<Interval>) {
     let Some(interval) = interval else { return };
     fold.add(&interval);
-    interval.ops.iter().for_each(|cell| book.add(cell));
-    interval.held.iter().for_each(|held| book.add_held(held));
+    book.add_interval(&interval);
 }
 
 /// Operations and kinds of pushes, by name.
@@ -299,42 +291,39 @@ impl OpNames {
         Self { ops: names, pushes }
     }
 
-    /// The counts of a row of the timeline; the times are in the histograms.
-    fn counts_interval(&self, load_step: u32, op: &str, row: &OpRow) -> Option<Interval> {
+    /// The counts of rows of the timeline; the times are in the histograms.
+    fn counts_interval(&self, load_step: u32, op: &str, counts: OutcomeCounts) -> Option<Interval> {
         if let Some(push) = self.pushes.get(op) {
-            let pushed = PushStats { frames: row.ok, ..PushStats::new(*push) };
-            return Some(Interval { pushes: vec![pushed], ..Interval::default() });
+            let pushed = PushStats { frames: counts.ok, seconds: Some((0, 0)), ..PushStats::default() };
+            return Some(Interval { pushes: vec![(*push, pushed)], ..Interval::default() });
         }
-        let cell = OpStats {
-            ok: row.ok,
-            denied: row.denied,
-            errors: row.errors,
-            ..OpStats::new(load_step, *self.ops.get(op)?)
-        };
-        Some(Interval { ops: vec![cell], ..Interval::default() })
+        let stats = OpStats { counts, ..OpStats::default() };
+        Some(Interval { ops: vec![(OpKey { load_step, op: *self.ops.get(op)? }, stats)], ..Interval::default() })
     }
 
     fn histogram_interval(&self, entry: hlog::Entry) -> Option<Interval> {
+        let (load_step, times) = (entry.load_step, TimeHistogram::from(entry.histogram));
         if entry.figure == HistogramKind::Lag {
-            return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
+            return Some(Interval { lag: Some(times), ..Interval::default() });
         }
         if entry.figure == HistogramKind::Opening {
-            let held = HeldStats { opening_us: entry.histogram, ..HeldStats::new(entry.load_step) };
-            return Some(Interval { held: vec![held], ..Interval::default() });
+            let held = HeldStats { opening: times, ..HeldStats::default() };
+            return Some(Interval { held: vec![(load_step, held)], ..Interval::default() });
         }
         if let Some(push) = self.pushes.get(&entry.op) {
-            let pushed = PushStats { delay_us: entry.histogram, ..PushStats::new(*push) };
-            return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
+            let seconds = Some((entry.second, entry.second));
+            let pushed = PushStats { delay: times, seconds, ..PushStats::default() };
+            return Some(Interval { pushes: vec![(*push, pushed)], ..Interval::default() });
         }
-        let mut cell = OpStats::new(entry.load_step, *self.ops.get(&entry.op)?);
+        let mut stats = OpStats::default();
         match entry.figure {
-            HistogramKind::Latency => cell.latency_us = entry.histogram,
-            HistogramKind::Service => cell.service_us = entry.histogram,
-            HistogramKind::Waited => cell.long_polls.get_or_insert_default().response_us = entry.histogram,
-            HistogramKind::Wake => cell.long_polls.get_or_insert_default().wake_delay_us = entry.histogram,
-            HistogramKind::Failed | HistogramKind::Lag | HistogramKind::Opening => cell.failed_us = entry.histogram,
+            HistogramKind::Latency => stats.latency = times,
+            HistogramKind::Service => stats.service = times,
+            HistogramKind::Waited => stats.long_polls.get_or_insert_default().waited = times,
+            HistogramKind::Wake => stats.long_polls.get_or_insert_default().wake_delay = times,
+            HistogramKind::Failed | HistogramKind::Lag | HistogramKind::Opening => stats.failed = times,
         }
-        Some(Interval { ops: vec![cell], ..Interval::default() })
+        Some(Interval { ops: vec![(OpKey { load_step, op: *self.ops.get(&entry.op)? }, stats)], ..Interval::default() })
     }
 }
 

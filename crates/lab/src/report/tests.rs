@@ -10,8 +10,8 @@ use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
 use crate::aggregate::{LoadStepFigures, OpFigures, Timeline};
 use crate::findings::{CurrentOutage, Finding};
-use crate::measurement::WorkPoint;
 use crate::measurement::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
+use crate::measurement::{OutcomeCounts, WorkPoint};
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 
@@ -326,7 +326,12 @@ fn an_outage_is_shown() {
     for second in 0..9 {
         let t_s = f64::from(second);
         if second < 3 {
-            timeline.add(&TimelineRow::Op(OpRow { t_s, op: "a".to_owned(), ok: 90, ..OpRow::default() }));
+            timeline.add(&TimelineRow::Op(OpRow {
+                t_s,
+                op: "a".to_owned(),
+                counts: OutcomeCounts::all_ok(90),
+                ..OpRow::default()
+            }));
         }
         timeline.add(&TimelineRow::Sample(SamplerRow { t_s, in_flight: 9, ..SamplerRow::default() }));
     }

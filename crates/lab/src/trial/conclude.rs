@@ -14,8 +14,8 @@ use super::totals::mismatches;
 use super::watched_process::{GENERATOR, SERVER};
 use super::{PendingRun, ProcessSupervisor, TrialEnd};
 use crate::aggregate::{
-    Aggregate, Basis, GeneratorFigures, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results,
-    ServerFigures, Timeline, TotalsFigures, Unrecorded, journey_active_s, observer_figures,
+    Aggregate, GeneratorFigures, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures,
+    Timeline, TotalsFigures, Unrecorded, journey_active_s, observer_figures,
 };
 use crate::cgroup::LimitStats;
 use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
@@ -23,6 +23,7 @@ use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
 use crate::findings::{FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
 use crate::format::{count, first_few, number};
 use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
+use crate::measurement::Basis;
 use crate::measurement::timeline::FaultRow;
 use crate::report::Run;
 use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};

@@ -67,7 +67,7 @@ pub(super) async fn receive_reports(
 
 fn record_worker_done(context: &RunContext, load_step: u32, at: Duration, not_sent: u64, pause_impact: PauseImpact) {
     let figures = context.recorder.with_load_steps(|steps| {
-        let is_over = steps.count_worker_done_with(load_step, context.worker_count, at, not_sent, pause_impact);
+        let is_over = steps.count_worker_done(load_step, context.worker_count, at, not_sent, pause_impact);
         is_over.then(|| steps.figures(load_step))
     });
     let Some(figures) = figures else { return };

@@ -34,7 +34,7 @@ pub(crate) use run_directory::find_interrupted_run;
 pub use secrets::Secrets;
 pub use supervisor::{ProcessList, ProcessSupervisor, ScheduledFault, fault_schedule};
 
-use crate::aggregate::{Aggregate, Basis, Results, Timeline};
+use crate::aggregate::{Aggregate, Results, Timeline};
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::flag::wait_until_raised;
 use crate::format::{number, round};
@@ -42,6 +42,7 @@ use crate::generator::ControlClient;
 use crate::guard::Guard;
 use crate::limits::INTERRUPT_DRAIN;
 use crate::machine::Machine;
+use crate::measurement::Basis;
 use crate::report::{Run, ScenarioRecord, Screen, StartRecord, write_reports};
 use crate::safety;
 use crate::scenario::{BaseUrl, Document, FeedRows, Scenario, Scope};

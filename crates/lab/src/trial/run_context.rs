@@ -25,7 +25,7 @@ use crate::measurement::timeline::{LoadStepRow, NoteRow, TimelineRow};
 use crate::plan::{LoadSpec, PhasePosition, Schedule, load_step_label};
 use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
-use crate::record::{JsonLinesFile, LoadStepAccumulator, LoadStepSpec, Recorder, SampleFile, TimelineLog};
+use crate::record::{LoadStepAccumulator, LoadStepSpec, Recorder, SampleFile, TimelineLog};
 use crate::safety::is_loopback;
 use crate::scenario::{Phase, Scenario};
 use crate::work::{StatusPoller, Trackers};
@@ -70,9 +70,8 @@ impl RunContext {
             .then(|| SampleFile::create(&dir.join("samples.csv")))
             .transpose()
             .map_err(file_error)?;
-        let lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).map_err(file_error)?;
         let timeline = Timeline::with_preferred_metrics(metric_names(&scenario.metric_roles));
-        let log = Arc::new(TimelineLog::new(lines, timeline));
+        let log = Arc::new(TimelineLog::create(&dir.join("timeline.jsonl"), timeline).map_err(file_error)?);
         let (start, start_moment) = (Instant::now() + START_LEAD, MonotonicTime::now() + START_LEAD);
         let start_unix_ms = unix_ms_now() + START_LEAD.as_millis() as i64;
         let hlog = Writer::create(&dir.join("intervals.hlog"), start_unix_ms).map_err(file_error)?;

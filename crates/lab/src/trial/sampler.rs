@@ -134,7 +134,6 @@ impl<'a> Sampler<'a> {
 
     fn sampler_row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> SamplerRow {
         let gauges = self.context.worker_pool.gauges();
-        let (ok, denied, errors) = self.context.recorder.with_aggregate(Aggregate::arrival_counts);
         let host = HostCounters::read();
         let mut machine = host.since(&self.host).by_name();
         let known = self.processes.iter().flat_map(WatchedProcess::pids).copied().collect();
@@ -147,11 +146,8 @@ impl<'a> Sampler<'a> {
             queued: gauges.queued,
             connections: gauges.connections,
             waiting: gauges.long_polls,
-            ok,
-            denied,
-            errors,
+            arrivals: self.context.recorder.with_aggregate(Aggregate::arrival_counts),
             requests: self.context.recorder.with_aggregate(Aggregate::request_counts).total(),
-            lag_p99_ms: None,
             processes: self.processes.iter().map(|watched| (watched.name().to_owned(), watched.current())).collect(),
             machine,
             metrics: metrics.unwrap_or_default(),
@@ -169,13 +165,13 @@ impl<'a> Sampler<'a> {
             elapsed: now,
             planned_s: self.planned_s,
             planned_arrivals: self.planned_arrivals,
-            done: row.ok + row.denied + row.errors,
+            done: row.arrivals.total(),
             in_flight: row.in_flight,
             requests: self.has_step_figures.then_some(row.requests),
             long_polls: row.waiting,
             // A journey that continues has not failed, but its request has; a lost connection belongs to no request.
-            errors: row.errors.max(requests.errors),
-            denied: row.denied.max(requests.denied),
+            errors: row.arrivals.errors.max(requests.errors),
+            denied: row.arrivals.denied.max(requests.denied),
             work: self.context.trackers.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
             server_rss_bytes: of_server("rss_bytes").map(|bytes| bytes as u64),
             throughput_per_s: latest.ok_per_s,

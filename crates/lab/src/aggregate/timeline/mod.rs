@@ -35,7 +35,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gaps::Unrecorded;
+use super::results::ObservedFigure;
 use super::series::Series;
+use crate::format::round;
 use crate::limits::{
     LOAD_STEPS_MAX, METRIC_POINTS_MAX, METRIC_SERIES_MAX, SAMPLER_EVERY, SERIES_MAX, SERIES_POINTS_MAX, SILENCES_MAX,
     TIMELINE_NOTES_MAX, UNSAMPLED_MIN,
@@ -213,9 +215,6 @@ impl Timeline {
         for (figure, value) in load.into_iter().chain(has_long_polls.then_some(("waiting", row.waiting))) {
             self.push(SeriesClass::Load, &format!("load.{figure}"), row.t_s, value as f64);
         }
-        if let Some(lag) = row.lag_p99_ms {
-            self.push(SeriesClass::Load, "generator.lag_p99_ms", row.t_s, lag);
-        }
         for (name, figures) in &row.processes {
             self.add_process(name, row.t_s, figures);
         }
@@ -287,6 +286,36 @@ impl Timeline {
         let points_max = if room == SeriesClass::Load { SERIES_POINTS_MAX } else { METRIC_POINTS_MAX };
         self.series.insert(name.to_owned(), Series::with_points_max(points_max));
         true
+    }
+}
+
+/// Figures of the observers over the whole run.
+#[must_use]
+pub fn observer_figures(timeline: &Timeline) -> BTreeMap<String, BTreeMap<String, ObservedFigure>> {
+    let mut all: BTreeMap<String, BTreeMap<String, ObservedFigure>> = BTreeMap::new();
+    for (name, series) in &timeline.series {
+        let Some((observer, figure)) = name.strip_prefix("observe.").and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        if let Some(found) = ObservedFigure::from_series(series) {
+            all.entry(observer.to_owned()).or_default().insert(figure.to_owned(), found);
+        }
+    }
+    all
+}
+
+impl ObservedFigure {
+    /// The statistics of a series; none of an empty one.
+    #[must_use]
+    pub fn from_series(series: &Series) -> Option<Self> {
+        let count: u64 = series.points.iter().map(|point| point.n).sum();
+        let sum: f64 = series.points.iter().map(|point| point.mean * point.n as f64).sum();
+        Some(Self {
+            min: series.points.iter().map(|point| point.min).min_by(f64::total_cmp)?,
+            avg: round(sum / count as f64),
+            max: series.peak()?.1,
+            last: series.last()?,
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{SeriesClass, Timeline};
 use crate::limits::EMPTY_SECONDS_MAX;
+use crate::measurement::OutcomeCounts;
 use crate::measurement::timeline::{OpRow, Percentiles};
 
 /// For each operation, the second that further rows may belong to.
@@ -16,9 +17,7 @@ pub(super) struct OpSecond {
     second: u64,
     /// Whether it has a row.
     has_row: bool,
-    ok: u64,
-    denied: u64,
-    errors: u64,
+    counts: OutcomeCounts,
     latency_ms: Option<Percentiles>,
     service_ms: Option<Percentiles>,
     wake_ms: Option<Percentiles>,
@@ -27,9 +26,7 @@ pub(super) struct OpSecond {
 impl OpSecond {
     fn add(&mut self, row: &OpRow) {
         self.has_row = true;
-        self.ok += row.ok;
-        self.denied += row.denied;
-        self.errors += row.errors;
+        self.counts += row.counts;
         self.latency_ms = worse_of(self.latency_ms, row.latency_ms);
         self.service_ms = worse_of(self.service_ms, row.service_ms);
         self.wake_ms = worse_of(self.wake_ms, row.wake_ms);
@@ -48,7 +45,7 @@ impl Timeline {
             return;
         }
         let second = row.t_s.max(0.0) as u64;
-        self.outages.add_ended(second, row.ok + row.denied, row.errors);
+        self.outages.add_ended(second, row.counts);
         if let Some(open) = self.seconds.get_mut(&row.op) {
             // A late row is counted with the open second: counts must add up.
             if second <= open.second {
@@ -89,7 +86,7 @@ impl Timeline {
     fn push_second(&mut self, op: &str, second: &OpSecond) {
         let (t_s, span) = (second.second as f64, span_of(second.second));
         if !self.unrecorded.requests.contains(t_s) {
-            self.push_counts(op, second.second, [second.ok, second.errors, second.denied]);
+            self.push_counts(op, second.second, second.counts);
         }
         let spreads = [("latency", second.latency_ms), ("service", second.service_ms), ("wake", second.wake_ms)];
         for (figure, spread) in spreads.into_iter().filter_map(|(figure, spread)| Some((figure, spread?))) {
@@ -105,14 +102,14 @@ impl Timeline {
             for second in silent {
                 let (t_s, unknown) = (second as f64, &self.unrecorded);
                 if !unknown.requests.contains(t_s) && !unknown.samples.contains(t_s + 0.5) {
-                    self.push_counts(op, second, [0; 3]);
+                    self.push_counts(op, second, OutcomeCounts::default());
                 }
             }
         }
     }
 
-    fn push_counts(&mut self, op: &str, second: u64, [ok, errors, denied]: [u64; 3]) {
-        for (figure, count) in [("ok", ok), ("errors", errors), ("denied", denied)] {
+    fn push_counts(&mut self, op: &str, second: u64, counts: OutcomeCounts) {
+        for (figure, count) in [("ok", counts.ok), ("errors", counts.errors), ("denied", counts.denied)] {
             self.push_until(series_class_of(op), &format!("op.{op}.{figure}_per_s"), span_of(second), count as f64);
         }
     }

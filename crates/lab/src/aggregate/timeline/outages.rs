@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::limits::OUTAGES_MAX;
+use crate::measurement::OutcomeCounts;
 
 /// From the first second in which everything that ended had failed to the last one before anything succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub(crate) struct Outage {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
-    /// Seconds to which rows may still be added: how many requests succeeded or were denied, and how many failed.
-    open: BTreeMap<u64, (u64, u64)>,
+    /// Seconds to which rows may still be added.
+    open: BTreeMap<u64, OutcomeCounts>,
     /// The first open second.
     next: u64,
     /// Whether the last outage is ongoing.
@@ -26,20 +27,19 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// Adds requests that ended in a second: ok or denied, and failed.
-    pub(super) fn add_ended(&mut self, second: u64, good: u64, bad: u64) {
+    /// Adds requests that ended in a second.
+    pub(super) fn add_ended(&mut self, second: u64, counts: OutcomeCounts) {
         // Late rows are counted with the first open second.
-        let open = self.open.entry(second.max(self.next)).or_default();
-        *open = (open.0 + good, open.1 + bad);
+        *self.open.entry(second.max(self.next)).or_default() += counts;
     }
 
     /// All seconds before this one are complete.
     pub(super) fn complete(&mut self, before: u64) {
         while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < before) {
-            let (second, (good, bad)) = entry.remove_entry();
-            match (good, bad) {
-                (0, 0) => {}
-                (0, bad) => self.extend(second, bad),
+            let (second, counts) = entry.remove_entry();
+            match counts {
+                OutcomeCounts { ok: 0, denied: 0, errors: 0 } => {}
+                OutcomeCounts { ok: 0, denied: 0, errors } => self.extend(second, errors),
                 _ => self.is_ongoing = false,
             }
         }
@@ -94,12 +94,13 @@ mod tests {
 
     /// One character for each second: `g`ood, `b`ad, both (`m`), and anything else if nothing ended.
     fn built(seconds: &str) -> Outages {
+        let counts = |ok, errors| OutcomeCounts { ok, denied: 0, errors };
         let mut outages = Outages::default();
         for (number, word) in (0..).zip(seconds.chars()) {
             match word {
-                'g' => outages.add_ended(number, 3, 0),
-                'b' => outages.add_ended(number, 0, 3),
-                'm' => outages.add_ended(number, 1, 9),
+                'g' => outages.add_ended(number, counts(3, 0)),
+                'b' => outages.add_ended(number, counts(0, 3)),
+                'm' => outages.add_ended(number, counts(1, 9)),
                 _ => {}
             }
             outages.complete(number.saturating_sub(2));
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn late_rows_count_in_the_first_open_second() {
         let mut outages = built("gbbbbbb");
-        outages.add_ended(2, 1, 0);
+        outages.add_ended(2, OutcomeCounts::all_ok(1));
         outages.close();
         let seconds: Vec<Range<u64>> = outages.all().iter().map(|outage| outage.seconds.clone()).collect();
         assert_eq!(seconds, [1..4, 5..7]);

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::aggregate::SeriesBucket;
-use crate::measurement::WorkPoint;
 use crate::measurement::timeline::{LagRow, OpRow, Percentiles};
+use crate::measurement::{OutcomeCounts, WorkPoint};
 
 fn map(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
@@ -34,9 +34,7 @@ fn op(t_s: f64, load_step: u32, [ok, denied, errors]: [u64; 3], p99: Option<f64>
         t_s,
         load_step,
         op: "a".to_owned(),
-        ok,
-        denied,
-        errors,
+        counts: OutcomeCounts { ok, denied, errors },
         latency_ms: spread,
         service_ms: spread,
         wake_ms: None,
@@ -134,7 +132,6 @@ fn the_load() {
         in_flight: 7,
         queued: 3,
         connections: 9,
-        lag_p99_ms: Some(1.5),
         machine: map(&[("busy_share", 0.5)]),
         observed: map(&[("stats.depth", 4.0)]),
         ..SamplerRow::default()
@@ -143,7 +140,6 @@ fn the_load() {
     check(&rows, "load.in_flight", &[(2.0, 7.0)]);
     check(&rows, "load.queued", &[(2.0, 3.0)]);
     check(&rows, "load.connections", &[(2.0, 9.0)]);
-    check(&rows, "generator.lag_p99_ms", &[(2.0, 1.5)]);
     let lag = [TimelineRow::Lag(LagRow { t_s: 0.0, p99_ms: 507.0 }), pulse(3.6, &[])];
     check(&lag, "generator.lag_p99_ms", &[(0.0, 507.0)]);
     check(&rows, "machine.busy_share", &[(2.0, 0.5)]);
@@ -307,14 +303,7 @@ fn ten_minutes_take_little_more_memory_than_two() {
         let usage: BTreeMap<String, f64> = keys.iter().map(|key| ((*key).to_owned(), t_s)).collect();
         let processes = ["server", "bots", "generator"].map(|name| (name.to_owned(), usage.clone())).into();
         let machine = (0..8).map(|n| (format!("key_{n}"), t_s)).collect();
-        timeline.add(&TimelineRow::Sample(SamplerRow {
-            t_s,
-            lag_p99_ms: Some(1.0),
-            processes,
-            machine,
-            metrics,
-            ..SamplerRow::default()
-        }));
+        timeline.add(&TimelineRow::Sample(SamplerRow { t_s, processes, machine, metrics, ..SamplerRow::default() }));
         for journey in ["a", "b"] {
             for op in [
                 journey.to_owned(),

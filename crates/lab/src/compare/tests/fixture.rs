@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::super::stats::synthetic::{TestRng, drift};
 use super::super::{CompareOptions, Comparison, RunRecord, RunSeries, Side, compare};
-use crate::measurement::WorkPoint;
+use crate::aggregate::Timeline;
 use crate::measurement::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
-use crate::record::JsonLinesFile;
+use crate::measurement::{OutcomeCounts, WorkPoint};
+use crate::record::TimelineLog;
 use crate::record::hlog::{Entry, HistogramKind, Writer};
 use crate::report::Run;
 
@@ -106,12 +107,22 @@ impl TestRun {
             if t < self.seconds {
                 let op = "create_game".to_owned();
                 let (ok, errors) = if self.fails { (0, self.rate_per_s) } else { (self.rate_per_s, 0) };
-                rows.push(TimelineRow::Op(OpRow { t_s, op, ok, errors, ..OpRow::default() }));
+                rows.push(TimelineRow::Op(OpRow {
+                    t_s,
+                    op,
+                    counts: OutcomeCounts { ok, denied: 0, errors },
+                    ..OpRow::default()
+                }));
             }
             let wobble = 0.05 * ((t + self.seed) % 7) as f64;
             let server = [("cpu_s".to_owned(), 0.3 * t as f64 + wobble)].into();
             let processes = [("server".to_owned(), server)].into();
-            rows.push(TimelineRow::Sample(SamplerRow { t_s, ok: done, processes, ..SamplerRow::default() }));
+            rows.push(TimelineRow::Sample(SamplerRow {
+                t_s,
+                arrivals: OutcomeCounts::all_ok(done),
+                processes,
+                ..SamplerRow::default()
+            }));
             let finished = done.saturating_sub(self.stuck + (t * 5 + self.seed) % 3);
             let point = WorkPoint { t_s, finished, running: done - finished, ..WorkPoint::default() };
             rows.push(TimelineRow::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 }));
@@ -153,10 +164,12 @@ impl TestRun {
         let dir = std::env::temp_dir().join(format!("lab-compare-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("run.json"), self.run_json().to_string()).unwrap();
-        let mut lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).unwrap();
-        self.rows().iter().for_each(|row| lines.write(row));
+        let log = TimelineLog::create(&dir.join("timeline.jsonl"), Timeline::default()).unwrap();
+        self.rows().iter().for_each(|row| log.write(row));
         let mut writer = Writer::create(&dir.join("intervals.hlog"), 0).unwrap();
-        self.entries().iter().for_each(|entry| writer.write(entry));
+        for Entry { second, load_step, op, figure, histogram } in self.entries() {
+            writer.write(second, load_step, &op, figure, &histogram);
+        }
         writer.flush();
         dir
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures};
 use crate::findings::{CurrentOutage, Finding, FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
 use crate::machine::Machine;
-use crate::measurement::WorkPoint;
 use crate::measurement::timeline::{
     FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow,
 };
+use crate::measurement::{OutcomeCounts, WorkPoint};
 use crate::scenario::{MetricRoles, TargetLimits};
 
 /// Seconds of a story.
@@ -253,7 +253,6 @@ impl Story {
         SamplerRow {
             t_s,
             in_flight: second.in_flight,
-            lag_p99_ms: Some(2.0),
             processes: [
                 ("server", process(server, second.rss_mib)),
                 ("generator", process(lab, 10.0)),
@@ -311,9 +310,7 @@ fn op_row(t_s: f64, second: &StorySecond) -> OpRow {
     OpRow {
         t_s,
         op: "create".to_owned(),
-        ok: second.ok,
-        denied: second.denied,
-        errors: second.errors,
+        counts: OutcomeCounts { ok: second.ok, denied: second.denied, errors: second.errors },
         latency_ms: spread(second.service_ms + second.wait_ms),
         service_ms: spread(second.service_ms),
         ..OpRow::default()

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 use crate::generator::config::Segment;
+use crate::measurement::{Basis, OutcomeCounts};
 use crate::plan::{LoadSpec, Schedule};
 use crate::scenario::{Document, PerClientLimit, Scenario};
 use held_connections::HeldConnections;
@@ -174,13 +175,10 @@ fn a_response_read_after_a_stop_within_a_turn_was_not_slow() {
     stopped.stop_after_waking(1);
     assert_eq!(stopped.worker.done_count, 1);
     let interval = stopped.interval();
-    let [stats] = &interval.ops[..] else { panic!("{interval:?}") };
-    let delays = stats
-        .generator_delays
-        .as_ref()
-        .unwrap_or_else(|| panic!("nothing of {} us was its own", stats.latency_us.max()));
-    assert!(u128::from(delays.latency.measured_us.max()) >= STOPPED.as_micros());
-    assert!(u128::from(delays.latency.corrected_us.max()) < STOPPED.as_micros());
+    let [(_, stats)] = &interval.ops[..] else { panic!("{interval:?}") };
+    let longest_us = |basis| u128::from(stats.latency.on(basis).max());
+    assert!(longest_us(Basis::Measured) >= STOPPED.as_micros());
+    assert!(longest_us(Basis::WithoutLab) < STOPPED.as_micros());
 }
 
 #[test]
@@ -190,7 +188,7 @@ fn a_stop_within_a_turn_is_no_timeout() {
     stopped.answer();
     stopped.turn_until(|worker| worker.done_count == 1);
     let interval = stopped.interval();
-    assert_eq!(interval.ops.iter().map(|stats| (stats.ok, stats.errors)).collect::<Vec<_>>(), [(1, 0)]);
+    assert_eq!(interval.ops.iter().map(|(_, stats)| stats.counts).collect::<Vec<_>>(), [OutcomeCounts::all_ok(1)]);
 }
 
 /// 1,000 arrivals a second with one slot, and a stop: what was due during the stop waits behind it.

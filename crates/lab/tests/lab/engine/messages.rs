@@ -113,11 +113,10 @@ fn pushed(results: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
         let (mut frames, mut bytes, mut delay) = (0, 0, lab::measurement::histogram());
-        for pushed in
-            results.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push_index == place)
-        {
+        let all_pushes = results.intervals.iter().flat_map(|interval| &interval.pushes);
+        for (_, pushed) in all_pushes.filter(|(push, _)| *push == place) {
             (frames, bytes) = (frames + pushed.frames, bytes + pushed.bytes);
-            delay.add(&pushed.delay_us).unwrap();
+            delay.add(pushed.delay.measured()).unwrap();
         }
         all.push((place, frames, bytes, delay.value_at_quantile(0.5) / 1000));
     }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use lab::generator::{Gauges, GeneratorConfig, MonotonicTime, Segment, StartedWork, WorkerPool, WorkerReport};
-use lab::measurement::{ErrorKind, ErrorStats, HeldStats, Interval, OpId};
+use lab::measurement::{ErrorKind, ErrorStats, HeldCounts, HeldStats, Interval, OpId, OutcomeCounts};
 use lab::plan::{LoadSpec, Schedule};
 use lab::scenario::{Document, OpeningSpec, PerClientLimit, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -275,7 +275,7 @@ impl HarnessResults {
                 let late = |load_step: u32| {
                     self.finished_steps.iter().any(|over| (over.0, over.1) == (interval.worker, load_step))
                 };
-                assert!(!interval.ops.iter().any(|cell| late(cell.load_step)), "told after its part was over");
+                assert!(!interval.ops.iter().any(|cell| late(cell.0.load_step)), "told after its part was over");
                 self.intervals.push(interval);
             }
             WorkerReport::WorkStarted(pieces) => self.started_work.extend(pieces),
@@ -293,10 +293,9 @@ impl HarnessResults {
 
     #[track_caller]
     fn check_accounting(&self, gauges: Gauges) {
-        let cells = self.intervals.iter().flat_map(|interval| &interval.ops).filter(|cell| cell.op.step.is_none());
-        let (ok, denied, errors) =
-            cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
-        let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
+        let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
+        let counts = cells.filter(|(key, _)| key.op.step.is_none()).map(|(_, stats)| stats.counts);
+        let ended = counts.sum::<OutcomeCounts>().total() + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.done), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued, gauges.held), (0, 0, 0));
         let finished: u64 = self.finished_steps.iter().map(|(_, _, not_sent)| not_sent).sum();
@@ -328,47 +327,53 @@ impl HarnessResults {
     /// An operation of any journey: ok, denied, errors.
     pub(super) fn counts_of_op(&self, op: OpId) -> (u64, u64, u64) {
         let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
-        let cells = cells.filter(|cell| cell.op == op);
-        cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
+        let cells = cells.filter(|(key, _)| key.op == op);
+        let OutcomeCounts { ok, denied, errors } = cells.map(|(_, stats)| stats.counts).sum();
+        (ok, denied, errors)
     }
 
     /// Held connections: opened, reopened, failed, closed, dropped.
     pub(super) fn held(&self) -> [u64; 5] {
-        let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
-        let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();
-        let opened = sum(|cell| cell.opened);
-        assert_eq!(sum(|cell| cell.opening_us.len()), opened);
-        [opened, sum(|cell| cell.reopened), sum(|cell| cell.failed), sum(|cell| cell.closed), sum(|cell| cell.dropped)]
+        let all = self.all_held();
+        let HeldCounts { opened, reopened, failed, closed, dropped, .. } = all.counts;
+        assert_eq!(all.opening.measured().len(), opened);
+        [opened, reopened, failed, closed, dropped]
     }
 
     /// Connections that were open when their load step started.
     pub(super) fn kept(&self) -> u64 {
-        self.intervals.iter().flat_map(|interval| &interval.held).map(|cell| cell.kept).sum()
+        self.all_held().counts.kept
     }
 
     /// Connections that were open when their load step was over, and those of them that were lost before a later one
     /// resumed them: closed in order, and lost otherwise.
     pub(super) fn left_open(&self) -> [u64; 3] {
-        let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
-        let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();
-        [sum(|cell| cell.left), sum(|cell| cell.closed_after), sum(|cell| cell.dropped_after)]
+        let HeldCounts { left, closed_after, dropped_after, .. } = self.all_held().counts;
+        [left, closed_after, dropped_after]
+    }
+
+    /// Held connections of all workers, seconds and load steps.
+    fn all_held(&self) -> HeldStats {
+        let mut all = HeldStats::default();
+        self.intervals.iter().flat_map(|interval| &interval.held).for_each(|(_, held)| all.merge(held));
+        all
     }
 
     pub(super) fn retries(&self) -> u64 {
         let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
-        cells.filter(|cell| cell.op.step.is_none()).map(|cell| cell.retries).sum()
+        cells.filter(|(key, _)| key.op.step.is_none()).map(|(_, stats)| stats.retries).sum()
     }
 
     /// Latency, service time and lag in microseconds, of journeys as a whole.
     pub(super) fn times(&self) -> [Histogram<u64>; 3] {
         let mut times = [lab::measurement::histogram(), lab::measurement::histogram(), lab::measurement::histogram()];
         for interval in &self.intervals {
-            for cell in interval.ops.iter().filter(|cell| cell.op.step.is_none()) {
-                times[0].add(&cell.latency_us).unwrap();
-                times[1].add(&cell.service_us).unwrap();
+            for (_, stats) in interval.ops.iter().filter(|(key, _)| key.op.step.is_none()) {
+                times[0].add(stats.latency.measured()).unwrap();
+                times[1].add(stats.service.measured()).unwrap();
             }
-            if let Some(lag) = &interval.lag_us {
-                times[2].add(lag).unwrap();
+            if let Some(lag) = &interval.lag {
+                times[2].add(lag.measured()).unwrap();
             }
         }
         times
@@ -384,8 +389,8 @@ impl HarnessResults {
 
     /// Rows of samples.csv, cut into columns.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
-        let text: Vec<u8> = self.intervals.iter().flat_map(|interval| interval.rows.clone()).collect();
+        let text: String = self.intervals.iter().map(|interval| interval.rows.as_str()).collect();
         let row = |line: &str| line.split(',').map(str::to_owned).collect();
-        String::from_utf8(text).unwrap().lines().map(row).collect()
+        text.lines().map(row).collect()
     }
 }

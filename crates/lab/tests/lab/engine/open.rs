@@ -45,7 +45,7 @@ fn each_burst_is_a_load_step() {
     let results = run_load(visit(), &target, LoadSpec { load_step: 3, ..load_spec(schedule, 6) }, 2);
     let cells = results.intervals.iter().flat_map(|interval| &interval.ops);
     let mut load_steps = [0; 4];
-    cells.for_each(|cell| load_steps[cell.load_step as usize - 3] += cell.count());
+    cells.for_each(|(key, stats)| load_steps[key.load_step as usize - 3] += stats.counts.total());
     assert_eq!(load_steps, [6; 4]);
     let intended: BTreeSet<u64> = results.rows().iter().map(|row| row[4].parse().unwrap()).collect();
     assert!(intended.into_iter().eq([0, 5_000, 10_000, 15_000]));

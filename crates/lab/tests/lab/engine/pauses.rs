@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lab::measurement::Interval;
+use lab::measurement::{Basis, Interval};
 use lab::plan::{LoadSpec, Schedule};
 use lab::scenario::PerClientLimit;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,14 +36,10 @@ fn longest(intervals: &[Interval]) -> Duration {
 
 /// How many whole journeys took at least so long, as measured and without the worker's own share.
 fn slow_counts(intervals: &[Interval], ms: u64) -> (u64, u64) {
-    let cells = intervals.iter().flat_map(|interval| &interval.ops).filter(|cell| cell.op.step.is_none());
-    cells.fold((0, 0), |(measured, without), cell| {
-        let slow = |histogram: &hdrhistogram::Histogram<u64>| histogram.count_between(ms * 1000, u64::MAX / 2);
-        let generator_delay = cell.generator_delays.as_ref().map_or((0, 0), |generator_delay| {
-            (slow(&generator_delay.latency.measured_us), slow(&generator_delay.latency.corrected_us))
-        });
-        let all = slow(&cell.latency_us);
-        (measured + all, without + all - generator_delay.0 + generator_delay.1)
+    let cells = intervals.iter().flat_map(|interval| &interval.ops).filter(|(key, _)| key.op.step.is_none());
+    cells.fold((0, 0), |(measured, without), (_, stats)| {
+        let slow = |basis| stats.latency.on(basis).count_between(ms * 1000, u64::MAX / 2);
+        (measured + slow(Basis::Measured), without + slow(Basis::WithoutLab))
     })
 }
 
@@ -56,8 +52,8 @@ fn what_waits_for_a_slot_behind_a_stopped_worker_is_generator_delay() {
     let lag = |intervals: &[Interval]| -> u64 {
         intervals
             .iter()
-            .filter_map(|interval| interval.lag_us.as_ref())
-            .map(|lag| lag.count_between(150_000, u64::MAX / 2))
+            .filter_map(|interval| interval.lag.as_ref())
+            .map(|lag| lag.measured().count_between(150_000, u64::MAX / 2))
             .sum()
     };
     let (late, (measured, without)) = (lag(&generator_delay), slow_counts(&generator_delay, 150));

@@ -27,14 +27,14 @@ fn json_answer(body: &str) -> Vec<ResponseAction> {
 /// Responses, wake delays, and the longest of each, of a long poll.
 fn long_poll_counts(results: &HarnessResults, step: usize) -> (u64, u64, u64, u64) {
     let cells = results.intervals.iter().flat_map(|interval| &interval.ops);
-    let waits = cells.filter(|cell| cell.op == OpId { journey: 0, step: Some(step) });
+    let waits = cells.filter(|(key, _)| key.op == OpId { journey: 0, step: Some(step) });
     waits
-        .flat_map(|cell| {
-            assert!(cell.latency_us.is_empty() && cell.service_us.is_empty());
-            &cell.long_polls
+        .flat_map(|(_, stats)| {
+            assert!(stats.latency.is_empty() && stats.service.is_empty());
+            &stats.long_polls
         })
         .fold((0, 0, 0, 0), |(responses, wakes, waited, wake), cell| {
-            let (w, k) = (&cell.response_us, &cell.wake_delay_us);
+            let (w, k) = (cell.waited.measured(), cell.wake_delay.measured());
             (responses + w.len(), wakes + k.len(), waited.max(w.max()), wake.max(k.max()))
         })
 }
