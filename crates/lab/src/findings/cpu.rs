@@ -10,7 +10,7 @@ use super::thresholds::{
     THROTTLED_SHARE_MIN, WAIT_MIN_S,
 };
 use super::view::{GENERATOR, RunView, SERVER};
-use super::{Candidate, CandidateBuilder, FindingRank};
+use super::{Candidate, FindingRank};
 use crate::aggregate::Series;
 use crate::format::{first_few, sanitize};
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
@@ -173,7 +173,7 @@ fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {
 
 /// The target wanted more than its share, and the kernel made it wait.
 fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
-    let (limit, pressure) = (view.input.limits.cpu_cores?, view.input.limit_counters);
+    let (limit, pressure) = (view.input.limits.cpu_cores?, view.limit_stats());
     let periods = pressure.cpu_throttled_periods.zip(pressure.cpu_periods).filter(|(_, all)| *all > 0);
     let part = periods.map(|(throttled, all)| throttled as f64 / all as f64);
     let waited_s = pressure.cpu_throttled_us.map(|us| us as f64 / 1e6);
@@ -190,14 +190,14 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
         cores.server.map_or_else(|| "an unknown number".to_owned(), number),
         share(part)
     );
-    let case = CandidateBuilder::new("cpu_throttled", part, sentence)
+    let case = Candidate::new("cpu_throttled", part, sentence)
         .evidence("server.limits_seen.cpu_throttled_periods", format!("{} of the periods", share(part)))
-        .optional_evidence(
+        .evidence(
             "server.limits_seen.cpu_throttled_us",
             waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))),
         );
     let refuted_by = "With a higher limit the target uses no more CPU time and is no faster.";
-    Some(case.build(refuted_by, "Raise the limit ([target.limits]), or reduce the target's work per request."))
+    Some(case.with_advice(refuted_by, "Raise the limit ([target.limits]), or reduce the target's work per request."))
 }
 
 /// The target used all the CPU time that it may use.
@@ -215,14 +215,14 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
         number(used),
         number(cores.allowed)
     );
-    let case = CandidateBuilder::new("cpu_saturated", explains, sentence)
+    let case = Candidate::new("cpu_saturated", explains, sentence)
         .evidence(
             format!("process.{SERVER}.cpu_cores"),
             format!("{} for {} of {}", number(used), time(at_limit_s), time(cores.busy.total_s())),
         )
         .evidence("machine.busy_share", cores.users_sentence());
     let refuted_by = "With more cores the target uses no more of them, or uses them and is no faster.";
-    Some(case.build(refuted_by, "Profile the target: more cores would have to do what it does for each request."))
+    Some(case.with_advice(refuted_by, "Profile the target: more cores would have to do what it does for each request."))
 }
 
 /// One thread of the target is busy all the time while other cores are idle.
@@ -241,11 +241,16 @@ fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
         number(cores.allowed)
     );
     let used = cores.server.map(|used| format!("{} on average while busy", number(used)));
-    let case = CandidateBuilder::new("one_core", explains, sentence)
-        .optional_evidence(format!("process.{SERVER}.cpu_cores"), used)
+    let case = Candidate::new("one_core", explains, sentence)
+        .evidence(format!("process.{SERVER}.cpu_cores"), used)
         .evidence("machine.busy_share", cores.users_sentence());
     let refuted_by = "Several threads of the target used CPU time, each a part of the one core.";
-    Some(case.build(refuted_by, "Find the thread that is busy (top -H), and spread its work or start more processes."))
+    Some(
+        case.with_advice(
+            refuted_by,
+            "Find the thread that is busy (top -H), and spread its work or start more processes.",
+        ),
+    )
 }
 
 /// All cores of the machine were in use, and most of them not by the target.
@@ -265,9 +270,8 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
         format!("The machine's CPUs were used up, {why}: while requests were in flight, {}.", cores.users_sentence());
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { FindingRank::Validity } else { FindingRank::Cause };
-    let case = CandidateBuilder::new("machine_full", cores.machine_full_s / cores.busy.total_s(), sentence)
-        .rank(rank)
-        .evidence(
+    let case =
+        Candidate::new("machine_full", cores.machine_full_s / cores.busy.total_s(), sentence).rank(rank).evidence(
             "machine.busy_share",
             format!(
                 "at least {} for {} of {}",
@@ -288,7 +292,7 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
             "Run the target, the lab and their helper processes on different machines, or keep the machine free of other programs.".to_owned()
         }
     };
-    Some(case.build(refuted_by, &advice))
+    Some(case.with_advice(refuted_by, &advice))
 }
 
 /// The lab did not keep to its own plan.
@@ -319,13 +323,13 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
         time(bound_ms / 1000.0)
     );
     let peak = view.series("generator.lag_p99_ms").and_then(Series::peak);
-    let case = CandidateBuilder::new("generator_behind", 1.0, sentence)
+    let case = Candidate::new("generator_behind", 1.0, sentence)
         .rank(FindingRank::Validity)
         .evidence(
             "generator.schedule_lag_ms.p99",
             format!("{}, allowed {}", time(lag_ms / 1000.0), time(bound_ms / 1000.0)),
         )
-        .optional_evidence(
+        .evidence(
             "generator.lag_p99_ms",
             peak.map(|(t_s, ms)| {
                 format!("at most {} in one second, at {}", time(ms / 1000.0), super::format::moment(t_s))
@@ -343,7 +347,7 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
             .to_owned(),
     };
     let case = if cores.used.is_some() { case.evidence("machine.busy_share", cores.users_sentence()) } else { case };
-    Some(case.build(refuted_by, &advice))
+    Some(case.with_advice(refuted_by, &advice))
 }
 
 /// Whether anything waited, failed or stayed below its plan, so that a full CPU matters.

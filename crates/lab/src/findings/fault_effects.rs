@@ -1,10 +1,10 @@
 //! What faults did: arrivals that were lost or answered late in the time in which each of them was felt (`disturbance`).
 
+use super::Candidate;
 use super::disturbance::Disturbance;
 use super::format::{moment, pluralize, share};
 use super::series::{TimeRanges, area};
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder};
 
 /// Faults that are listed one by one.
 const LISTED_MAX: usize = 5;
@@ -30,22 +30,19 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
         worst.sentence(load_steps)
     );
     let code = if lost > 0 { "errors_after_fault" } else { "late_after_fault" };
-    let mut case = CandidateBuilder::new(code, lost_share, sentence);
-    for one in felt.iter().take(LISTED_MAX) {
+    let listed = felt.iter().take(LISTED_MAX).map(|one| {
         let fault = format!("fault {} {} at {}", one.fault.act, one.fault.process, moment(one.fault.t_s));
-        case = case.evidence(fault, one.sentence(load_steps));
-    }
+        (fault, one.sentence(load_steps))
+    });
     let all = match lost {
         0 => "every arrival was answered".to_owned(),
         lost => {
-            format!(
-                "{} without a successful response, {} of all arrivals",
-                pluralize(lost, "arrival"),
-                share(lost_share)
-            )
+            let lost = pluralize(lost, "arrival");
+            format!("{lost} without a successful response, {} of all arrivals", share(lost_share))
         }
     };
     let refuted_by = "The same load without the fault shows the same effect at the same moment.";
     let advice = "Check what clients saw in that time, and whether a retry with the same key would have been enough.";
-    vec![case.evidence("load", all).build(refuted_by, advice)]
+    let case = Candidate::new(code, lost_share, sentence).all_evidence(listed).evidence("load", all);
+    vec![case.with_advice(refuted_by, advice)]
 }

@@ -2,6 +2,7 @@
 //! for a dependency. Each check blames one stage and must rule out the stage after it. Does not look at CPUs: when they
 //! are used up, `cpu` reports it and everything here is a consequence.
 
+use super::Candidate;
 use super::format::{number, share, time};
 use super::roles::{RoleSeries, RoleTiming};
 use super::series::TimeRanges;
@@ -10,7 +11,6 @@ use super::thresholds::{
     LATE_SHARE_MIN, SCHEDULER_LATE_S, SHARE_MIN, STORE_SLOW_S, WAIT_MIN_S, WAIT_PER_USE_MIN, WRITER_BUSY_MIN,
 };
 use super::view::{PressureTimes, RunView};
-use super::{Candidate, CandidateBuilder};
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let pools = POOLS.iter().filter_map(|pool| pool_starved(view, pool));
@@ -126,19 +126,16 @@ fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
         wait.part_of,
     );
     let held = hold.zip(held).map(|(hold, held)| (hold.figure, busy_and_calm(held, held_calm)));
-    let case = CandidateBuilder::new("pool_starved", wait.share, sentence)
+    let case = Candidate::new("pool_starved", wait.share, sentence)
         .evidence(&wait.role.figure, wait.sentence())
-        .optional_evidence(
+        .evidence(
             wait.role.concurrency_figure(),
             wait.busy.concurrency.map(|waiting| format!("{} waited at the same time on average", number(waiting))),
-        );
-    let case = match held {
-        Some((figure, says)) => case.evidence(figure, says),
-        None => case,
-    };
+        )
+        .all_evidence(held);
     let refuted_by = "With more connections the wait stays, or the time for which each is held grows as the wait \
                       falls: then what the connections lead to is slow.";
-    Some(case.build(refuted_by, pool.advice))
+    Some(case.with_advice(refuted_by, pool.advice))
 }
 
 /// Whether what a pool's slots are used for is itself slow, and slower than in calm times.
@@ -168,23 +165,21 @@ fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
         time(took.mean_s),
         part
     );
-    let wait = view.role("commit_wait").and_then(|role| Some((role.figure.clone(), role.timing(&view.busy())?)));
+    let wait = view.role("commit_wait");
+    let wait = wait.and_then(|role| Some((busy_and_calm(role.timing(&view.busy())?, None), role.figure)));
     let busy = took.concurrency.map(|busy| format!("{} concurrent commits on average", number(busy)));
-    let case = CandidateBuilder::new("store_slow", explains, sentence)
+    let case = Candidate::new("store_slow", explains, sentence)
         .evidence(&commit.role.figure, commit.sentence())
-        .optional_evidence(commit.role.concurrency_figure(), busy)
-        .optional_evidence(
+        .evidence(commit.role.concurrency_figure(), busy)
+        .evidence(
             "process.server.cpu_cores",
             waits.map(|(cores, _)| format!("{}: commits waited, they did not compute", number(cores))),
         )
-        .optional_evidence("machine.fsync_ms_p50", before);
-    let case = match wait {
-        Some((figure, wait)) => case.evidence(figure, busy_and_calm(wait, None)),
-        None => case,
-    };
+        .evidence("machine.fsync_ms_p50", before)
+        .all_evidence(wait.map(|(text, figure)| (figure, text)));
     let refuted_by = "With a faster disk, or without durable writes, the same load takes as long.";
     let advice = "Check the disk (other writers, the cost of a sync), then how much one commit contains.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Commits, what they and the wait for them explain, and of what.
@@ -231,12 +226,12 @@ fn queries_slow(view: &RunView<'_>) -> Option<Candidate> {
     let wait = wait.map(|wait| {
         format!("{} on average: a request that waits for a connection waits for the previous one", time(wait.mean_s))
     });
-    let case = CandidateBuilder::new("store_slow", query.share, sentence)
+    let case = Candidate::new("store_slow", query.share, sentence)
         .evidence(&query.role.figure, query.sentence())
-        .optional_evidence(pool.map_or_else(String::new, |pool| pool.figure), wait);
+        .evidence(pool.map_or_else(String::new, |pool| pool.figure), wait);
     let refuted_by =
         "The same reads take as long on an idle store: then they are expensive, and the store is not slow.";
-    Some(case.build(refuted_by, "Check the slowest reads and what they read, then the store's disk and memory."))
+    Some(case.with_advice(refuted_by, "Check the slowest reads and what they read, then the store's disk and memory."))
 }
 
 /// Tasks that are ready to run are scheduled late.
@@ -258,11 +253,10 @@ fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
         "The scheduler was late: a task that was ready to run waited {} to be scheduled{beside}.",
         time(took.mean_s)
     );
-    let case =
-        CandidateBuilder::new("scheduler_late", explains, sentence).evidence(&role.figure, busy_and_calm(took, calm));
+    let case = Candidate::new("scheduler_late", explains, sentence).evidence(&role.figure, busy_and_calm(took, calm));
     let refuted_by = "The CPUs were used up after all, by a program that was not watched: then tasks wait for them.";
     let advice = "Look for tasks that hold their thread: blocking calls, long computations, locks.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Calls to a dependency take long or are answered late, while nothing of the target's own does.
@@ -285,17 +279,14 @@ fn dependency_slow(view: &RunView<'_>) -> Option<Candidate> {
     );
     let growth =
         grew.map(|(quick, slow)| format!("{} in the fastest samples, {} in the slowest", time(quick), time(slow)));
-    let case = CandidateBuilder::new("dependency_slow", calls.share, sentence)
-        .evidence(&calls.role.figure, calls.sentence())
-        .optional_evidence("calls over time", growth);
     let late = late.zip(view.role("dependency_late"));
-    let case = match late {
-        Some((late, role)) => case.evidence(role.figure, format!("{} of the calls", share(late))),
-        None => case,
-    };
+    let case = Candidate::new("dependency_slow", calls.share, sentence)
+        .evidence(&calls.role.figure, calls.sentence())
+        .evidence("calls over time", growth)
+        .all_evidence(late.map(|(late, role)| (role.figure, format!("{} of the calls", share(late)))));
     let refuted_by = "The called service answers other clients as quickly as ever: then the time is spent in the network, or in the target.";
     let advice = "Check the called service; limit how long the target waits for it, and how much of the target one call can block.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 fn late_share(view: &RunView<'_>, calls: &RoleImpact<'_>, busy: &TimeRanges) -> Option<f64> {

@@ -1,10 +1,10 @@
 //! Held connections that did not stay open: lost while a phase held them, or between two phases of which the later one
 //! takes over the connections of the earlier one. Does not explain the cause: only which side ended them, and when.
 
+use super::Candidate;
 use super::format::{count, moment, pluralize, share};
 use super::thresholds::LOST_SHARE_MIN;
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder};
 use crate::aggregate::HeldFigures;
 
 /// Phases whose losses are listed one by one.
@@ -35,18 +35,16 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
             Loss { phase, next: Some(next(phase).unwrap_or("the end")), held, closed, dropped, total: held.left },
         ]
     });
-    let mut losses: Vec<Loss<'_>> = losses.filter(Loss::is_material).collect();
+    let mut losses: Vec<Loss<'_>> = losses.filter(|loss| loss.share() >= LOST_SHARE_MIN).collect();
     losses.sort_by(|a, b| b.share().total_cmp(&a.share()));
     let Some(worst) = losses.first() else { return Vec::new() };
-    let mut case = CandidateBuilder::new("connections_lost", worst.share(), format!("{}.", worst.sentence()));
-    for loss in losses.iter().take(LISTED_MAX) {
-        case = case.evidence(loss.figure_name(), loss.sentence());
-    }
+    let listed = losses.iter().take(LISTED_MAX).map(|loss| (loss.figure_name(), loss.sentence()));
+    let case = Candidate::new("connections_lost", worst.share(), format!("{}.", worst.sentence())).all_evidence(listed);
     let refuted_by = "The same connections, held for as long by another client from another machine, stay open: then \
                       the cause is the network between, or the lab.";
     let advice = "Check why the target and everything in front of it closes connections: idle timeouts, limits on \
                   their number, memory, a restart.";
-    vec![case.build(refuted_by, advice)]
+    vec![case.with_advice(refuted_by, advice)]
 }
 
 impl Loss<'_> {
@@ -56,10 +54,6 @@ impl Loss<'_> {
 
     fn share(&self) -> f64 {
         self.lost() as f64 / self.total.max(1) as f64
-    }
-
-    fn is_material(&self) -> bool {
-        self.share() >= LOST_SHARE_MIN
     }
 
     fn figure_name(&self) -> String {

@@ -8,7 +8,7 @@ use super::thresholds::{
     MEMORY_POINTS_MIN, MEMORY_SHARE_MIN, SUSTAINED_MIN_S,
 };
 use super::view::{RunView, SERVER};
-use super::{Candidate, CandidateBuilder, FindingRank};
+use super::{Candidate, FindingRank};
 use crate::aggregate::Series;
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
@@ -78,7 +78,7 @@ impl LinearFit {
 
 /// The kernel killed the target for its memory, or it reached its limit.
 fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Option<Candidate> {
-    let pressure = view.input.limit_counters;
+    let pressure = view.limit_stats();
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes).map(|limit| limit as f64);
     let (peak_s, rss_peak) = rss.peak()?;
     // What a limit counts is not what is resident: shared pages are not in it.
@@ -100,24 +100,21 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
         false => format!("The target reached its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
     };
     let rank = if is_killed { FindingRank::TargetExited } else { FindingRank::Cause };
-    let case = CandidateBuilder::new(
-        "memory_cap",
-        if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) },
-        sentence,
-    )
-    .rank(rank)
-    .evidence(
-        format!("process.{SERVER}.rss_bytes"),
-        format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
-    )
-    .optional_evidence(
-        "server.limits_seen.oom_kills",
-        (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes")),
-    )
-    .optional_evidence("memory per work item", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
+    let case =
+        Candidate::new("memory_cap", if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) }, sentence)
+            .rank(rank)
+            .evidence(
+                format!("process.{SERVER}.rss_bytes"),
+                format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
+            )
+            .evidence(
+                "server.limits_seen.oom_kills",
+                (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes")),
+            )
+            .evidence("memory per work item", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
     let refuted_by = "With twice the memory the target fails in the same way at the same moment.";
     let advice = "Admit less concurrent work, make a work item smaller, or give the target more memory.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Memory follows the work in it, or was not released after it.
@@ -139,12 +136,12 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
     };
     let each = told.map_or_else(String::new, |line| format!(", {} per work item", bytes(line.bytes_per_item)));
     let sentence = format!("Memory grew by {} to {} at {}{each}{back}.", bytes(growth), bytes(peak), moment(peak_s));
-    let case = CandidateBuilder::new("memory_per_work", 0.0, sentence)
+    let case = Candidate::new("memory_per_work", 0.0, sentence)
         .evidence(
             format!("process.{SERVER}.rss_bytes"),
             format!("{} first, {} at most, {} last", bytes(first), bytes(peak), bytes(rss.last().unwrap_or(0.0))),
         )
-        .optional_evidence("memory per work item", told.map(LinearFit::sentence));
+        .evidence("memory per work item", told.map(LinearFit::sentence));
     let (refuted_by, advice) = match is_kept {
         true => (
             "A second round of the same work takes no more memory than the first: then it was kept for reuse, not leaked.",
@@ -155,7 +152,7 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
             "Plan memory for the highest number of concurrent work items, not for the average.",
         ),
     };
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Memory once all work has ended and some time has passed, if the trial sampled that long.

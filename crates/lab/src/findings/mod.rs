@@ -39,7 +39,7 @@ pub use roles::{ROLE_METRICS, metric_names};
 use view::RunView;
 
 /// A bottleneck that the figures support.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The stable name of its kind: `pool_starved`, `generator_behind`.
     pub code: String,
@@ -78,8 +78,6 @@ pub struct FindingsInput<'a> {
     pub machine: &'a Machine,
     /// What the target was allowed to use.
     pub limits: TargetLimits,
-    /// What those limits did to it.
-    pub limit_counters: LimitCounters,
     /// Processes of the trial that exited while it ran, by a fault or not.
     pub process_exits: &'a [ProcessExit],
     /// Workers of the lab: each uses one core at most.
@@ -87,21 +85,6 @@ pub struct FindingsInput<'a> {
     /// Whether some step treats a status (429) as a denial, as limiters send it; a denial by the body of a success may
     /// have any reason.
     pub denies_by_status: bool,
-}
-
-/// What the limits of a run did to the target, as the kernel counted it; none if unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LimitCounters {
-    /// Processes that the kernel killed because the memory was used up.
-    pub oom_kills: Option<u64>,
-    /// The peak memory usage, in bytes.
-    pub memory_peak_bytes: Option<u64>,
-    /// Periods in which the target wanted to run.
-    pub cpu_periods: Option<u64>,
-    /// Of those: periods in which it had to wait because its share was used up.
-    pub cpu_throttled_periods: Option<u64>,
-    /// How long its threads waited for that reason, summed, in microseconds.
-    pub cpu_throttled_us: Option<u64>,
 }
 
 /// A process of the trial that exited while it ran.
@@ -200,43 +183,39 @@ pub fn find_bottlenecks(input: &FindingsInput<'_>) -> Vec<Finding> {
     found.into_iter().map(|candidate| candidate.finding).collect()
 }
 
-struct CandidateBuilder {
-    candidate: Candidate,
+impl Candidate {
+    fn new(code: &str, explains: f64, sentence: String) -> Self {
+        let finding = Finding { code: code.to_owned(), sentence, ..Finding::default() };
+        Self { finding, explained_share: explains.clamp(0.0, 1.0), rank: FindingRank::Cause }
+    }
+
+    fn rank(self, rank: FindingRank) -> Self {
+        Self { rank, ..self }
+    }
+
+    /// What a figure showed; nothing if it is not known.
+    fn evidence(self, figure: impl Into<String>, text: impl Into<Option<String>>) -> Self {
+        self.all_evidence(text.into().map(|text| (figure, text)))
+    }
+
+    fn all_evidence(mut self, all: impl IntoIterator<Item = (impl Into<String>, String)>) -> Self {
+        let all = all.into_iter().map(|(figure, text)| Evidence { figure: figure.into(), text });
+        self.finding.evidence.extend(all);
+        self
+    }
+
+    /// Errors of one cause, each kind with a sample.
+    fn error_evidence(self, groups: &[&ErrorGroup]) -> Self {
+        let text = |group: &ErrorGroup| format!("{} · {}", format::count(group.count), group.sample);
+        self.all_evidence(groups.iter().map(|group| (error_figure(group), text(group))))
+    }
+
+    fn with_advice(mut self, refuted_by: &str, advice: &str) -> Self {
+        (self.finding.refuted_by, self.finding.advice) = (refuted_by.to_owned(), advice.to_owned());
+        self
+    }
 }
 
-impl CandidateBuilder {
-    fn new(code: &str, explains: f64, sentence: String) -> Self {
-        let finding = Finding {
-            code: code.to_owned(),
-            sentence,
-            evidence: Vec::new(),
-            refuted_by: String::new(),
-            advice: String::new(),
-        };
-        Self { candidate: Candidate { finding, explained_share: explains.clamp(0.0, 1.0), rank: FindingRank::Cause } }
-    }
-
-    fn rank(mut self, rank: FindingRank) -> Self {
-        self.candidate.rank = rank;
-        self
-    }
-
-    fn evidence(mut self, figure: impl Into<String>, text: String) -> Self {
-        self.candidate.finding.evidence.push(Evidence { figure: figure.into(), text });
-        self
-    }
-
-    /// Evidence that may be missing.
-    fn optional_evidence(self, figure: impl Into<String>, text: Option<String>) -> Self {
-        match text {
-            Some(text) => self.evidence(figure, text),
-            None => self,
-        }
-    }
-
-    fn build(mut self, refuted_by: &str, advice: &str) -> Candidate {
-        self.candidate.finding.refuted_by = refuted_by.to_owned();
-        self.candidate.finding.advice = advice.to_owned();
-        self.candidate
-    }
+fn error_figure(group: &ErrorGroup) -> String {
+    format!("errors.{}.{}", group.journey, group.kind)
 }

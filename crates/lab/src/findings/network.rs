@@ -2,12 +2,12 @@
 //! and connections for which a listener's queue had none. Does not know whose packets they were: the machine counts all
 //! of them together.
 
+use super::Candidate;
 use super::format::{count, pluralize};
 use super::refusals::errors_matching;
 use super::series::sum_of_counts;
 use super::thresholds::{PACKETS_DROPPED_MIN, SYN_RETRANSMIT_MS};
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder};
 use crate::aggregate::Statistics;
 
 /// Error texts of a connection whose packets were lost for too long, or that was never accepted.
@@ -25,16 +25,14 @@ fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
         "The machine dropped {}, because more arrived at the same time than a CPU's backlog holds.",
         pluralize(dropped as u64, "packet")
     );
-    let case = lost_connections_case(view, "packets_dropped", sentence)
-        .evidence("machine.packets_dropped", pluralize(dropped as u64, "packet"));
     let timed_out = sum_of_figure(view, "machine.timed_out").filter(|sum| *sum > 0.0);
-    let case = case.optional_evidence(
-        "machine.timed_out",
-        timed_out.map(|sum| format!("{} ended by timeout", pluralize(sum as u64, "connection"))),
-    );
+    let timed_out = timed_out.map(|sum| format!("{} ended by timeout", pluralize(sum as u64, "connection")));
+    let case = lost_connections_case(view, "packets_dropped", sentence)
+        .evidence("machine.packets_dropped", pluralize(dropped as u64, "packet"))
+        .evidence("machine.timed_out", timed_out);
     let refuted_by = "With a larger net.core.netdev_max_backlog nothing is dropped, and as many connections are lost.";
     let advice = "Raise net.core.netdev_max_backlog, or let idle connections send keepalive probes less often.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// A listener had more connections waiting to be accepted than its queue holds. The machine counts those of all
@@ -52,7 +50,7 @@ fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
     let refuted_by =
         "With a longer queue (the listener's backlog, net.core.somaxconn) as many connections are refused.";
     let advice = "Spread connections more evenly, lengthen the listener's queue, or accept them sooner.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Whether anything failed, or took as long as a connection whose first packet was lost.
@@ -70,14 +68,9 @@ fn has_impact(view: &RunView<'_>) -> bool {
 }
 
 /// What was lost, as far as errors show it.
-fn lost_connections_case(view: &RunView<'_>, code: &str, sentence: String) -> CandidateBuilder {
+fn lost_connections_case(view: &RunView<'_>, code: &str, sentence: String) -> Candidate {
     let (errors, groups) = errors_matching(view, &LOST_CONNECTION_TEXTS);
-    groups.into_iter().fold(CandidateBuilder::new(code, view.arrivals().share(errors), sentence), |case, group| {
-        case.evidence(
-            format!("errors.{}.{}", group.journey, group.kind),
-            format!("{} · {}", count(group.count), group.sample),
-        )
-    })
+    Candidate::new(code, view.arrivals().share(errors), sentence).error_evidence(&groups)
 }
 
 fn sum_of_figure(view: &RunView<'_>, figure: &str) -> Option<f64> {

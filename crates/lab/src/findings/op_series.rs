@@ -72,14 +72,9 @@ fn weighted_mean(figure: Option<&Series>, rate: Option<&Series>, times: &TimeRan
     let figure = figure?;
     for step in steps(rate?) {
         let Some(value) = value_at(figure, step.from_s) else { continue };
-        let weight = step.value.mean * overlap_s(times, step.from_s, step.to_s);
+        let weight = step.value.mean * times.overlap_s((step.from_s, step.to_s));
         sum += weight * value;
         answers += weight;
     }
     (answers > 0.0).then(|| sum / answers).filter(|mean| mean.is_finite())
-}
-
-fn overlap_s(times: &TimeRanges, from_s: f64, to_s: f64) -> f64 {
-    let step = TimeRanges::new([(from_s, to_s)]);
-    step.total_s() - step.difference(times).total_s()
 }

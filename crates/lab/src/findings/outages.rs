@@ -11,7 +11,7 @@ use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, errors_matching};
 use super::series::{TimeRanges, area};
 use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder, FindingRank};
+use super::{Candidate, FindingRank, error_figure};
 use crate::aggregate::{Outage, Timeline};
 use crate::limits::SILENCE_REPORTED_EVERY;
 
@@ -99,20 +99,20 @@ fn target_silent(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate>
         moment(*from),
         moment(*to)
     );
-    let mut case =
-        CandidateBuilder::new("target_silent", share_of_run(view, ranges), sentence).rank(FindingRank::Outage);
-    for (from, to) in ranges.iter().take(LISTED_MAX) {
+    let listed = ranges.iter().take(LISTED_MAX).map(|(from, to)| {
         let rows = view.input.timeline.silences.iter();
         let most = rows.filter(|row| row.t_s <= *from && *to <= row.until_s).map(|row| row.under_way).max();
-        let says = format!("{} to {}: up to {} in flight", moment(*from), moment(*to), count(most.unwrap_or(0)));
-        case = case.evidence("load.in_flight", says);
-    }
-    let usual_per_s = usual_rate(&view.ops, ranges);
-    case = case.evidence("op", format!("{} responses a second otherwise", number(usual_per_s)));
+        let text = format!("{} to {}: up to {} in flight", moment(*from), moment(*to), count(most.unwrap_or(0)));
+        ("load.in_flight", text)
+    });
+    let case = Candidate::new("target_silent", share_of_run(view, ranges), sentence)
+        .rank(FindingRank::Outage)
+        .all_evidence(listed)
+        .evidence("op", format!("{} responses a second otherwise", number(usual_rate(&view.ops, ranges))));
     let refuted_by = "Another client, from another machine, was answered in that time.";
     let advice = "Check what the target did then: a long garbage collection, a lock that is held over slow work, a \
                   disk or a database that did not respond, a process that was stopped.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 fn only_errors(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate> {
@@ -133,25 +133,24 @@ fn only_errors(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate> {
     let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| errors_matching(view, words).0 > 0);
     let rank = if is_own { FindingRank::Outage } else { FindingRank::Failed };
     let explains = if is_all { 1.0 } else { share_of_run(view, ranges) };
-    let mut case = CandidateBuilder::new("only_errors", explains, sentence).rank(rank);
-    for (from, to) in ranges.iter().take(LISTED_MAX) {
-        let times = TimeRanges::new([(*from, *to)]);
-        for op in &view.ops {
-            let errors = op.errors.map_or(0.0, |errors| area(errors, &times).0).round() as u64;
-            if errors > 0 {
-                let says = format!("{} to {}: {}", moment(*from), until(*to), pluralize(errors, "error"));
-                case = case.evidence(format!("op.{}.errors_per_s", op.name), says);
-            }
-        }
-    }
-    for group in view.input.errors.iter().take(LISTED_MAX) {
-        let says = format!("{} in the whole run · {}", pluralize(group.count, "error"), group.sample);
-        case = case.evidence(format!("errors.{}.{}", group.journey, group.kind), says);
-    }
-    case = case.evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));
+    let in_range = |(range, op): (&(f64, f64), &OpSeries<'_>)| {
+        let errors = area(op.errors?, &TimeRanges::new([*range])).0.round() as u64;
+        let text = format!("{} to {}: {}", moment(range.0), until(range.1), pluralize(errors, "error"));
+        (errors > 0).then(|| (format!("op.{}.errors_per_s", op.name), text))
+    };
+    let listed = ranges.iter().take(LISTED_MAX).flat_map(|range| view.ops.iter().map(move |op| (range, op)));
+    let samples = view.input.errors.iter().take(LISTED_MAX).map(|group| {
+        let text = format!("{} in the whole run · {}", pluralize(group.count, "error"), group.sample);
+        (error_figure(group), text)
+    });
+    let case = Candidate::new("only_errors", explains, sentence)
+        .rank(rank)
+        .all_evidence(listed.filter_map(in_range))
+        .all_evidence(samples)
+        .evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));
     let refuted_by = "Another client that sent the same requests at that time got successful responses.";
     let advice = "The samples of the errors show what the target, or a proxy in front of it, answered: start there.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// Successful responses a second outside these periods.

@@ -2,12 +2,12 @@
 //! second, while the number in flight grows to its cap or past the end of the load step. Does not say which resource
 //! the target lacks.
 
+use super::Candidate;
 use super::format::{count, moment, number, time};
 use super::series::{TimeRanges, value_at};
 use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_TOLERANCE, OFFERED_ABOVE_MIN, SUSTAINED_MIN_S};
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder};
-use crate::aggregate::LoadStepFigures;
+use crate::aggregate::{LoadStepFigures, Series};
 use crate::format::sanitize;
 
 /// Load steps that are listed one by one.
@@ -38,27 +38,26 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     );
     let ended: u64 = found.iter().map(|one| one.load_step.op.count).sum();
     let explains = ended as f64 / view.arrivals().ended.max(1) as f64;
-    let mut case = CandidateBuilder::new("overloaded", explains, sentence);
-    for one in found.iter().take(LISTED_MAX) {
-        let OverloadedStep { load_step: part, offered_per_s, answered_per_s, backlog_s } = one;
-        let says = format!(
+    let listed = found.iter().take(LISTED_MAX).map(|one| {
+        let text = format!(
             "from {} on {} a second arrived and {} a second were answered, second after second; the queue took {} more",
-            moment(part.start_s),
-            number(*offered_per_s),
-            number(*answered_per_s),
-            time(*backlog_s)
+            moment(one.load_step.start_s),
+            number(one.offered_per_s),
+            number(one.answered_per_s),
+            time(one.backlog_s)
         );
-        case = case.evidence(format!("part {}", sanitize(&part.label)), says);
-    }
-    let most = |figure: &str| view.series(figure).and_then(crate::aggregate::Series::peak);
-    let told = |(t_s, most): (f64, f64)| format!("at most {} at {}", count(most as u64), moment(t_s));
-    let case = case
-        .optional_evidence("load.in_flight", most("load.in_flight").map(told))
-        .optional_evidence("load.queued", most("load.queued").filter(|(_, most)| *most > 0.0).map(told));
+        (format!("part {}", sanitize(&one.load_step.label)), text)
+    });
+    let most = |figure: &str| view.series(figure).and_then(Series::peak);
+    let text = |(t_s, most): (f64, f64)| format!("at most {} at {}", count(most as u64), moment(t_s));
+    let case = Candidate::new("overloaded", explains, sentence)
+        .all_evidence(listed)
+        .evidence("load.in_flight", most("load.in_flight").map(text))
+        .evidence("load.queued", most("load.queued").filter(|(_, most)| *most > 0.0).map(text));
     let refuted_by = "At a higher rate more requests a second are answered, or another client gets responses that this one waits for.";
     let advice =
         "Stay below this rate, or find the resource that the target lacks: CPUs, connections, workers, a lock.";
-    vec![case.build(refuted_by, advice)]
+    vec![case.with_advice(refuted_by, advice)]
 }
 
 impl<'a> OverloadedStep<'a> {

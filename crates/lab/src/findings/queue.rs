@@ -2,6 +2,7 @@
 //! and each of them takes no longer than before. Then more workers would help, and a faster store would not. Does not
 //! blame workers that are slowed down by something else.
 
+use super::Candidate;
 use super::format::{count, moment, number, share, time};
 use super::series::{TimeRanges, area, mean, steps, time_when_s, times_when};
 use super::thresholds::{
@@ -9,7 +10,6 @@ use super::thresholds::{
     SUSTAINED_SHARE_MIN,
 };
 use super::view::RunView;
-use super::{Candidate, CandidateBuilder};
 use crate::aggregate::{Series, WorkFigures};
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
@@ -110,7 +110,7 @@ fn queue_behind(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Option
         format!("{} in the first half of the queue, {} in the second", time(first_s), time(second_s))
     });
     let still = figures.waiting;
-    let case = CandidateBuilder::new("queue_behind", explains, sentence)
+    let case = Candidate::new("queue_behind", explains, sentence)
         .evidence(
             format!("work.{name}.waiting"),
             format!("{} of a work item's time; {} still waited at the end", share(explains), count(still)),
@@ -119,8 +119,8 @@ fn queue_behind(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Option
             format!("work.{name}.running"),
             format!("{} on average while others waited", number(mean(queue.running, &queue.queued).unwrap_or(0.0))),
         )
-        .optional_evidence("run time", halves);
-    Some(case.build(REFUTED_BY, ADVICE))
+        .evidence("run time", halves);
+    Some(case.with_advice(REFUTED_BY, ADVICE))
 }
 
 const REFUTED_BY: &str = "With more workers as many work items end per minute, and each runs longer: then a resource that they share is the limit.";
@@ -143,14 +143,13 @@ fn queue_behind_by_metrics(view: &RunView<'_>) -> Option<Candidate> {
     }
     let sentence =
         format!("The queue was behind: work waited {} and then ran for {}.", time(waited.mean_s), time(ran.mean_s));
-    let depth = view.role("queue_depth");
-    let deepest = depth.as_ref().and_then(|depth| Some((depth.figure.clone(), depth.gauge()?.peak()?)));
-    let case = CandidateBuilder::new("queue_behind", explains, sentence)
+    let deepest = view.role("queue_depth").and_then(|depth| {
+        let (t_s, deepest) = depth.gauge()?.peak()?;
+        Some((depth.figure, format!("{} at {}", number(deepest), moment(t_s))))
+    });
+    let case = Candidate::new("queue_behind", explains, sentence)
         .evidence(&wait.figure, format!("{} on average while busy", time(waited.mean_s)))
-        .evidence(&run.figure, format!("{} on average while busy", time(ran.mean_s)));
-    let case = match deepest {
-        Some((figure, (t_s, deepest))) => case.evidence(figure, format!("{} at {}", number(deepest), moment(t_s))),
-        None => case,
-    };
-    Some(case.build(REFUTED_BY, ADVICE))
+        .evidence(&run.figure, format!("{} on average while busy", time(ran.mean_s)))
+        .all_evidence(deepest);
+    Some(case.with_advice(REFUTED_BY, ADVICE))
 }

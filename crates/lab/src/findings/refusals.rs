@@ -6,8 +6,8 @@ use super::op_series::OpSeries;
 use super::series::{TimeRanges, area, sum_of_counts, times_when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{RunView, SERVER, first_above_zero};
-use super::{Candidate, CandidateBuilder, FindingRank};
-use crate::aggregate::{ErrorGroup, Series};
+use super::{Candidate, FindingRank};
+use crate::aggregate::{ErrorGroup, JourneyFigures, Series};
 use crate::format::{first_few, sanitize};
 
 /// How the system reports that no local port is left for a connection: EADDRNOTAVAIL, 99 on Linux.
@@ -35,22 +35,19 @@ fn denied(view: &RunView<'_>) -> Option<Candidate> {
     let is_limiter = view.input.denies_by_status || own.is_some();
     let (code, who) = if is_limiter { ("limiter_rejects", "A limiter") } else { ("denied", "The target") };
     let (refused, ended) = began.map_or((arrivals.denied, arrivals.ended), |began_s| ended_since(view, began_s));
-    let names = view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0);
-    let names = first_few(names.map(|(name, _)| format!("`{}`", sanitize(name))), ", ");
+    let concerned = || view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0);
+    let names = first_few(concerned().map(|(name, _)| format!("`{}`", sanitize(name))), ", ");
     let sentence = format!(
         "{who} refused {} of the arrivals of {names} ({} of {}){from}{rate}. They were denied; they did not fail.",
         share(refused as f64 / ended.max(1) as f64),
         count(refused),
         count(ended)
     );
-    let mut case = CandidateBuilder::new(code, denied, sentence);
-    for (name, journey) in view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0) {
-        let says = format!("{} of {}", count(journey.op.denied), count(journey.op.count));
-        case = case.evidence(format!("op.{name}.denied_per_s"), says);
-    }
-    if let Some((figure, per_s)) = own {
-        case = case.evidence(figure, format!("{} a second by the target's own count", number(per_s)));
-    }
+    let by_journey = concerned().map(|(name, JourneyFigures { op, .. })| {
+        (format!("op.{name}.denied_per_s"), format!("{} of {}", count(op.denied), count(op.count)))
+    });
+    let own = own.map(|(figure, per_s)| (figure, format!("{} a second by the target's own count", number(per_s))));
+    let case = Candidate::new(code, denied, sentence).all_evidence(by_journey).all_evidence(own);
     let (refuted_by, advice) = match is_limiter {
         true => (
             "The same load from more accounts or addresses is denied as often: then the cause is not a rate limit.",
@@ -61,7 +58,7 @@ fn denied(view: &RunView<'_>) -> Option<Candidate> {
             "Check what was requested: what is taken or not allowed is denied however fast the target is.",
         ),
     };
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// How many were denied and how many ended since a moment, of the journeys of which any was denied.
@@ -94,28 +91,22 @@ pub(super) fn errors_matching<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, V
 /// The lab had no local port left.
 fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let (errors, groups) = errors_matching(view, &NO_PORT_TEXTS);
-    let group = groups.first()?;
-    let waiting = view.series("machine.tcp_time_wait").and_then(Series::peak);
+    let waiting = view
+        .series("machine.tcp_time_wait")
+        .and_then(Series::peak)
+        .map(|(t_s, most)| format!("{} ended connections still held a port at {}", count(most as u64), moment(t_s)));
     let sentence = format!(
         "The ports were used up: {} found none free to connect from. The target is not the cause.",
         pluralize(errors, "request")
     );
-    let case = CandidateBuilder::new("ports_exhausted", view.arrivals().share(errors), sentence)
+    let case = Candidate::new("ports_exhausted", view.arrivals().share(errors), sentence)
         .rank(FindingRank::Validity)
-        .evidence(
-            format!("errors.{}.{}", group.journey, group.kind),
-            format!("{} · {}", count(group.count), group.sample),
-        )
-        .optional_evidence(
-            "machine.tcp_time_wait",
-            waiting.map(|(t_s, most)| {
-                format!("{} ended connections still held a port at {}", count(most as u64), moment(t_s))
-            }),
-        );
+        .error_evidence(groups.get(..1)?)
+        .evidence("machine.tcp_time_wait", waiting);
     let refuted_by =
         "The same load over more source addresses, or over connections that are kept alive, fails in the same way.";
     let advice = "Keep connections alive, or let the lab connect from more loopback addresses ([generator] sources).";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// The lab or the target could not open another file.
@@ -123,8 +114,8 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let (errors, groups) = errors_matching(view, &NO_FILE_TEXTS);
     let target = target_open_files(view);
     let unaccepted = view.role("accept_errors").and_then(|role| {
-        let times = role.per_s(&view.busy()).filter(|per_s| *per_s > 0.0)?;
-        Some((role.figure.clone(), times))
+        let per_s = role.per_s(&view.busy()).filter(|per_s| *per_s > 0.0)?;
+        Some((role.figure, format!("{} a second could not be accepted", number(per_s))))
     });
     if groups.is_empty() && target.is_none() && unaccepted.is_none() {
         return None;
@@ -139,28 +130,18 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let arrivals = view.arrivals();
     let explains = arrivals.share(if groups.is_empty() { arrivals.errors } else { errors });
     let overflows = view.series("machine.listen_overflows").map(sum_of_counts).filter(|sum| *sum > 0.0);
-    let mut case = CandidateBuilder::new("descriptors_exhausted", explains, sentence).rank(if groups.is_empty() {
-        FindingRank::Cause
-    } else {
-        FindingRank::Validity
-    });
-    for group in groups {
-        case = case.evidence(
-            format!("errors.{}.{}", group.journey, group.kind),
-            format!("{} · {}", count(group.count), group.sample),
-        );
-    }
-    if let Some((figure, per_s)) = unaccepted {
-        case = case.evidence(figure, format!("{} a second could not be accepted", number(per_s)));
-    }
-    let case = case.optional_evidence(format!("process.{SERVER}.open_files"), target).optional_evidence(
-        "machine.listen_overflows",
-        overflows.map(|sum| format!("{} connections refused by a full queue", count(sum as u64))),
-    );
+    let overflows = overflows.map(|sum| format!("{} connections refused by a full queue", count(sum as u64)));
+    let rank = if groups.is_empty() { FindingRank::Cause } else { FindingRank::Validity };
+    let case = Candidate::new("descriptors_exhausted", explains, sentence)
+        .rank(rank)
+        .error_evidence(&groups)
+        .all_evidence(unaccepted)
+        .evidence(format!("process.{SERVER}.open_files"), target)
+        .evidence("machine.listen_overflows", overflows);
     let refuted_by = "With a higher limit on open files (ulimit -n) as many connections fail.";
     let advice =
         "Raise the limit on open files of the process that has none left, or hold fewer connections at the same time.";
-    Some(case.build(refuted_by, advice))
+    Some(case.with_advice(refuted_by, advice))
 }
 
 /// The target near its open-file limit.

@@ -66,7 +66,7 @@ impl TimeRanges {
     }
 
     /// How much of a range lies in these times, in seconds.
-    fn overlap_s(&self, (from, to): (f64, f64)) -> f64 {
+    pub(super) fn overlap_s(&self, (from, to): (f64, f64)) -> f64 {
         // Ranges are ordered: those that end before it and those that begin after it are skipped.
         let first = self.0.partition_point(|(_, end)| *end <= from);
         let inside = self.0[first..].iter().take_while(|(begin, _)| *begin < to);

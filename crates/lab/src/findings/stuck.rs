@@ -2,8 +2,8 @@
 //! server does not know. Does not guess a holder that the server did not report.
 
 use super::format::{count, moment, pluralize, share};
-use super::view::RunView;
-use super::{Candidate, CandidateBuilder, ProcessExit};
+use super::view::{RunView, first_above_zero};
+use super::{Candidate, ProcessExit};
 use crate::aggregate::WorkFigures;
 use crate::format::{first_few, first_few_of};
 use crate::measurement::timeline::FaultRow;
@@ -23,28 +23,23 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 
 fn unknown_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let part = figures.unknown as f64 / figures.created.max(1) as f64;
-    let seen = super::view::first_above_zero(view.series(&format!("work.{name}.unknown")).into_iter());
     let (unknown, created) = (count(figures.unknown), pluralize(figures.created, name));
     let sentence =
         format!("The server does not know {unknown} of {created} ({}), whose creation it had confirmed.", share(part));
-    let mut case = CandidateBuilder::new("unknown_work", part, sentence)
-        .optional_evidence(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
-    if !figures.unknown_ids.is_empty() {
-        let cut = figures.unknown.saturating_sub(figures.unknown_ids.len() as u64);
-        case = case.evidence(format!("{name}.unknown_ids"), first_few_of(&figures.unknown_ids, cut, ", "));
-    }
-    for event in process_events(view).into_iter().take(EVENTS_MAX) {
-        case = case.evidence(event.0, event.1);
-    }
+    let cut = figures.unknown.saturating_sub(figures.unknown_ids.len() as u64);
+    let ids = (!figures.unknown_ids.is_empty()).then(|| first_few_of(&figures.unknown_ids, cut, ", "));
+    let case = Candidate::new("unknown_work", part, sentence)
+        .all_evidence(first_seen(view, name, "unknown"))
+        .evidence(format!("{name}.unknown_ids"), ids)
+        .all_evidence(process_events(view));
     let refuted_by = "The same ids are known later, or at another address: then the status is requested too early, or in the wrong place.";
     let advice = "Search for the ids in the server's log and store: creations that were confirmed before they were \
                   saved, work items that are deleted when they end, or nodes that know only their own.";
-    case.build(refuted_by, advice)
+    case.with_advice(refuted_by, advice)
 }
 
 fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let part = figures.stuck as f64 / figures.created.max(1) as f64;
-    let seen = super::view::first_above_zero(view.series(&format!("work.{name}.stuck")).into_iter());
     let mut groups: Vec<(&String, &u64)> = figures.stuck_by.iter().collect();
     groups.sort_by(|a, b| b.1.cmp(a.1));
     let held = first_few(groups.iter().map(|(holder, work_items)| holder_sentence(view, holder, **work_items)), "; ");
@@ -55,18 +50,24 @@ fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidat
         pluralize(figures.created, name),
         share(part)
     );
-    let mut case = CandidateBuilder::new("stuck_work", part, sentence)
-        .optional_evidence(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
-    for (holder, work_items) in groups {
-        case = case.evidence(format!("{name}.stuck_by.{holder}"), pluralize(*work_items, "work item"));
-    }
-    for event in process_events(view).into_iter().take(EVENTS_MAX) {
-        case = case.evidence(event.0, event.1);
-    }
+    let held_by = |(holder, work_items): (&String, &u64)| {
+        (format!("{name}.stuck_by.{holder}"), pluralize(*work_items, "work item"))
+    };
+    let case = Candidate::new("stuck_work", part, sentence)
+        .all_evidence(first_seen(view, name, "stuck"))
+        .all_evidence(groups.into_iter().map(held_by))
+        .all_evidence(process_events(view));
     let refuted_by =
         "The work items continue after a longer time: then they are slow, and `stuck_after` is too short for them.";
     let advice = "Check what holds the work items and for how long: a lease that outlives its holder keeps work from other nodes.";
-    case.build(refuted_by, advice)
+    case.with_advice(refuted_by, advice)
+}
+
+/// When the lab first saw work in this state.
+fn first_seen(view: &RunView<'_>, name: &str, state: &str) -> Option<(String, String)> {
+    let figure = format!("work.{name}.{state}");
+    let t_s = first_above_zero(view.series(&figure).into_iter())?;
+    Some((figure, format!("seen from {} on", moment(t_s))))
 }
 
 /// What one holder had, and what happened to it.
@@ -106,10 +107,10 @@ fn exit_sentence(exit: &ProcessExit) -> String {
     format!("{how} at {}", moment(exit.t_s))
 }
 
-/// Everything that happened to processes.
-fn process_events(view: &RunView<'_>) -> Vec<(String, String)> {
+/// What happened to processes.
+fn process_events(view: &RunView<'_>) -> impl Iterator<Item = (String, String)> {
     let faults = view.input.timeline.faults.iter().filter(|fault| fault.failed.is_none());
     let faults = faults.map(|fault| (format!("fault {}", fault.process), fault_sentence(fault)));
     let exits = view.unexpected_exits().map(|exit| (format!("process.{}", exit.process), exit_sentence(exit)));
-    faults.chain(exits).collect()
+    faults.chain(exits).take(EVENTS_MAX)
 }

@@ -13,6 +13,7 @@ use super::series::{TimeRanges, mean, steps, times_when, usual_peak, value_at};
 use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, SUSTAINED_MIN_S, SUSTAINED_SHARE_MIN};
 use super::{FindingsInput, ProcessExit};
 use crate::aggregate::Series;
+use crate::cgroup::LimitStats;
 use crate::measurement::timeline::FaultRow;
 
 /// The name of the target's process.
@@ -115,6 +116,11 @@ impl<'a> RunView<'a> {
         let all = self.input.results.work.keys().filter_map(|work| self.series(&format!("work.{work}.unfinished")));
         let means: Vec<f64> = all.filter_map(|series| mean(series, times)).collect();
         (!means.is_empty()).then(|| means.iter().sum()).filter(|sum: &f64| sum.is_finite())
+    }
+
+    /// What the limits of the run did to the target; nothing is known without limits.
+    pub(super) fn limit_stats(&self) -> LimitStats {
+        self.input.results.server.limits_seen.unwrap_or_default()
     }
 
     /// Cores that the target used, on average while it was busy.

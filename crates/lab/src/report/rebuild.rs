@@ -15,7 +15,7 @@ use crate::aggregate::{
     WorkFigures,
 };
 use crate::default_gates::default_gates;
-use crate::findings::{FindingsInput, LimitCounters, find_bottlenecks};
+use crate::findings::{FindingsInput, find_bottlenecks};
 use crate::format::{count, number};
 use crate::limits::LOAD_STEPS_MAX;
 use crate::measurement::WorkPoint;
@@ -181,7 +181,6 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
         metric_roles: &scenario.metric_roles,
         machine: &run.machine,
         limits: scenario.target.limits,
-        limit_counters: LimitCounters::default(),
         process_exits: &[],
         workers: scenario.generator.workers.unwrap_or(1),
         denies_by_status: scenario.denies_by_status(),

@@ -17,10 +17,9 @@ use crate::aggregate::{
     Aggregate, GeneratorFigures, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures,
     Timeline, TotalsFigures, Unrecorded, journey_active_s, observer_figures,
 };
-use crate::cgroup::LimitStats;
 use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
 use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
-use crate::findings::{FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
+use crate::findings::{FindingsInput, ProcessExit, find_bottlenecks};
 use crate::format::{count, first_few, number};
 use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
 use crate::measurement::Basis;
@@ -78,7 +77,6 @@ pub(super) fn conclude(
         metric_roles: &context.scenario.metric_roles,
         machine: &run.machine,
         limits: context.scenario.target.limits,
-        limit_counters: limit_counters(run.results.server.limits_seen.as_ref()),
         process_exits: &process_exits(end, &run.faults, elapsed),
         workers: context.worker_count as usize,
         denies_by_status: context.scenario.denies_by_status(),
@@ -107,16 +105,6 @@ fn process_exits(end: &TrialEnd, faults: &[FaultRow], now: Duration) -> Vec<Proc
         TrialEnd::Done | TrialEnd::Interrupted | TrialEnd::BoundReached(_) => None,
     };
     ordered.chain(unordered).collect()
-}
-
-fn limit_counters(seen: Option<&LimitStats>) -> LimitCounters {
-    seen.map_or_else(LimitCounters::default, |seen| LimitCounters {
-        oom_kills: seen.oom_kills,
-        memory_peak_bytes: seen.memory_peak_bytes,
-        cpu_periods: seen.cpu_periods,
-        cpu_throttled_periods: seen.cpu_throttled_periods,
-        cpu_throttled_us: seen.cpu_throttled_us,
-    })
 }
 
 /// Everything but the figures of the load.

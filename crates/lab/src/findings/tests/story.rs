@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures};
-use crate::findings::{CurrentOutage, Finding, FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
+use crate::cgroup::LimitStats;
+use crate::findings::{CurrentOutage, Finding, FindingsInput, ProcessExit, find_bottlenecks};
 use crate::machine::Machine;
 use crate::measurement::timeline::{
     FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow,
@@ -71,7 +72,7 @@ pub(super) struct Story {
     pub(super) metric_roles: MetricRoles,
     pub(super) machine: Machine,
     pub(super) limits: TargetLimits,
-    pub(super) limit_counters: LimitCounters,
+    pub(super) limit_counters: LimitStats,
     pub(super) process_exits: Vec<ProcessExit>,
     /// Whether the timeline has metrics of the target.
     pub(super) has_metrics: bool,
@@ -150,7 +151,7 @@ impl Story {
             metric_roles: MetricRoles::new(),
             machine,
             limits: TargetLimits::default(),
-            limit_counters: LimitCounters::default(),
+            limit_counters: LimitStats::default(),
             process_exits: Vec::new(),
             has_metrics: true,
             denies_by_status: true,
@@ -268,15 +269,16 @@ impl Story {
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let timeline = self.timeline();
+        let mut results = self.results.clone();
+        results.server.limits_seen = Some(self.limit_counters);
         find_bottlenecks(&FindingsInput {
-            results: &self.results,
+            results: &results,
             load_steps: &self.load_steps,
             errors: &self.errors,
             timeline: &timeline,
             metric_roles: &self.metric_roles,
             machine: &self.machine,
             limits: self.limits,
-            limit_counters: self.limit_counters,
             process_exits: &self.process_exits,
             workers: 1,
             denies_by_status: self.denies_by_status,

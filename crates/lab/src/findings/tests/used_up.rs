@@ -4,7 +4,8 @@ use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Story, StorySecond};
 use super::waits::small_pool;
 use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, LoadStepFigures, PhaseFigures, Statistics};
-use crate::findings::{LimitCounters, ProcessExit};
+use crate::cgroup::LimitStats;
+use crate::findings::ProcessExit;
 use crate::measurement::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
@@ -210,8 +211,7 @@ fn memory_cap() {
         &["killed for its memory at 29.0 s", "of 3.12 GiB"],
     );
     // The kernel reports it, though no sample saw the memory grow.
-    let counted =
-        |story: &mut Story| story.limit_counters = LimitCounters { oom_kills: Some(1), ..LimitCounters::default() };
+    let counted = |story: &mut Story| story.limit_counters = LimitStats { oom_kills: Some(1), ..LimitStats::default() };
     check(&Story::busy(|_, _| {}).with(counted), &["memory_cap"]);
     let own = |story: &mut Story| {
         counted(story);
