@@ -86,7 +86,8 @@ fn is_same_machine(a: &Machine, b: &Machine) -> bool {
     (a.cores, &a.cpu_model) == (b.cores, &b.cpu_model)
 }
 
-fn describe_machine(machine: &Machine) -> String {
+/// `2 cores of Some Processor`.
+pub(super) fn describe_machine(machine: &Machine) -> String {
     let cores = machine.cores.map_or_else(|| "?".to_owned(), |cores| cores.to_string());
     format!("{cores} cores of {}", machine.cpu_model.as_deref().unwrap_or("an unknown processor"))
 }

@@ -3,9 +3,9 @@
 use super::Side;
 use super::figures::{ComparedFigure, FigureKind, FigureOutcome, WorseDirection};
 use super::load::RunRecord;
-use super::op_comparison::{OpComparison, PERCENTILES, RESOLUTION, seed_from_id};
+use super::op_comparison::{self, RESOLUTION, TIMES, compare_rate, resampling};
 use super::run_series::RateSeries;
-use super::stats::{ComparisonScale, EventCount, Family, PairResampling, Ratio, UndecidedReason};
+use super::stats::{ComparisonScale, EventCount, Family, UndecidedReason};
 use crate::aggregate::{OpFigures, WorkFigures};
 
 /// How much the wait for the next poll shifts the moment at which work is seen to be over, in seconds: the deviation of
@@ -79,7 +79,7 @@ struct FigureCollector<'a> {
 }
 
 /// Extracts a figure from a run, when the run is the unit.
-type FigureFn<'a> = &'a dyn Fn(&RunRecord) -> Option<f64>;
+type FigureFn<'a, 'b> = &'b dyn Fn(&'a RunRecord) -> Option<f64>;
 
 /// A time that work takes, in seconds.
 type WorkTimeFn = fn(&WorkFigures) -> Option<f64>;
@@ -89,16 +89,10 @@ type WorkCountFn = fn(&WorkFigures) -> u64;
 
 impl<'a> FigureCollector<'a> {
     fn add_figure(&mut self, subject: &str, name: &'static str, unit: &'static str, kind: FigureKind) {
-        let worse = if kind == FigureKind::Throughput { WorseDirection::Lower } else { WorseDirection::Higher };
-        let outcomes = Vec::new();
-        self.figures.push(ComparedFigure {
-            subject: subject.to_owned(),
-            name,
-            unit,
-            kind,
-            worse_direction: worse,
-            outcomes,
-        });
+        let worse_direction =
+            if kind == FigureKind::Throughput { WorseDirection::Lower } else { WorseDirection::Higher };
+        let (subject, outcomes) = (subject.to_owned(), Vec::new());
+        self.figures.push(ComparedFigure { subject, name, unit, kind, worse_direction, outcomes });
     }
 
     /// The two runs, if there is one per side.
@@ -113,24 +107,18 @@ impl<'a> FigureCollector<'a> {
         self.add_figure(op, "throughput", "/s", FigureKind::Throughput);
         self.add_figure(op, "errors", "%", FigureKind::Share);
         self.add_figure(op, "denied", "%", FigureKind::Share);
-        PERCENTILES.iter().for_each(|percentile| self.add_figure(op, percentile.name, "ms", FigureKind::Time));
-        let resamplings = self.single_records().map(|records| OpComparison::new(records, op));
-        match resamplings {
-            Some(Ok(resamplings)) => resamplings.compare(self.family),
-            Some(Err(reason)) => self.compare_op_runs(op, Some(reason)),
-            None => self.compare_op_runs(op, None),
+        let percentiles = || TIMES.iter().flat_map(|times| times.percentiles);
+        percentiles().for_each(|(name, ..)| self.add_figure(op, name, "ms", FigureKind::Time));
+        let compared = self.single_records().map(|records| op_comparison::compare_op(self.family, records, op));
+        if compared == Some(Ok(())) {
+            return;
         }
-    }
-
-    /// One figure per run: several runs are compared, a single one is only shown.
-    fn compare_op_runs(&mut self, op: &str, reason: Option<UndecidedReason>) {
-        self.compare_values(ComparisonScale::Ratio, RESOLUTION, reason, &|record| throughput(record, op));
+        // One figure per run: several runs are compared, a single one is only shown.
+        let reason = compared.and_then(Result::err);
+        self.compare_values(reason, &|record| throughput(record, op));
         self.compare_share(op, |op| op.errors, reason);
         self.compare_share(op, |op| op.denied, reason);
-        for percentile in &PERCENTILES {
-            let of = |record: &RunRecord| (percentile.figure)(op_figures(record, op)?, percentile.quantile);
-            self.compare_values(ComparisonScale::Ratio, RESOLUTION, reason, &of);
-        }
+        percentiles().for_each(|(_, _, figure)| self.compare_values(reason, &|record| figure(op_figures(record, op)?)));
     }
 
     fn compare_share(&mut self, op: &str, events: fn(&OpFigures) -> u64, reason: Option<UndecidedReason>) {
@@ -150,20 +138,11 @@ impl<'a> FigureCollector<'a> {
     }
 
     fn compare_work(&mut self, work: &str) {
-        let figures = |record: &RunRecord, find: &dyn Fn(&WorkFigures) -> Option<f64>| {
-            record.run.results.work.get(work).and_then(find)
-        };
+        let figures = |record: &'a RunRecord| record.run.results.work.get(work);
         self.add_figure(work, "finished", "/min", FigureKind::Throughput);
-        let rates = self.single_records().map(|records| records.map(|record| record.series.finished_per_min(work)));
-        match rates {
-            Some([before, after]) if before.overall().is_some() && after.overall().is_some() => {
-                let frame = self.resampling(&before.numerator, &after.numerator);
-                self.compare_rate(frame, [&before, &after]);
-            }
-            _ => self.compare_values(ComparisonScale::Ratio, RESOLUTION, None, &|record| {
-                figures(record, &|work| work.throughput_per_min)
-            }),
-        }
+        self.compare_rate(|record| record.series.finished_per_min(work), |rate| &rate.numerator, &|record| {
+            figures(record)?.throughput_per_min
+        });
         let times: [(&'static str, WorkTimeFn); 3] = [
             ("completion p50", |work| work.completion_s.p50),
             ("completion p99", |work| work.completion_s.p99),
@@ -171,64 +150,54 @@ impl<'a> FigureCollector<'a> {
         ];
         for (name, time) in times {
             self.add_figure(work, name, "s", FigureKind::Time);
-            self.compare_values(ComparisonScale::Ratio, RESOLUTION, None, &|record| figures(record, &time));
+            self.compare_values(None, &|record| time(figures(record)?));
         }
         self.add_figure(work, "drain", "s", FigureKind::Time);
-        let drains = self.side_values(&|record| figures(record, &|work| work.drain_s));
+        let drains = self.side_values(&|record| figures(record)?.drain_s);
         let shortest = drains.iter().flatten().flatten().fold(f64::INFINITY, |least: f64, drain| least.min(*drain));
-        self.compare_runs(
-            ComparisonScale::Ratio,
-            (POLL_DELAY_DEVIATION_S / shortest).clamp(RESOLUTION, 1.0),
-            0.0,
-            None,
-            &drains,
-        );
+        let grain = (POLL_DELAY_DEVIATION_S / shortest).clamp(RESOLUTION, 1.0);
+        self.compare_runs(ComparisonScale::Ratio, grain, 0.0, None, &drains);
         let mut counts: Vec<(&str, WorkCountFn)> = vec![("stuck", |work| work.stuck), ("failed", |work| work.failed)];
-        let unknown = |record: &RunRecord| record.run.results.work.get(work).is_some_and(|work| work.unknown > 0);
+        let unknown = |record| figures(record).is_some_and(|work| work.unknown > 0);
         if [self.before, self.after].iter().flat_map(|side| side.records.iter()).any(unknown) {
             counts.push(("unknown", |work| work.unknown));
         }
         for (name, count) in counts {
             self.add_figure(work, name, "", FigureKind::Count);
-            self.compare_counts(&|record| record.run.results.work.get(work).map(|work| (count(work), work.created)));
+            self.compare_counts(&|record| figures(record).map(|work| (count(work), work.created)));
         }
     }
 
     fn compare_server(&mut self) {
         self.add_figure("server", "RSS peak", "MiB", FigureKind::Cost);
-        let peak = |record: &RunRecord| Some(record.run.results.server.process.rss_bytes?.peak as f64 / MIB);
-        self.compare_values(ComparisonScale::Ratio, RESOLUTION, None, &peak);
+        self.compare_values(None, &|record| Some(record.run.results.server.process.rss_bytes?.peak as f64 / MIB));
         self.add_figure("server", "CPU per 1,000 good answers", "s", FigureKind::Cost);
-        let rates = self.single_records().map(|records| records.map(|record| record.series.cpu_per_1000()));
+        self.compare_rate(|record| record.series.cpu_per_1000(), |rate| &rate.denominator, &cpu_per_1000);
+    }
+
+    /// A rate over time where there is one run per side and its timeline has it, else the figures of the runs. `events`
+    /// is what the plan determines.
+    fn compare_rate(
+        &mut self,
+        rate: impl Fn(&RunRecord) -> RateSeries,
+        events: fn(&RateSeries) -> &[f64],
+        find: FigureFn<'a, '_>,
+    ) {
+        let rates = self.single_records().map(|records| (records, records.map(rate)));
         match rates {
-            Some([before, after]) if before.overall().is_some() && after.overall().is_some() => {
-                let frame = self.resampling(&before.denominator, &after.denominator);
-                self.compare_rate(frame, [&before, &after]);
+            Some((records, rates)) if rates.iter().all(|rate| rate.overall().is_some()) => {
+                let resampling = resampling(records, rates.each_ref().map(events));
+                compare_rate(self.family, resampling, ComparisonScale::Ratio, &rates, RESOLUTION);
             }
-            _ => self.compare_values(ComparisonScale::Ratio, RESOLUTION, None, &cpu_per_1000),
+            _ => self.compare_values(None, find),
         }
     }
 
-    fn resampling(&self, before: &[f64], after: &[f64]) -> Result<PairResampling, UndecidedReason> {
-        let seeds = self.single_records().ok_or(UndecidedReason::OneRun)?.map(|record| seed_from_id(&record.run.id));
-        PairResampling::new(before, after, seeds)
-    }
-
-    fn compare_rate(&mut self, frame: Result<PairResampling, UndecidedReason>, [before, after]: [&RateSeries; 2]) {
-        let Ok(frame) = frame else {
-            return self.family.add_undecided(before.overall(), after.overall(), UndecidedReason::TooShort);
-        };
-        let first = Ratio::new(&frame.before, &before.numerator, &before.denominator);
-        let second = Ratio::new(&frame.after, &after.numerator, &after.denominator);
-        self.family.add_series(&frame, ComparisonScale::Ratio, [&first, &second], RESOLUTION);
-    }
-
-    fn compare_counts(&mut self, of: &dyn Fn(&RunRecord) -> Option<(u64, u64)>) {
-        if let Some([before, after]) = self.single_records() {
-            let count =
-                |record: &RunRecord| of(record).map(|(events, all)| EventCount { events, exposure: all as f64 });
-            return match (count(before), count(after)) {
-                (Some(before), Some(after)) => self.family.add_counts(before, after),
+    fn compare_counts(&mut self, of: &dyn Fn(&'a RunRecord) -> Option<(u64, u64)>) {
+        if let Some(records) = self.single_records() {
+            let counts = records.map(|record| of(record).map(|(events, all)| (events, all as f64)));
+            return match counts.map(|count| count.map(|(events, exposure)| EventCount { events, exposure })) {
+                [Some(before), Some(after)] => self.family.add_counts(before, after),
                 _ => self.family.add_undecided(None, None, UndecidedReason::Missing),
             };
         }
@@ -239,19 +208,14 @@ impl<'a> FigureCollector<'a> {
         self.compare_runs(ComparisonScale::Difference, 0.0, floor, None, &values);
     }
 
-    fn compare_values(
-        &mut self,
-        scale: ComparisonScale,
-        grain: f64,
-        reason: Option<UndecidedReason>,
-        find: FigureFn<'_>,
-    ) {
+    /// A time, a rate or a cost of every run.
+    fn compare_values(&mut self, reason: Option<UndecidedReason>, find: FigureFn<'a, '_>) {
         let values = self.side_values(find);
-        self.compare_runs(scale, grain, 0.0, reason, &values);
+        self.compare_runs(ComparisonScale::Ratio, RESOLUTION, 0.0, reason, &values);
     }
 
     /// The figure of every run of both sides.
-    fn side_values(&self, find: FigureFn<'_>) -> [Option<Vec<f64>>; 2] {
+    fn side_values(&self, find: FigureFn<'a, '_>) -> [Option<Vec<f64>>; 2] {
         [self.before, self.after].map(|side| side.records.iter().map(find).collect())
     }
 

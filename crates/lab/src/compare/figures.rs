@@ -1,5 +1,7 @@
 //! A compared figure: its name, its unit, which direction is worse, and its result. Does not know where it comes from.
 
+use serde::Serialize;
+
 use super::stats::{ComparisonScale, Decision, EffectSize, TestResult, UndecidedReason};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +18,8 @@ pub struct ComparedFigure {
 }
 
 /// What kind of figure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FigureKind {
     /// How long something takes.
     Time,
@@ -30,8 +33,8 @@ pub enum FigureKind {
     Cost,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WorseDirection {
     Higher,
     Lower,
@@ -81,16 +84,15 @@ impl ComparedFigure {
 
 impl FigureOutcome {
     pub(super) fn new(answer: TestResult, worse: WorseDirection) -> Self {
-        let sense = match (answer.decision, worse) {
-            (Decision::Higher, WorseDirection::Higher) | (Decision::Lower, WorseDirection::Lower) => OutcomeKind::Worse,
-            (Decision::Higher, WorseDirection::Lower) | (Decision::Lower, WorseDirection::Higher) => {
-                OutcomeKind::Better
-            }
-            (Decision::NotSignificant, _) => OutcomeKind::Noise,
-            (Decision::Equal, _) => OutcomeKind::Equal,
-            (Decision::Unknown(reason), _) => OutcomeKind::Unknown(reason),
+        let kind = match answer.decision {
+            Decision::Higher if worse == WorseDirection::Higher => OutcomeKind::Worse,
+            Decision::Lower if worse == WorseDirection::Lower => OutcomeKind::Worse,
+            Decision::Higher | Decision::Lower => OutcomeKind::Better,
+            Decision::NotSignificant => OutcomeKind::Noise,
+            Decision::Equal => OutcomeKind::Equal,
+            Decision::Unknown(reason) => OutcomeKind::Unknown(reason),
         };
-        Self { test_result: answer, kind: sense }
+        Self { test_result: answer, kind }
     }
 
     /// This side's figure over the first side's; infinite from zero to a positive value.

@@ -1,13 +1,13 @@
 //! From the directory of a run to its record: the only file of the comparison that reads files. Does not evaluate what
 //! it reads.
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::run_series::RunSeries;
 use crate::limits::COMPARE_UNITS_MAX;
-use crate::measurement::timeline::TimelineRow;
-use crate::record::hlog;
+use crate::record::{for_each_row, hlog};
 use crate::report::Run;
 
 /// A run as it was recorded.
@@ -53,13 +53,8 @@ fn read_series(dir: &Path, unit_s: u64) -> Result<RunSeries, String> {
     let timeline = dir.join("timeline.jsonl");
     if timeline.exists() {
         let wrong = |error: std::io::Error| format!("{}: {error}", timeline.display());
-        let file = std::fs::File::open(&timeline).map_err(wrong)?;
-        for line in BufReader::new(file).lines() {
-            // A row that was cut off, or is of an unknown kind, is skipped.
-            if let Ok(row) = serde_json::from_str::<TimelineRow>(&line.map_err(wrong)?) {
-                times.add_row(&row);
-            }
-        }
+        let rows = BufReader::new(File::open(&timeline).map_err(wrong)?);
+        for_each_row(rows, |row| times.add_row(row)).map_err(wrong)?;
     }
     let intervals = dir.join("intervals.hlog");
     if intervals.exists() {

@@ -1,12 +1,13 @@
-//! An operation of two runs, second by second: the time in which it was active, and the figures that can be resampled
-//! from it. Does not know the other figures of a run.
+//! Figures of two runs over time, whose noise resampling shows: rates of any kind, and the figures of an operation in
+//! the time in which it was active. Does not know the other figures of a run.
 
 use super::load::RunRecord;
 use super::run_series::{OpUnitSeries, RateSeries, UnitCounts};
 use super::stats::{
-    ComparisonScale, Distribution, Estimator, Family, PairResampling, Quantile, Ratio, UndecidedReason, ValueCounts,
+    ComparisonScale, Distribution, Estimator as _, Family, PairResampling, Quantile, Ratio, UndecidedReason,
+    ValueCounts,
 };
-use crate::aggregate::{OpFigures, Statistics};
+use crate::aggregate::OpFigures;
 
 /// Histograms tell values apart to three significant digits; rates are no better.
 pub(super) const RESOLUTION: f64 = 0.001;
@@ -17,121 +18,103 @@ const TAIL_COUNT_MIN: f64 = 10.0;
 /// Microseconds of a millisecond.
 const US_PER_MS: f64 = 1000.0;
 
-/// A percentile of an operation.
-pub(super) struct ComparedPercentile {
-    pub(super) name: &'static str,
-    pub(super) quantile: f64,
-    /// Its location in a run's record.
-    pub(super) figure: fn(&OpFigures, f64) -> Option<f64>,
+/// A percentile of an operation: its name, its quantile, and its location in a run's record.
+type ComparedPercentile = (&'static str, f64, fn(&OpFigures) -> Option<f64>);
+
+/// Times of an operation, and the percentiles of them that are compared.
+pub(super) struct ComparedTimes {
     value_counts: fn(&OpUnitSeries) -> &[ValueCounts],
+    pub(super) percentiles: &'static [ComparedPercentile],
 }
 
-/// The percentiles that are compared, those of one distribution together.
-pub(super) const PERCENTILES: [ComparedPercentile; 5] = [
-    ComparedPercentile { name: "latency p50", quantile: 0.5, figure: latency, value_counts: |op| &op.latency_us },
-    ComparedPercentile { name: "latency p90", quantile: 0.9, figure: latency, value_counts: |op| &op.latency_us },
-    ComparedPercentile { name: "latency p99", quantile: 0.99, figure: latency, value_counts: |op| &op.latency_us },
-    ComparedPercentile { name: "service p50", quantile: 0.5, figure: service, value_counts: |op| &op.service_us },
-    ComparedPercentile { name: "service p99", quantile: 0.99, figure: service, value_counts: |op| &op.service_us },
+pub(super) const TIMES: [ComparedTimes; 2] = [
+    ComparedTimes {
+        value_counts: |op| &op.latency_us,
+        percentiles: &[
+            ("latency p50", 0.5, |op| op.latency_ms.p50),
+            ("latency p90", 0.9, |op| op.latency_ms.p90),
+            ("latency p99", 0.99, |op| op.latency_ms.p99),
+        ],
+    },
+    ComparedTimes {
+        value_counts: |op| &op.service_us,
+        percentiles: &[("service p50", 0.5, |op| op.service_ms.p50), ("service p99", 0.99, |op| op.service_ms.p99)],
+    },
 ];
 
-fn latency(op: &OpFigures, quantile: f64) -> Option<f64> {
-    percentile(&op.latency_ms, quantile)
+/// How two runs are resampled, by what happened in each unit of time. The seeds come from their ids: the same runs are
+/// always compared with the same resamples.
+pub(super) fn resampling(records: [&RunRecord; 2], events: [&[f64]; 2]) -> Result<PairResampling, UndecidedReason> {
+    let seed = |id: &str| id.bytes().fold(0, |seed, byte| crate::scenario::mix(seed, u64::from(byte)));
+    PairResampling::new(events[0], events[1], records.map(|record| seed(&record.run.id)))
 }
 
-fn service(op: &OpFigures, quantile: f64) -> Option<f64> {
-    percentile(&op.service_ms, quantile)
-}
-
-fn percentile(figures: &Statistics, quantile: f64) -> Option<f64> {
-    match quantile {
-        0.5 => figures.p50,
-        0.9 => figures.p90,
-        _ => figures.p99,
-    }
-}
-
-/// From a run's id: the same runs are always compared with the same resamples.
-pub(super) fn seed_from_id(id: &str) -> u64 {
-    id.bytes().fold(0, |seed, byte| crate::scenario::mix(seed, u64::from(byte)))
-}
-
-/// An operation of two runs, in the time in which it was active.
-pub(super) struct OpComparison {
-    resampling: PairResampling,
-    active: [OpUnitSeries; 2],
-    inner_counts: [Vec<UnitCounts>; 2],
-    inner_resampling: Result<PairResampling, UndecidedReason>,
-    unit_s: f64,
-}
-
-impl OpComparison {
-    pub(super) fn new(records: [&RunRecord; 2], op: &str) -> Result<Self, UndecidedReason> {
-        let [Some((before, inner_before)), Some((after, inner_after))] = records.map(|record| record.series.active(op))
-        else {
-            return Err(UndecidedReason::OneRun);
-        };
-        let unit_s = records[0].series.unit_s;
-        let seeds = records.map(|record| seed_from_id(&record.run.id));
-        let all = |counts: &[UnitCounts]| counts.iter().map(UnitCounts::total).collect::<Vec<f64>>();
-        Ok(Self {
-            resampling: PairResampling::new(&all(&before.counts), &all(&after.counts), seeds)?,
-            inner_resampling: PairResampling::new(&all(&inner_before), &all(&inner_after), seeds),
-            active: [before, after],
-            inner_counts: [inner_before, inner_after],
-            unit_s: unit_s as f64,
-        })
-    }
-
-    /// In the order of their names.
-    pub(super) fn compare(&self, family: &mut Family) {
-        self.compare_throughput(family);
-        for share in [|counts: &UnitCounts| counts.errors, |counts: &UnitCounts| counts.denied] {
-            let resamplings = [&self.resampling.before, &self.resampling.after];
-            let [before, after] = [0, 1].map(|side| {
-                let counts = &self.active[side].counts;
-                let top: Vec<f64> = counts.iter().map(|counts| 100.0 * share(counts)).collect();
-                Ratio::new(resamplings[side], &top, &counts.iter().map(UnitCounts::total).collect::<Vec<f64>>())
-            });
-            family.add_series(&self.resampling, ComparisonScale::Difference, [&before, &after], 0.0);
+pub(super) fn compare_rate(
+    family: &mut Family,
+    resampling: Result<PairResampling, UndecidedReason>,
+    scale: ComparisonScale,
+    [before, after]: &[RateSeries; 2],
+    grain: f64,
+) {
+    match resampling {
+        Ok(both) => {
+            let first = Ratio::new(&both.before, &before.numerator, &before.denominator);
+            let second = Ratio::new(&both.after, &after.numerator, &after.denominator);
+            family.add_series(&both, scale, [&first, &second], grain);
         }
-        for same in PERCENTILES.chunk_by(|a, b| a.name[..7] == b.name[..7]) {
-            self.compare_percentiles(family, same);
-        }
+        Err(reason) => family.add_undecided(before.overall(), after.overall(), reason),
     }
+}
 
-    fn compare_throughput(&self, family: &mut Family) {
-        let rates = self.inner_counts.each_ref().map(|counts| RateSeries {
-            numerator: counts.iter().map(|counts| counts.ok).collect(),
-            denominator: vec![self.unit_s; counts.len()],
+/// An operation of two runs: throughput, shares of errors and denials, percentiles.
+///
+/// # Errors
+/// Why the seconds of these runs cannot be compared.
+pub(super) fn compare_op(family: &mut Family, records: [&RunRecord; 2], op: &str) -> Result<(), UndecidedReason> {
+    let [Some((before, inner_before)), Some((after, inner_after))] = records.map(|record| record.series.active(op))
+    else {
+        return Err(UndecidedReason::OneRun);
+    };
+    let (active, inner) = ([before, after], [inner_before, inner_after]);
+    let column = |counts: &[UnitCounts], of: fn(&UnitCounts) -> f64| counts.iter().map(of).collect::<Vec<f64>>();
+    let totals = active.each_ref().map(|op| column(&op.counts, UnitCounts::total));
+    let whole = resampling(records, totals.each_ref().map(Vec::as_slice))?;
+    let inner_totals = inner.each_ref().map(|counts| column(counts, UnitCounts::total));
+    let inner_resampling = resampling(records, inner_totals.each_ref().map(Vec::as_slice));
+    let unit_s = records[0].series.unit_s as f64;
+    let rates = inner.map(|counts| RateSeries {
+        numerator: column(&counts, |counts| counts.ok),
+        denominator: vec![unit_s; counts.len()],
+    });
+    compare_rate(family, inner_resampling, ComparisonScale::Ratio, &rates, RESOLUTION);
+    for percent in [|counts: &UnitCounts| 100.0 * counts.errors, |counts: &UnitCounts| 100.0 * counts.denied] {
+        let shares = [0, 1].map(|side: usize| RateSeries {
+            numerator: column(&active[side].counts, percent),
+            denominator: totals[side].clone(),
         });
-        let [before, after] = &rates;
-        match &self.inner_resampling {
-            Ok(frame) => {
-                let first = Ratio::new(&frame.before, &before.numerator, &before.denominator);
-                let second = Ratio::new(&frame.after, &after.numerator, &after.denominator);
-                family.add_series(frame, ComparisonScale::Ratio, [&first, &second], RESOLUTION);
-            }
-            Err(reason) => family.add_undecided(before.overall(), after.overall(), *reason),
-        }
+        compare_rate(family, Ok(whole), ComparisonScale::Difference, &shares, 0.0);
     }
+    TIMES.iter().for_each(|times| compare_percentiles(family, &whole, &active, times));
+    Ok(())
+}
 
-    /// Percentiles of one distribution, which is built once for all of them.
-    fn compare_percentiles(&self, family: &mut Family, percentiles: &[ComparedPercentile]) {
-        let Some(first) = percentiles.first() else { return };
-        let before = Distribution::new(&self.resampling.before, (first.value_counts)(&self.active[0]));
-        let after = Distribution::new(&self.resampling.after, (first.value_counts)(&self.active[1]));
-        let answers = before.count().min(after.count()) as f64;
-        for percentile in percentiles {
-            let quantile = percentile.quantile;
-            let sides = [&before, &after].map(|side| Quantile::new(side, quantile, US_PER_MS));
-            let [before, after] = sides.map(|side| side.full_sample());
-            if answers * (1.0 - quantile) < TAIL_COUNT_MIN - 1e-9 {
-                let reason = if answers > 0.0 { UndecidedReason::TooFewAnswers } else { UndecidedReason::Missing };
-                family.add_undecided(before, after, reason);
-            } else {
-                family.add_series(&self.resampling, ComparisonScale::Ratio, [&sides[0], &sides[1]], RESOLUTION);
-            }
+/// Percentiles of one distribution, which is built once for all of them.
+fn compare_percentiles(
+    family: &mut Family,
+    resampling: &PairResampling,
+    active: &[OpUnitSeries; 2],
+    times: &ComparedTimes,
+) {
+    let before = Distribution::new(&resampling.before, (times.value_counts)(&active[0]));
+    let after = Distribution::new(&resampling.after, (times.value_counts)(&active[1]));
+    let answers = before.count().min(after.count()) as f64;
+    for (_, quantile, _) in times.percentiles {
+        let sides = [&before, &after].map(|side| Quantile::new(side, *quantile, US_PER_MS));
+        if answers * (1.0 - quantile) < TAIL_COUNT_MIN - 1e-9 {
+            let reason = if answers > 0.0 { UndecidedReason::TooFewAnswers } else { UndecidedReason::Missing };
+            family.add_undecided(sides[0].full_sample(), sides[1].full_sample(), reason);
+        } else {
+            family.add_series(resampling, ComparisonScale::Ratio, [&sides[0], &sides[1]], RESOLUTION);
         }
     }
 }

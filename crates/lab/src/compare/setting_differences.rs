@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Side;
 use crate::report::Run;
 
 /// A setting that differs between sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingDifference {
     pub key: String,
     /// Its value on each side, if known.
@@ -19,14 +20,15 @@ pub struct SettingDifference {
 /// Settings of the command line first, then those of the target's own configuration; only those that differ.
 #[must_use]
 pub fn setting_differences(sides: &[Side]) -> Vec<SettingDifference> {
-    let given: Vec<_> =
-        sides.iter().map(|side| side.runs().next().map(command_line_settings).unwrap_or_default()).collect();
-    let own: Vec<_> = sides.iter().map(|side| side.runs().next().map(target_config).unwrap_or_default()).collect();
-    let mut settings = differing(&given);
-    let known: BTreeSet<&str> = settings.iter().map(|setting| setting.key.as_str()).collect();
-    let more: Vec<SettingDifference> =
-        differing(&own).into_iter().filter(|setting| !known.contains(setting.key.as_str())).collect();
-    settings.extend(more);
+    let of_sides = |settings: fn(&Run) -> BTreeMap<String, String>| {
+        differing(&sides.iter().map(|side| side.runs().next().map(settings).unwrap_or_default()).collect::<Vec<_>>())
+    };
+    let mut settings = of_sides(command_line_settings);
+    for setting in of_sides(target_config) {
+        if !settings.iter().any(|known| known.key == setting.key) {
+            settings.push(setting);
+        }
+    }
     settings
 }
 

@@ -33,6 +33,8 @@ pub(crate) mod synthetic;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 pub use blocks::UNITS_MIN;
 pub use counts::EventCount;
 pub use estimators::{Distribution, Estimator, Quantile, Ratio, ValueCounts};
@@ -46,7 +48,8 @@ pub const FAMILY_LEVEL: f64 = 0.025;
 /// Resamples of a comparison: the level of each figure is read off the most extreme 50 of them.
 pub const RESAMPLES: usize = 2_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ComparisonScale {
     /// By their ratio: times and rates.
     Ratio,
@@ -104,7 +107,7 @@ pub enum UndecidedReason {
 }
 
 /// How far the second side is from the first. The interval belongs to the level of the result; a bound may be infinite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EffectSize {
     /// What the three numbers are.
     pub scale: ComparisonScale,

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json as object};
 
-use super::super::Comparison;
-use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, WorseDirection};
-use super::super::stats::{ComparisonScale, EffectSize};
+use super::super::figures::{ComparedFigure, FigureOutcome};
+use super::super::{Comparison, RunRecord, Side};
 use super::format::outcome_name;
 use super::sentence::verdict_sentence;
 
@@ -19,27 +18,19 @@ const FORMAT: u64 = 1;
 /// `scale` (ratio or difference), `point`, `low`, `high`.
 #[must_use]
 pub fn json(comparison: &Comparison) -> String {
-    let sides: Vec<Value> = comparison
-        .sides
-        .iter()
-        .map(|side| {
-            let run = |record: &super::super::RunRecord| {
-                object!({ "id": record.run.id, "verdict": record.run.verdict, "dir": record.dir.display().to_string() })
-            };
-            object!({ "label": side.label, "runs": side.records.iter().map(run).collect::<Vec<Value>>() })
-        })
-        .collect();
+    let run = |record: &RunRecord| object!({ "id": record.run.id, "verdict": record.run.verdict, "dir": record.dir.display().to_string() });
+    let runs = |side: &Side| side.records.iter().map(run).collect::<Vec<Value>>();
+    let sides: Vec<Value> =
+        comparison.sides.iter().map(|side| object!({ "label": side.label, "runs": runs(side) })).collect();
     let verdicts: Vec<String> =
         (0..comparison.candidates().len()).map(|side| verdict_sentence(comparison, side)).collect();
-    let settings: Vec<Value> =
-        comparison.setting_differences.iter().map(|it| object!({ "key": it.key, "values": it.values })).collect();
     let figures: Vec<Value> = comparison.figures.iter().map(|figure| figure_json(comparison, figure)).collect();
     let document = object!({
         "format": FORMAT,
         "verdicts": verdicts,
         "warnings": comparison.warnings,
         "sides": sides,
-        "settings": settings,
+        "settings": comparison.setting_differences,
         "figures": figures,
     });
     format!("{document:#}\n")
@@ -53,18 +44,14 @@ fn figure_json(comparison: &Comparison, figure: &ComparedFigure) -> Value {
         "subject": figure.subject,
         "name": figure.name,
         "unit": figure.unit,
-        "kind": kind_name(figure.kind),
-        "worse": if figure.worse_direction == WorseDirection::Higher { "higher" } else { "lower" },
+        "kind": figure.kind,
+        "worse": figure.worse_direction,
         "against": against,
     })
 }
 
 fn outcome_json(label: &str, outcome: &FigureOutcome) -> Value {
     let answer = &outcome.test_result;
-    let change = answer.effect.map(|EffectSize { scale, point, low, high }| {
-        let scale = if scale == ComparisonScale::Ratio { "ratio" } else { "difference" };
-        object!({ "scale": scale, "point": point, "low": low, "high": high })
-    });
     object!({
         "side": label,
         "before": answer.before,
@@ -73,16 +60,6 @@ fn outcome_json(label: &str, outcome: &FigureOutcome) -> Value {
         "outcome": outcome_name(outcome.kind).replace(' ', "_"),
         "p": answer.p,
         "level": answer.level,
-        "change": change,
+        "change": answer.effect,
     })
-}
-
-fn kind_name(kind: FigureKind) -> &'static str {
-    match kind {
-        FigureKind::Time => "time",
-        FigureKind::Throughput => "throughput",
-        FigureKind::Share => "share",
-        FigureKind::Count => "count",
-        FigureKind::Cost => "cost",
-    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::comparable::describe_machine;
 use super::super::figures::{ComparedFigure, FigureOutcome, OutcomeKind};
 use super::super::stats::UndecidedReason;
 use super::super::{Comparison, Side, unique_gates};
@@ -195,9 +196,6 @@ fn method_section(comparison: &Comparison) -> String {
 }
 
 fn conditions(run: &Run) -> String {
-    let machine = &run.machine;
-    let cores = machine.cores.map_or_else(|| "?".to_owned(), |cores| cores.to_string());
-    let model = machine.cpu_model.as_deref().unwrap_or("unknown processor");
     let hash: String = run.scenario.hash.chars().take(12).collect();
-    format!("Scenario {} ({hash}), {cores} cores of {model}.", run.scenario.name)
+    format!("Scenario {} ({hash}), {}.", run.scenario.name, describe_machine(&run.machine))
 }
