@@ -1,4 +1,4 @@
-//! How values become bytes and back: logs, snapshots and records of matches, tables and worlds.
+//! How values become bytes and back: one trait for logs, snapshots and records of matches, tables and worlds.
 //!
 //! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are
 //! varints, larger ones 8 bytes little endian, lists and texts begin with their length.
@@ -15,6 +15,18 @@ use std::time::Duration;
 #[error("{0}")]
 pub struct DecodeError(pub &'static str);
 
+/// A value with a byte form.
+pub(crate) trait Pack: Sized {
+    /// Appends it.
+    fn put(&self, out: &mut Vec<u8>);
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when these bytes are not its canonical form.
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError>;
+}
+
 /// Reads forward through bytes; every read reports when they end too early.
 pub(crate) struct ByteReader<'a> {
     rest: &'a [u8],
@@ -26,54 +38,26 @@ impl<'a> ByteReader<'a> {
         Self { rest: bytes }
     }
 
+    /// Starts behind the first byte, which is the number of the format.
+    pub(crate) fn of_format(format: u8, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut from = Self::new(bytes);
+        if u8::get(&mut from)? != format {
+            return Err(DecodeError("written in another format: by a newer version?"));
+        }
+        Ok(from)
+    }
+
     /// The next `count` bytes.
-    ///
-    /// # Errors
-    /// When there are fewer.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(DecodeError("it ends too early"))?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N)?);
-        Ok(array)
-    }
-
-    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
-        Ok(self.array::<1>()?[0])
-    }
-
-    pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
-        Ok(u16::from_le_bytes(self.array()?))
-    }
-
-    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
-        Ok(u32::from_le_bytes(self.array()?))
-    }
-
-    /// An unsigned LEB128 number in its shortest form, of at most 32 bits.
-    ///
-    /// # Errors
-    /// When it ends too early, is larger, or could have been written shorter.
-    pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
-        let mut value = 0u64;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.u8()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                let is_shortest = byte != 0 || shift == 0;
-                return if is_shortest { Ok(value) } else { Err(DecodeError("a number not in its shortest form")) };
-            }
-        }
-        Err(DecodeError("a number beyond 32 bits"))
-    }
-
-    pub(crate) fn text(&mut self) -> Result<&'a str, DecodeError> {
-        let length = self.varint()? as usize;
-        str::from_utf8(self.take(length)?).map_err(|_| DecodeError("a text that is not UTF-8"))
+    /// As many bytes as the length before them says.
+    pub(crate) fn counted(&mut self) -> Result<&'a [u8], DecodeError> {
+        let length = u32::get(self)?;
+        self.take(length as usize)
     }
 
     /// Whether everything is read.
@@ -82,9 +66,6 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Refuses leftovers.
-    ///
-    /// # Errors
-    /// When bytes are left.
     pub(crate) fn finish(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows its end")) }
     }
@@ -99,42 +80,23 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_varint(out, text.len() as u64);
-    out.extend(text.as_bytes());
-}
-
-/// A value with a byte form.
-pub(crate) trait Pack: Sized {
-    /// Appends it.
-    fn put(&self, out: &mut Vec<u8>);
-
-    /// Reads it.
-    ///
-    /// # Errors
-    /// [`DecodeError`] when these bytes are not its canonical form.
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError>;
-}
-
-pub(crate) fn to_bytes(value: &impl Pack) -> Vec<u8> {
-    let mut out = Vec::new();
-    value.put(&mut out);
-    out
+/// Writes bytes behind their length.
+pub(crate) fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend(bytes);
 }
 
 /// A whole value as a byte string of its own, which begins with the number of its format.
 pub(crate) fn encode_versioned(format: u8, value: &impl Pack) -> Vec<u8> {
-    let mut out = vec![format];
+    let mut out = Vec::with_capacity(32);
+    out.push(format);
     value.put(&mut out);
     out
 }
 
-/// The value of a byte string of [`seal`].
+/// The value of a byte string of [`encode_versioned`].
 pub(crate) fn decode_versioned<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, DecodeError> {
-    let mut from = ByteReader::new(bytes);
-    if u8::get(&mut from)? != format {
-        return Err(DecodeError("written in another format: by a newer version?"));
-    }
+    let mut from = ByteReader::of_format(format, bytes)?;
     let value = T::get(&mut from)?;
     from.finish()?;
     Ok(value)
@@ -142,7 +104,7 @@ pub(crate) fn decode_versioned<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, D
 
 /// A struct is its fields, in this order.
 macro_rules! packed {
-    ($name:ident { $($field:ident),+ $(,)? }) => {
+    ($name:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::pack::Pack for $name {
             fn put(&self, out: &mut Vec<u8>) {
                 $($crate::pack::Pack::put(&self.$field, out);)+
@@ -178,12 +140,35 @@ macro_rules! packed_variants {
     };
 }
 
-pub(crate) use {packed, packed_variants};
+/// A value is the bytes of another one, which it becomes and is read back from.
+macro_rules! packed_as {
+    ($name:ty: $form:ty, $to:expr, $back:expr) => {
+        impl $crate::pack::Pack for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                let to: fn(&Self) -> $form = $to;
+                $crate::pack::Pack::put(&to(self), out);
+            }
 
-fn array<const N: usize>(from: &mut ByteReader<'_>) -> Result<[u8; N], DecodeError> {
-    let mut array = [0; N];
-    array.copy_from_slice(from.take(N)?);
-    Ok(array)
+            fn get(from: &mut $crate::pack::ByteReader<'_>) -> Result<Self, $crate::pack::DecodeError> {
+                let back: fn($form) -> Result<Self, $crate::pack::DecodeError> = $back;
+                back($crate::pack::Pack::get(from)?)
+            }
+        }
+    };
+}
+
+pub(crate) use {packed, packed_as, packed_variants};
+
+impl<const N: usize> Pack for [u8; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        let mut array = [0; N];
+        array.copy_from_slice(from.take(N)?);
+        Ok(array)
+    }
 }
 
 impl Pack for u8 {
@@ -192,21 +177,7 @@ impl Pack for u8 {
     }
 
     fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        array::<1>(from).map(|[byte]| byte)
-    }
-}
-
-impl Pack for bool {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(*self));
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        match u8::get(from)? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(DecodeError("a truth value that is neither 0 nor 1")),
-        }
+        <[Self; 1]>::get(from).map(|[byte]| byte)
     }
 }
 
@@ -215,95 +186,59 @@ impl Pack for u32 {
         put_varint(out, u64::from(*self));
     }
 
+    /// In its shortest form.
     fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::try_from(from.varint()?).map_err(|_| DecodeError("a number beyond 32 bits"))
+        let mut value = 0u64;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = u8::get(from)?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                if byte == 0 && shift > 0 {
+                    return Err(DecodeError("a number not in its shortest form"));
+                }
+                return Self::try_from(value).map_err(|_| DecodeError("a number beyond 32 bits"));
+            }
+        }
+        Err(DecodeError("a number beyond 32 bits"))
     }
 }
 
-impl Pack for u64 {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.to_le_bytes());
-    }
+packed_as!(u16: u32, |number| u32::from(*number), |number| {
+    Self::try_from(number).map_err(|_| DecodeError("a number beyond 16 bits"))
+});
+packed_as!(u64: [u8; 8], |number| number.to_le_bytes(), |bytes| Ok(Self::from_le_bytes(bytes)));
+packed_as!(bool: u8, |is_true| u8::from(*is_true), |byte| match byte {
+    0 => Ok(false),
+    1 => Ok(true),
+    _ => Err(DecodeError("a truth value that is neither 0 nor 1")),
+});
+packed_as!(UnixMs: [u8; 8], |at| at.0.to_le_bytes(), |bytes| Ok(Self(i64::from_le_bytes(bytes))));
+// Whole milliseconds.
+packed_as!(Duration: u64, |span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX), |ms| Ok(Self::from_millis(ms)));
+packed_as!(Seed: u64, |seed| seed.0, |bits| Ok(Self(bits)));
+packed_as!(PlayerId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(TableId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(Card: u8, |card| card.0, |number| Self::new(number).ok_or(DecodeError("a card that does not exist")));
+packed_as!(CardSet: u64, |cards| cards.bits(), |bits| {
+    Self::from_bits(bits).ok_or(DecodeError("cards that do not exist"))
+});
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        array(from).map(Self::from_le_bytes)
-    }
+/// Texts: their bytes behind their length.
+macro_rules! packed_text {
+    ($($name:ty),+) => {$(
+        impl Pack for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                put_counted(out, self.as_bytes());
+            }
+
+            fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+                let text = str::from_utf8(from.counted()?).map_err(|_| DecodeError("a text that is not UTF-8"))?;
+                Ok(text.into())
+            }
+        }
+    )+};
 }
-
-impl Pack for UnixMs {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.0.to_le_bytes());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        array(from).map(|bytes| Self(i64::from_le_bytes(bytes)))
-    }
-}
-
-impl Pack for Duration {
-    /// Whole milliseconds.
-    fn put(&self, out: &mut Vec<u8>) {
-        u64::try_from(self.as_millis()).unwrap_or(u64::MAX).put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        u64::get(from).map(Self::from_millis)
-    }
-}
-
-impl Pack for Seed {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        u64::get(from).map(Self)
-    }
-}
-
-impl Pack for PlayerId {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.to_bytes());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        array(from).map(Self::from_bytes)
-    }
-}
-
-impl Pack for TableId {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend(self.to_bytes());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        array(from).map(Self::from_bytes)
-    }
-}
-
-impl Pack for Box<str> {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_varint(out, self.len() as u64);
-        out.extend(self.as_bytes());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        let length = u32::get(from)? as usize;
-        let text = str::from_utf8(from.take(length)?).map_err(|_| DecodeError("a text that is not UTF-8"))?;
-        Ok(text.into())
-    }
-}
-
-impl Pack for Arc<str> {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_varint(out, self.len() as u64);
-        out.extend(self.as_bytes());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Box::<str>::get(from).map(Self::from)
-    }
-}
+packed_text!(Box<str>, Arc<str>, String);
 
 impl<T: Pack> Pack for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
@@ -331,9 +266,7 @@ impl<T: Pack> Pack for Box<T> {
 impl<T: Pack> Pack for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         put_varint(out, self.len() as u64);
-        for item in self {
-            item.put(out);
-        }
+        self.iter().for_each(|item| item.put(out));
     }
 
     /// Takes no room ahead of what is really there: a length is only believed as far as items follow.
@@ -348,28 +281,6 @@ impl<T: Pack> Pack for Vec<T> {
     }
 }
 
-impl Pack for Card {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(self.0);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::new(u8::get(from)?).ok_or(DecodeError("a card that does not exist"))
-    }
-}
-
-impl Pack for CardSet {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.bits().put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::from_bits(u64::get(from)?).ok_or(DecodeError("cards that do not exist"))
-    }
-}
-
 packed!(Standing { score, score_prev, levelups, earned, earned_last });
 
-/// Foreign structs with public fields, named by their path.
-type Rules = stories::GameSettings;
-packed!(Rules { players_max, hand, deck, picked_min, voted_min });
+packed!(stories::GameSettings { players_max, hand, deck, picked_min, voted_min });

@@ -5,7 +5,7 @@
 //! ```
 
 use super::entry::MatchLogRow;
-use crate::pack::{ByteReader, DecodeError, put_varint};
+use crate::pack::{ByteReader, DecodeError, Pack, put_counted, put_varint};
 
 const FORMAT: u8 = 1;
 
@@ -16,10 +16,9 @@ pub fn pack(rows: &[MatchLogRow]) -> Vec<u8> {
     out.push(FORMAT);
     put_varint(&mut out, rows.len() as u64);
     for row in rows {
-        put_varint(&mut out, u64::from(row.turns));
-        put_varint(&mut out, u64::from(row.late_moves));
-        put_varint(&mut out, row.bytes.len() as u64);
-        out.extend(&row.bytes);
+        row.turns.put(&mut out);
+        row.late_moves.put(&mut out);
+        put_counted(&mut out, &row.bytes);
     }
     out
 }
@@ -30,23 +29,18 @@ pub fn pack(rows: &[MatchLogRow]) -> Vec<u8> {
 /// # Errors
 /// [`DecodeError`] when these bytes are not one.
 pub fn unpack(archive: &[u8], from: u32, limit: usize) -> Result<(u32, Vec<MatchLogRow>), DecodeError> {
-    let mut bytes = ByteReader::new(archive);
-    if bytes.take(1)? != [FORMAT] {
-        return Err(DecodeError("an archive in another format than 1: by a newer version?"));
-    }
-    let count = bytes.varint()? as u32;
+    let mut reader = ByteReader::of_format(FORMAT, archive)?;
+    let count = u32::get(&mut reader)?;
     let wanted = from..from.saturating_add(u32::try_from(limit).unwrap_or(u32::MAX));
     let mut rows = Vec::new();
     for version in 0..count {
-        let turns = bytes.varint()? as u32;
-        let late_moves = bytes.varint()? as u32;
-        let length = bytes.varint()? as usize;
-        let entry = bytes.take(length)?;
+        let (turns, late_moves) = (u32::get(&mut reader)?, u32::get(&mut reader)?);
+        let entry = reader.counted()?;
         if wanted.contains(&version) {
             rows.push(MatchLogRow { version, turns, late_moves, bytes: entry.to_vec() });
         }
     }
-    bytes.finish()?;
+    reader.finish()?;
     Ok((count, rows))
 }
 

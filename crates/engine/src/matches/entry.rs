@@ -13,7 +13,9 @@
 //! ```
 
 use crate::limits::SEATS_MAX;
-use crate::pack::{ByteReader, DecodeError, put_text, put_varint};
+use crate::pack::{
+    ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed, packed_as, packed_variants,
+};
 use rules::snake::Move;
 
 const FORMAT: u8 = 1;
@@ -33,6 +35,7 @@ pub struct Face {
     /// Name of the tail drawing.
     pub tail: String,
 }
+packed!(Face { color, head, tail });
 
 impl Default for Face {
     /// The looks of a bot that named none: the webhook API's defaults.
@@ -90,14 +93,11 @@ impl AnswerClass {
         }
     }
 
-    fn code(self) -> u8 {
-        self as u8
-    }
-
     fn from_code(code: u8) -> Result<Self, DecodeError> {
         Self::ALL.get(usize::from(code)).copied().ok_or(DecodeError("an unknown class of answer"))
     }
 }
+packed_as!(AnswerClass: u8, |class| *class as u8, Self::from_code);
 
 /// The two calls that only inform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,6 +107,7 @@ pub enum Notice {
     /// POST /end
     End,
 }
+packed_variants!(Notice { 0 => Start {}, 1 => End {} });
 
 /// A seat's part in one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,17 +168,7 @@ impl Entry {
     /// The entry's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(32);
-        out.push(FORMAT);
-        match self {
-            Self::Opened { rules_version, faces } => encode_opened(&mut out, *rules_version, faces),
-            Self::Delivered { notice, seat, class, latency_ms } => {
-                out.extend([KIND_DELIVERED, *notice as u8, *seat, class.code()]);
-                out.extend(latency_ms.to_le_bytes());
-            }
-            Self::Turn { turn, played, state_hash } => encode_turn(&mut out, *turn, played, *state_hash),
-        }
-        out
+        encode_versioned(FORMAT, self)
     }
 
     /// The entry of these bytes: all of them, and nothing but the canonical form.
@@ -185,118 +176,101 @@ impl Entry {
     /// # Errors
     /// [`DecodeError`], saying what is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut from = ByteReader::new(bytes);
-        if from.u8()? != FORMAT {
-            return Err(DecodeError("written in another format than 1: by a newer version?"));
-        }
-        let entry = match from.u8()? {
-            KIND_OPENED => decode_opened(&mut from)?,
-            KIND_DELIVERED => decode_delivered(&mut from)?,
-            KIND_TURN => decode_turn(&mut from)?,
-            _ => return Err(DecodeError("an unknown kind")),
-        };
-        from.finish()?;
-        Ok(entry)
+        decode_versioned(FORMAT, bytes)
     }
 }
 
-fn encode_opened(out: &mut Vec<u8>, rules_version: u16, faces: &[Face]) {
-    out.push(KIND_OPENED);
-    out.extend(rules_version.to_le_bytes());
-    out.push(faces.len() as u8);
-    for face in faces {
-        for text in [&face.color, &face.head, &face.tail] {
-            put_text(out, text);
+impl Pack for Entry {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Opened { rules_version, faces } => {
+                out.push(KIND_OPENED);
+                rules_version.to_le_bytes().put(out);
+                out.push(faces.len() as u8);
+                faces.iter().for_each(|face| face.put(out));
+            }
+            Self::Delivered { notice, seat, class, latency_ms } => {
+                out.push(KIND_DELIVERED);
+                notice.put(out);
+                seat.put(out);
+                class.put(out);
+                latency_ms.to_le_bytes().put(out);
+            }
+            Self::Turn { turn, played, state_hash } => {
+                out.push(KIND_TURN);
+                turn.put(out);
+                out.push(played.len() as u8);
+                played.iter().for_each(|seat| put_played(seat.as_ref(), out));
+                state_hash.to_le_bytes().put(out);
+            }
+        }
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        match u8::get(from)? {
+            KIND_OPENED => Ok(Self::Opened { rules_version: get_u16(from)?, faces: get_by_seat(from, Face::get)? }),
+            KIND_DELIVERED => Ok(Self::Delivered {
+                notice: Pack::get(from)?,
+                seat: Pack::get(from)?,
+                class: Pack::get(from)?,
+                latency_ms: get_u16(from)?,
+            }),
+            KIND_TURN => Ok(Self::Turn {
+                turn: Pack::get(from)?,
+                played: get_by_seat(from, get_played)?,
+                state_hash: u32::from_le_bytes(Pack::get(from)?),
+            }),
+            _ => Err(DecodeError("an unknown kind")),
         }
     }
 }
 
-fn encode_turn(out: &mut Vec<u8>, turn: u32, played: &[Option<PlayedMove>], state_hash: u32) {
-    out.push(KIND_TURN);
-    put_varint(out, u64::from(turn));
-    out.push(played.len() as u8);
-    for seat in played {
-        let Some(seat) = seat else {
-            out.push(NOT_ASKED);
-            continue;
-        };
-        let shout_flag = if seat.shout.is_empty() { 0 } else { SHOUT_FLAG };
-        out.push(move_code(seat.mv) | seat.class.code() << 2 | shout_flag);
-        out.extend(seat.latency_ms.to_le_bytes());
-        if shout_flag != 0 {
-            put_text(out, &seat.shout);
-        }
+fn put_played(seat: Option<&PlayedMove>, out: &mut Vec<u8>) {
+    let Some(PlayedMove { mv, class, latency_ms, shout }) = seat else { return out.push(NOT_ASKED) };
+    let shout_flag = if shout.is_empty() { 0 } else { SHOUT_FLAG };
+    out.push(*mv as u8 | (*class as u8) << 2 | shout_flag);
+    latency_ms.to_le_bytes().put(out);
+    if shout_flag != 0 {
+        shout.put(out);
     }
-    out.extend(state_hash.to_le_bytes());
 }
 
-fn decode_opened(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
-    let rules_version = from.u16()?;
-    let seats = read_seat_count(from)?;
-    let face = |from: &mut ByteReader<'_>| {
-        Ok(Face { color: from.text()?.into(), head: from.text()?.into(), tail: from.text()?.into() })
-    };
-    let faces = (0..seats).map(|_| face(from)).collect::<Result<_, DecodeError>>()?;
-    Ok(Entry::Opened { rules_version, faces })
-}
-
-fn decode_delivered(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
-    let notice = match from.u8()? {
-        0 => Notice::Start,
-        1 => Notice::End,
-        _ => return Err(DecodeError("an unknown notice")),
-    };
-    let seat = from.u8()?;
-    let class = AnswerClass::from_code(from.u8()?)?;
-    Ok(Entry::Delivered { notice, seat, class, latency_ms: from.u16()? })
-}
-
-fn decode_turn(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
-    let turn = u32::try_from(from.varint()?).map_err(|_| DecodeError("a turn beyond any limit"))?;
-    let seats = read_seat_count(from)?;
-    let played = (0..seats).map(|_| decode_played(from)).collect::<Result<_, _>>()?;
-    Ok(Entry::Turn { turn, played, state_hash: from.u32()? })
-}
-
-fn decode_played(from: &mut ByteReader<'_>) -> Result<Option<PlayedMove>, DecodeError> {
-    let tag = from.u8()?;
+fn get_played(from: &mut ByteReader<'_>) -> Result<Option<PlayedMove>, DecodeError> {
+    let tag = u8::get(from)?;
     if tag == NOT_ASKED {
         return Ok(None);
     }
     if tag & 0x80 != 0 {
         return Err(DecodeError("an unknown flag"));
     }
-    let mv = move_from_code(tag & 0b11);
-    let class = AnswerClass::from_code(tag >> 2 & 0b1111)?;
-    let latency_ms = from.u16()?;
-    let shout = if tag & SHOUT_FLAG == 0 { "" } else { from.text()? };
+    let (mv, class) = (move_from_code(tag), AnswerClass::from_code(tag >> 2 & 0b1111)?);
+    let latency_ms = get_u16(from)?;
+    let shout: Box<str> = if tag & SHOUT_FLAG == 0 { Box::default() } else { Pack::get(from)? };
     if tag & SHOUT_FLAG != 0 && shout.is_empty() {
         return Err(DecodeError("an empty shout that says it is there"));
     }
-    Ok(Some(PlayedMove { mv, class, latency_ms, shout: shout.into() }))
+    Ok(Some(PlayedMove { mv, class, latency_ms, shout }))
 }
 
-fn read_seat_count(from: &mut ByteReader<'_>) -> Result<u8, DecodeError> {
-    let seats = from.u8()?;
-    if usize::from(seats) > SEATS_MAX { Err(DecodeError("more seats than any match has")) } else { Ok(seats) }
+/// Two bytes always; numbers of 16 bits elsewhere are varints.
+fn get_u16(from: &mut ByteReader<'_>) -> Result<u16, DecodeError> {
+    Pack::get(from).map(u16::from_le_bytes)
 }
 
-fn move_code(mv: Move) -> u8 {
-    match mv {
-        Move::Up => 0,
-        Move::Down => 1,
-        Move::Left => 2,
-        Move::Right => 3,
+fn get_by_seat<T>(
+    from: &mut ByteReader<'_>,
+    get: fn(&mut ByteReader<'_>) -> Result<T, DecodeError>,
+) -> Result<Vec<T>, DecodeError> {
+    let seats = u8::get(from)?;
+    if usize::from(seats) > SEATS_MAX {
+        return Err(DecodeError("more seats than any match has"));
     }
+    (0..seats).map(|_| get(from)).collect()
 }
 
+/// Of the lowest two bits; a move's code is its place in [`Move::ALL`].
 fn move_from_code(code: u8) -> Move {
-    match code & 0b11 {
-        0 => Move::Up,
-        1 => Move::Down,
-        2 => Move::Left,
-        _ => Move::Right,
-    }
+    Move::ALL[usize::from(code & 0b11)]
 }
 
 #[cfg(test)]

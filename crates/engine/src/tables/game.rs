@@ -3,7 +3,7 @@
 
 use super::phase::Phase;
 use crate::ids::PlayerId;
-use crate::pack::{ByteReader, DecodeError, Pack, packed, packed_variants};
+use crate::pack::{DecodeError, packed, packed_as, packed_variants};
 use crate::time::UnixMs;
 use rules::stories::{self, Card, CardSet};
 use std::time::Duration;
@@ -53,15 +53,7 @@ impl TransitionReason {
     }
 }
 
-impl Pack for Phase {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(self.code());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::from_code(u8::get(from)?).ok_or(DecodeError("an unknown phase"))
-    }
-}
+packed_as!(Phase: u8, |phase| phase.code(), |code| Self::from_code(code).ok_or(DecodeError("an unknown phase")));
 
 /// A seat in a game.
 #[derive(Clone, Debug, PartialEq, Eq)]

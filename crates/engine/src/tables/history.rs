@@ -7,7 +7,7 @@ use super::entry::{Entry, LoggedEntry};
 use super::game::Player;
 use crate::ids::PlayerId;
 use crate::limits::GAME_HISTORY_BYTES_MAX;
-use crate::pack::{self, ByteReader, DecodeError, Pack};
+use crate::pack::{ByteReader, DecodeError, Pack};
 use std::mem::{Discriminant, discriminant};
 
 /// The steps that were written.
@@ -22,7 +22,8 @@ pub(super) fn read(history: &[u8]) -> Result<Vec<LoggedEntry>, DecodeError> {
 
 /// Writes one more step; `players` are those of the game after it.
 pub(super) fn write(history: &mut Vec<u8>, step: &LoggedEntry, players: &[Player]) {
-    let bytes = pack::to_bytes(step);
+    let mut bytes = Vec::new();
+    step.put(&mut bytes);
     if history.len() + bytes.len() > GAME_HISTORY_BYTES_MAX
         && let Ok(steps) = read(history)
     {

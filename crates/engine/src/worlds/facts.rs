@@ -6,7 +6,7 @@
 
 use super::input::MoverId;
 use crate::ids::PlayerId;
-use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed, packed_variants};
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_as, packed_variants};
 use crate::time::UnixMs;
 use rules::world::{Cell, PowerUp};
 use std::sync::Arc;
@@ -127,34 +127,8 @@ impl Fact {
     }
 }
 
-impl Pack for MoverId {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        u32::get(from).map(Self)
-    }
-}
-
-impl Pack for Cell {
-    fn put(&self, out: &mut Vec<u8>) {
-        u32::from(self.x).put(out);
-        u32::from(self.y).put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        let mut side = || u16::try_from(u32::get(from)?).map_err(|_| DecodeError("a cell beyond any grid"));
-        Ok(Self { x: side()?, y: side()? })
-    }
-}
-
-impl Pack for PowerUp {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(self.code());
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::from_code(u8::get(from)?).ok_or(DecodeError("a power-up that does not exist"))
-    }
-}
+packed_as!(MoverId: u32, |id| id.0, |number| Ok(Self(number)));
+packed!(Cell { x, y });
+packed_as!(PowerUp: u8, |kind| kind.code(), |code| {
+    Self::from_code(code).ok_or(DecodeError("a power-up that does not exist"))
+});

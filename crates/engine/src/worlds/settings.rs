@@ -1,6 +1,6 @@
 //! The settings of a world as bytes: `format:u8=1 fields` (see `pack`).
 
-use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed};
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_as};
 use rules::world::{HuntSettings, LifeSettings, Sharing, Size, WorldSettings};
 
 const FORMAT: u8 = 1;
@@ -24,25 +24,9 @@ packed!(Size { width, height });
 packed!(LifeSettings { generation, start_permille });
 packed!(HuntSettings { chests, power_ups, points_max, round, pause, rounds, power_up });
 
-impl Pack for u16 {
-    fn put(&self, out: &mut Vec<u8>) {
-        u32::from(*self).put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        Self::try_from(u32::get(from)?).map_err(|_| DecodeError("a number beyond 16 bits"))
-    }
-}
-
-impl Pack for Sharing {
-    fn put(&self, out: &mut Vec<u8>) {
-        (*self == Self::One).put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        bool::get(from).map(|is_one| if is_one { Self::One } else { Self::Many })
-    }
-}
+packed_as!(Sharing: bool, |sharing| *sharing == Self::One, |is_one| {
+    Ok(if is_one { Self::One } else { Self::Many })
+});
 
 #[cfg(test)]
 mod tests {

@@ -120,10 +120,7 @@ impl World {
     }
 
     fn restore_snapshot(&mut self, bytes: &[u8], now_us: i64) -> Result<(), DecodeError> {
-        let mut from = ByteReader::new(bytes);
-        if u8::get(&mut from)? != FORMAT {
-            return Err(DecodeError("written in another format: by a newer version?"));
-        }
+        let mut from = ByteReader::of_format(FORMAT, bytes)?;
         let head = SnapshotHeader::get(&mut from)?;
         let claims = self.epoch.saturating_sub(head.epoch);
         self.reserve_ids(head.ids_next, claims.saturating_sub(u32::from(head.is_last)));

@@ -41,10 +41,10 @@ fn what_is_not_an_entry_is_refused() {
         assert_eq!(Entry::decode(bytes), Err(DecodeError(Box::leak(want.to_owned().into_boxed_str()))));
     }
     refuse(&[], "it ends too early");
-    refuse(&[2, 1], "written in another format than 1: by a newer version?");
+    refuse(&[2, 1], "written in another format: by a newer version?");
     refuse(&[1, 9], "an unknown kind");
     refuse(&[1, 2, 0, 0, 8, 0, 0], "an unknown class of answer");
-    refuse(&[1, 2, 2, 0, 0, 0, 0], "an unknown notice");
+    refuse(&[1, 2, 2, 0, 0, 0, 0], "an unknown kind of Notice");
     refuse(&[1, 2, 0, 0, 0, 0, 0, 0], "something follows its end");
     refuse(&[1, 3, 1, 17], "more seats than any match has");
     refuse(&[1, 3, 0x81, 0, 0], "a number not in its shortest form");
