@@ -62,8 +62,6 @@ pub const LIMIT_POLICIES_MAX: usize = 1_000;
 pub const LIMIT_POLICY_ROWS_MAX: usize = LIMIT_POLICIES_MAX + 1;
 /// Keys with a quota of their own, over all policies. They are read at every start and after every change.
 pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
-/// Longest definition of a policy, in bytes.
-pub const LIMIT_DEFINITION_BYTES_MAX: usize = 4 * 1024;
 /// Longest key of a rate limit, in bytes.
 pub const LIMIT_KEY_BYTES_MAX: usize = 1024;
 /// Longest class of a hit in a check that a client asks for, in bytes: longer ones match no pattern but those with a

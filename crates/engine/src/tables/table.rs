@@ -213,12 +213,6 @@ impl Table {
         is_alone && !self.state.has_bots
     }
 
-    /// The game that is played, or the last one.
-    #[must_use]
-    pub fn current_game(&self) -> Option<GameId> {
-        self.state.game.as_ref().map(|_| self.state.game_id())
-    }
-
     /// Who sits there.
     pub fn members(&self) -> impl Iterator<Item = PlayerId> {
         self.state.people.members().map(|person| person.id)

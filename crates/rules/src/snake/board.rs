@@ -67,7 +67,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// All four, in the order of the official documentation.
+    /// All four, in the order of the official documentation. A place in it is the code of a move in the logs of matches.
     pub const ALL: [Self; 4] = [Self::Up, Self::Down, Self::Left, Self::Right];
 
     /// Reads exactly "up", "down", "left" or "right"; anything else is no move.

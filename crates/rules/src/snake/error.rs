@@ -1,31 +1,34 @@
 //! Why a game cannot be set up, or a turn cannot be played. Where the official rules have a sentence for it, that
 //! sentence is kept to the letter, because tools compare it.
 
-use std::error::Error;
-use std::fmt;
-
 use super::{Map, SIDE_MAX, SNAKES_MAX, Seat};
 
 /// What the rules refuse.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// More snakes than start positions.
+    #[error("too many snakes for fixed start positions")]
     TooManySnakes,
     /// No free cell for a snake at the start.
+    #[error("not enough space to place snake")]
     NoRoomForSnake,
     /// No free cell for the food of the start.
+    #[error("not enough space to place food")]
     NoRoomForFood,
     /// A living snake has no order in this turn.
+    #[error("move not provided for snake")]
     MoveMissing(Seat),
     /// A living snake has no body.
+    #[error("snake is length zero")]
     BodyMissing(Seat),
     /// Royale with a shrink interval of 0 turns.
+    #[error("royale game can't shrink more frequently than every turn")]
     ShrinkTooOften,
-    /// No map has this name.
-    MapNotFound,
     /// The game is over: there is no next turn.
+    #[error("the game is over: it has no next turn")]
     GameIsOver,
     /// The map does not take this many snakes.
+    #[error("map {} takes {} to {} snakes, not {snakes}", map.name(), Map::PLAYERS.start(), Map::PLAYERS.end())]
     Players {
         /// Which map.
         map: Map,
@@ -33,6 +36,7 @@ pub enum RuleError {
         snakes: u8,
     },
     /// The map does not take a board of this size.
+    #[error("map {} takes {}, not {width}x{height}", map.name(), Map::SIZES_IN_WORDS)]
     BoardSize {
         /// Which map.
         map: Map,
@@ -42,8 +46,10 @@ pub enum RuleError {
         height: u8,
     },
     /// The chance of food is more than 100 percent.
+    #[error("the food spawn chance is 0 to 100 percent, not {0}")]
     FoodSpawnChance(u32),
     /// A board or a number of snakes beyond what the rules can hold at all.
+    #[error("a board has sides of 1 to {SIDE_MAX} and 1 to {SNAKES_MAX} snakes, not {width}x{height} with {snakes}")]
     BeyondLimits {
         /// Requested columns.
         width: u8,
@@ -53,33 +59,3 @@ pub enum RuleError {
         snakes: u8,
     },
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManySnakes => f.write_str("too many snakes for fixed start positions"),
-            Self::NoRoomForSnake => f.write_str("not enough space to place snake"),
-            Self::NoRoomForFood => f.write_str("not enough space to place food"),
-            Self::MoveMissing(_) => f.write_str("move not provided for snake"),
-            Self::BodyMissing(_) => f.write_str("snake is length zero"),
-            Self::ShrinkTooOften => f.write_str("royale game can't shrink more frequently than every turn"),
-            Self::MapNotFound => f.write_str("map not found"),
-            Self::GameIsOver => f.write_str("the game is over: it has no next turn"),
-            Self::Players { map, snakes } => {
-                let players = map.players();
-                let (least, most) = (players.start(), players.end());
-                write!(f, "map {} takes {least} to {most} snakes, not {snakes}", map.name())
-            }
-            Self::BoardSize { map, width, height } => {
-                write!(f, "map {} takes {}, not {width}x{height}", map.name(), Map::SIZES_IN_WORDS)
-            }
-            Self::FoodSpawnChance(have) => write!(f, "the food spawn chance is 0 to 100 percent, not {have}"),
-            Self::BeyondLimits { width, height, snakes } => write!(
-                f,
-                "a board has sides of 1 to {SIDE_MAX} and 1 to {SNAKES_MAX} snakes, not {width}x{height} with {snakes}"
-            ),
-        }
-    }
-}
-
-impl Error for RuleError {}

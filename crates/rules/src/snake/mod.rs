@@ -8,7 +8,6 @@
 //! then [`outcome()`].
 
 mod board;
-mod encode;
 mod error;
 mod maps;
 mod outcome;
@@ -16,18 +15,19 @@ mod pipeline;
 mod placement;
 mod ruleset;
 mod stages;
+mod state_hash;
 
 pub use board::{
     Board, Cause, Elimination, HEALTH_MAX, Move, MoveOrder, Point, SIDE_MAX, SNAKES_MAX, START_LENGTH, Seat, Snake,
 };
-pub use encode::{DecodeError, ENCODING_VERSION, state_hash};
 pub use error::RuleError;
 pub use maps::Map;
 pub use outcome::{Outcome, outcome};
 pub use ruleset::{Rules, Ruleset, Settings};
+pub use state_hash::state_hash;
 
 use crate::chance::Seed;
-use pipeline::TurnOutcome;
+use pipeline::pipeline_for;
 use stages::StageContext;
 
 /// The version of the rules in this crate. It rises whenever the same seed and orders would give another board, so that a stored
@@ -48,8 +48,10 @@ pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Re
     }
     let mut board = Board::new(width, height);
     maps::setup_board(rules, &mut board, snakes, seed)?;
-    let call = StageContext { settings: &rules.settings, orders: &[], seed };
-    pipeline::pipeline_for(rules).run(&mut board, &call)?;
+    let (pipeline, call) = (pipeline_for(rules), StageContext { settings: &rules.settings, orders: &[], seed });
+    if !pipeline.is_over(&board) {
+        pipeline.run(&mut board, &call)?;
+    }
     Ok(board)
 }
 
@@ -64,13 +66,12 @@ pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Re
 /// [`RuleError::GameIsOver`]; [`RuleError::MoveMissing`] and [`RuleError::BodyMissing`] for living snakes;
 /// [`RuleError::ShrinkTooOften`]. The given board is untouched in any case.
 pub fn turn(rules: &Rules, board: &Board, orders: &[MoveOrder], seed: Seed) -> Result<Board, RuleError> {
-    let mut next = board.clone();
-    maps::pre_update(rules, &mut next);
-    let call = StageContext { settings: &rules.settings, orders, seed };
-    match pipeline::pipeline_for(rules).run(&mut next, &call)? {
-        TurnOutcome::AlreadyOver => return Err(RuleError::GameIsOver),
-        TurnOutcome::Played => {}
+    let pipeline = pipeline_for(rules);
+    if pipeline.is_over(board) {
+        return Err(RuleError::GameIsOver);
     }
+    let mut next = board.clone();
+    pipeline.run(&mut next, &StageContext { settings: &rules.settings, orders, seed })?;
     maps::post_update(rules, &mut next, seed)?;
     next.turn = next.turn_in_play();
     Ok(next)
@@ -79,5 +80,5 @@ pub fn turn(rules: &Rules, board: &Board, orders: &[MoveOrder], seed: Seed) -> R
 /// Whether the game has ended: no snake is left whose move could matter.
 #[must_use]
 pub fn is_over(rules: &Rules, board: &Board) -> bool {
-    (pipeline::pipeline_for(rules).game_over.test)(board)
+    pipeline_for(rules).is_over(board)
 }

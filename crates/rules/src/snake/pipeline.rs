@@ -1,24 +1,17 @@
 //! A rule set is a short list of named stages over one board. This file is the table of contents of the rule book.
 //!
-//! The end of the game is tested before everything else, so the turn that decides a game is played completely and the call after
-//! it changes nothing. A stage that fails stops the turn; the caller's board is untouched because stages work on a copy.
+//! A stage that fails stops the turn; the caller's board is untouched because stages work on a copy.
 
 use super::stages::{StageContext, constrictor, elimination, game_over, health, movement, royale};
 use super::{Board, RuleError, Rules, Ruleset};
 
 /// One step of a turn.
 pub(crate) struct Stage {
-    name: &'static str,
+    /// The official name: what it does, then in which variant.
+    pub(crate) name: &'static str,
     /// Whether it also runs when the board is being set up: before the first turn, without orders.
     runs_at_setup: bool,
     run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>,
-}
-
-impl Stage {
-    /// The official name: what it does, then in which variant.
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
-    }
 }
 
 /// The test for the end of the game.
@@ -33,15 +26,6 @@ pub(crate) struct Pipeline {
     pub(crate) stages: &'static [Stage],
 }
 
-/// Whether the turn was played.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum TurnOutcome {
-    /// All stages ran.
-    Played,
-    /// The game was over already; nothing was changed.
-    AlreadyOver,
-}
-
 const LAST_SNAKE_WINS: GameOver = GameOver { name: "game_over.standard", test: game_over::one_or_none_left };
 const PLAY_TO_THE_END: GameOver = GameOver { name: "game_over.solo_snake", test: game_over::none_left };
 
@@ -52,8 +36,8 @@ const HURT: Stage = stage("hazard_damage.standard", health::damage_on_hazards);
 const FEED: Stage = stage("feed_snakes.standard", health::feed_snakes);
 const ELIMINATE: Stage = stage("elimination.standard", elimination::eliminate_snakes);
 const SHRINK: Stage = stage("spawn_hazards.shrink_map", royale::shrink);
-const NO_FOOD: Stage = stage_also_at_setup("spawn_food.no_food", constrictor::remove_food);
-const GROW: Stage = stage_also_at_setup("modify_snakes.always_grow", constrictor::grow_snakes);
+const NO_FOOD: Stage = Stage { runs_at_setup: true, ..stage("spawn_food.no_food", constrictor::remove_food) };
+const GROW: Stage = Stage { runs_at_setup: true, ..stage("modify_snakes.always_grow", constrictor::grow_snakes) };
 
 static STANDARD: [Stage; 5] = [MOVE, STARVE, HURT, FEED, ELIMINATE];
 static ROYALE: [Stage; 6] = [MOVE, STARVE, HURT, FEED, ELIMINATE, SHRINK];
@@ -75,28 +59,21 @@ pub(crate) fn pipeline_for(rules: &Rules) -> Pipeline {
 }
 
 impl Pipeline {
+    /// Whether the game has ended. Tested before everything else, so the turn that decides a game is played completely.
+    pub(crate) fn is_over(&self, board: &Board) -> bool {
+        (self.game_over.test)(board)
+    }
+
     /// Runs the stages in their order on a board that the caller may throw away.
     ///
     /// Turn 0 without orders means that the board is being set up: only the stages marked for it run.
-    pub(crate) fn run(&self, board: &mut Board, call: &StageContext<'_>) -> Result<TurnOutcome, RuleError> {
-        if (self.game_over.test)(board) {
-            return Ok(TurnOutcome::AlreadyOver);
-        }
+    pub(crate) fn run(&self, board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
         let at_setup = board.turn == 0 && call.orders.is_empty();
-        for stage in self.stages.iter().filter(|stage| stage.runs_at_setup || !at_setup) {
-            (stage.run)(board, call)?;
-        }
-        Ok(TurnOutcome::Played)
+        let mut due = self.stages.iter().filter(|stage| stage.runs_at_setup || !at_setup);
+        due.try_for_each(|stage| (stage.run)(board, call))
     }
 }
 
 const fn stage(name: &'static str, run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>) -> Stage {
     Stage { name, runs_at_setup: false, run }
-}
-
-const fn stage_also_at_setup(
-    name: &'static str,
-    run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>,
-) -> Stage {
-    Stage { name, runs_at_setup: true, run }
 }

@@ -2,7 +2,7 @@
 //!
 //! Names are the official ones. This file does not know what the rules do; that is [`super::pipeline`] and [`super::maps`].
 
-use super::pipeline::{self, Stage};
+use super::pipeline::pipeline_for;
 use super::{Map, RuleError};
 
 /// The numbers that a game can be tuned with. The default is that of the official command line program.
@@ -94,10 +94,10 @@ impl Rules {
     /// The first thing that the map or the rule set does not take: number of snakes, size of the board, settings.
     pub fn validate(&self, width: u8, height: u8, snakes: u8) -> Result<(), RuleError> {
         let Self { ruleset, map, settings, .. } = *self;
-        if !map.players().contains(&snakes) {
+        if !Map::PLAYERS.contains(&snakes) {
             return Err(RuleError::Players { map, snakes });
         }
-        if !map.takes_size(width, height) {
+        if !Map::takes_size(width, height) {
             return Err(RuleError::BoardSize { map, width, height });
         }
         if settings.food_spawn_chance > 100 {
@@ -111,7 +111,7 @@ impl Rules {
 
     /// The official names of the stages of a turn, the test for the end first.
     pub fn stage_names(&self) -> impl Iterator<Item = &'static str> {
-        let pipeline = pipeline::pipeline_for(self);
-        std::iter::once(pipeline.game_over.name).chain(pipeline.stages.iter().map(Stage::name))
+        let pipeline = pipeline_for(self);
+        std::iter::once(pipeline.game_over.name).chain(pipeline.stages.iter().map(|stage| stage.name))
     }
 }

@@ -31,12 +31,6 @@ impl Level {
     }
 }
 
-/// The score at which a level is reached.
-#[must_use]
-pub fn points_to_reach(level: u32) -> u64 {
-    (1..level).fold(0, |sum, level| sum.saturating_add(step(level)))
-}
-
 fn step(level: u32) -> u64 {
     let level = u64::from(level);
     if level == 1 { 1 } else { (level.pow(3) + 3 * level.pow(2) + 7 * level).div_ceil(2) }
@@ -46,6 +40,11 @@ fn step(level: u32) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The score at which a level is reached.
+    fn points_to_reach(level: u32) -> u64 {
+        (1..level).fold(0, |sum, level| sum.saturating_add(step(level)))
+    }
 
     #[track_caller]
     fn check(score: u64, level: u32, next: u64, left: u64) {

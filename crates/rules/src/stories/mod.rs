@@ -14,7 +14,7 @@ mod standing;
 pub use crate::validation::ValidationError;
 pub use card::{BASE_CARDS, CARDS, Card, CardSet};
 pub use deal::{board, deal};
-pub use level::{Level, points_to_reach};
+pub use level::Level;
 pub use score::{Ballot, GameScore, PlayerScore, score};
 pub use settings::GameSettings;
 pub use standing::Standing;

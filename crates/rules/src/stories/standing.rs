@@ -72,7 +72,7 @@ mod tests {
             let mut standing = Standing::default();
             for points in points {
                 let next = standing.award(points, Seed(seed));
-                prop_assert!(next.earned_last.intersection(standing.earned).is_empty());
+                prop_assert_eq!(next.earned_last.without(standing.earned), next.earned_last);
                 prop_assert_eq!(next.earned, standing.earned.union(next.earned_last));
                 prop_assert_eq!(next.earned.len(), (Level::of(next.score).level as usize - 1).min(7));
                 prop_assert!(next.earned.without(CardSet::EARNABLE).is_empty());

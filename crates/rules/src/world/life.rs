@@ -6,7 +6,7 @@
 //! carrying beyond what the rules need. Rules: Gardner, "Mathematical Games", Scientific American 223 (4), 1970.
 
 use super::cell_set::CellSet;
-use super::grid::{Cell, Size};
+use super::grid::Cell;
 use crate::validation::{ValidationError, whole_ms};
 use std::time::Duration;
 
@@ -57,12 +57,6 @@ impl Life {
     pub fn new(alive: CellSet) -> Self {
         let sums = || vec![Sum::default(); alive.words_per_row()];
         Self { sums: [sums(), sums(), sums()], row: vec![0; alive.words_per_row()], alive }
-    }
-
-    /// Nothing is alive.
-    #[must_use]
-    pub fn empty(size: Size) -> Self {
-        Self::new(CellSet::new(size))
     }
 
     /// Where bacteria live.
@@ -142,6 +136,7 @@ fn sum_row(row: &[u64], sums: &mut [Sum]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grid::Size;
     use super::*;
     use proptest::prelude::*;
 
@@ -210,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_mover_that_steps_on_a_bacterium_kills_it() {
-        let mut life = Life::empty(Size { width: 3, height: 3 });
+        let mut life = Life::new(CellSet::new(Size { width: 3, height: 3 }));
         let cell = Cell { x: 1, y: 1 };
         life.sow(cell);
         assert!(life.alive().contains(cell));

@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails its test")]
 
-mod encoding;
+mod fingerprint;
 mod laws;
 mod notation;
 mod outcomes;

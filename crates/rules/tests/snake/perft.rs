@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::notation;
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, turn};
+use rules::snake::{Board, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, state_hash, turn};
 
 const DUEL: &str = "t0 7x7 | A 100 1,1 .. | B 100 5,5 .. | food 3,3 1,2";
 const BRAWL: &str = "t9 5x5 | A 3 1,1 UUR | B 40 3,3 DDL | food 2,2";
@@ -39,9 +39,7 @@ fn children(rules: &Rules, level: &[Board]) -> Vec<Board> {
     for board in level {
         for orders in all_orders(board) {
             if let Ok(next) = turn(rules, board, &orders, Seed(1)) {
-                let mut bytes = Vec::new();
-                next.encode(&mut bytes);
-                found.insert(bytes, next);
+                found.insert(state_hash(&next), next);
             }
         }
     }

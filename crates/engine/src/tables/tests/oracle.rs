@@ -56,7 +56,7 @@ impl Oracle {
 
     fn sit(&mut self, player: PlayerId, hand: CardSet) {
         let in_hands = self.hands.values().fold(CardSet::EMPTY, |all, hand| all.union(*hand));
-        assert!(in_hands.intersection(hand).is_empty(), "a card is in two hands");
+        assert_eq!(hand.without(in_hands), hand, "a card is in two hands");
         self.members.insert(player);
         self.hands.insert(player, hand);
     }

@@ -1,18 +1,17 @@
-//! Maps: what lies on the board before the first turn, and what the board does between turns. One file a map.
+//! Maps: what lies on the board before the first turn, and what the board does between turns. The empty map does nothing then; each
+//! of the others has a file.
 //!
-//! A map has three hooks, all called by [`super::setup`] and [`super::turn`]: it sets the board up, it acts before the moves, and it
-//! acts after the rules of the turn. It never moves or eliminates a snake.
+//! A map has two hooks: it sets the board up ([`super::setup`]), and it acts after the rules of a turn ([`super::turn`]). It never
+//! moves or eliminates a snake.
 
-mod empty;
 mod royale;
 mod snail_mode;
 mod standard;
 
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
-use super::{Board, RuleError, Rules};
-use crate::chance::Seed;
+use super::{Board, RuleError, Rules, placement};
+use crate::chance::{Chance, Purpose, Seed};
 
 /// An official map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +30,9 @@ pub enum Map {
 impl Map {
     /// Every map.
     pub const ALL: [Self; 4] = [Self::Standard, Self::Empty, Self::Royale, Self::SnailMode];
+
+    /// How many snakes may play on any of them.
+    pub const PLAYERS: RangeInclusive<u8> = 1..=16;
 
     /// What [`Map::takes_size`] accepts, as a part of a sentence.
     pub(crate) const SIZES_IN_WORDS: &'static str = "squares with an odd side of 7 to 25";
@@ -52,47 +54,20 @@ impl Map {
         Self::ALL.into_iter().find(|map| map.name() == name)
     }
 
-    /// How many snakes may play on it.
-    #[must_use]
-    pub const fn players(self) -> RangeInclusive<u8> {
-        match self {
-            Self::Standard | Self::Empty | Self::Royale | Self::SnailMode => 1..=16,
-        }
-    }
-
-    /// Whether it can be played on a board of this size.
-    #[must_use]
-    pub fn takes_size(self, width: u8, height: u8) -> bool {
-        match self {
-            Self::Standard | Self::Empty | Self::Royale | Self::SnailMode => {
-                width == height && width % 2 == 1 && (7..=25).contains(&width)
-            }
-        }
-    }
-}
-
-impl FromStr for Map {
-    type Err = RuleError;
-
-    fn from_str(name: &str) -> Result<Self, RuleError> {
-        Self::from_name(name).ok_or(RuleError::MapNotFound)
+    /// Whether maps can be played on a board of this size.
+    pub(crate) fn takes_size(width: u8, height: u8) -> bool {
+        width == height && width % 2 == 1 && (7..=25).contains(&width)
     }
 }
 
 /// Puts the snakes, and what the map adds, on an empty board.
 pub(crate) fn setup_board(rules: &Rules, board: &mut Board, snakes: u8, seed: Seed) -> Result<(), RuleError> {
+    placement::place_snakes(board, snakes, &mut Chance::new(seed, 0, Purpose::StartPositions))?;
     match rules.map {
-        Map::Standard => standard::setup_board(board, snakes, seed),
-        Map::Empty => empty::setup_board(board, snakes, seed),
-        Map::Royale => royale::setup_board(board, snakes, seed),
-        Map::SnailMode => snail_mode::setup_board(board, snakes, seed),
-    }
-}
-
-/// What a map does before the snakes move. None of these does anything; a new map has to be added here.
-pub(crate) fn pre_update(rules: &Rules, _board: &mut Board) {
-    match rules.map {
-        Map::Standard | Map::Empty | Map::Royale | Map::SnailMode => {}
+        Map::Empty => Ok(()),
+        Map::Standard | Map::Royale | Map::SnailMode => {
+            placement::place_start_food(board, &mut Chance::new(seed, 0, Purpose::StartFood))
+        }
     }
 }
 

@@ -5,11 +5,6 @@ use super::super::{Board, RuleError, Settings};
 use super::standard;
 use crate::chance::Seed;
 
-/// As the standard map.
-pub(crate) fn setup_board(board: &mut Board, snakes: u8, seed: Seed) -> Result<(), RuleError> {
-    standard::setup_board(board, snakes, seed)
-}
-
 /// Food as on the standard map, then the hazards of this turn. Before the first shrink the hazards of the board stay, unlike in the
 /// royale rule set, which clears them.
 pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) -> Result<(), RuleError> {

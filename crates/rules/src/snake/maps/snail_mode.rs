@@ -4,14 +4,9 @@
 //! board height above its place, so that the board alone is the whole state. [`Board::hazards_on_board`] hides what waits.
 //! The list is kept column by column: the official program has no fixed order here.
 
-use super::super::{Board, Point, RuleError, Settings, Snake};
+use super::super::{Board, Point, Settings, Snake};
 use super::standard;
 use crate::chance::Seed;
-
-/// As the standard map.
-pub(crate) fn setup_board(board: &mut Board, snakes: u8, seed: Seed) -> Result<(), RuleError> {
-    standard::setup_board(board, snakes, seed)
-}
 
 /// Food as on the standard map, then the trails move on by one turn.
 pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) {

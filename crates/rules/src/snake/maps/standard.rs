@@ -1,14 +1,7 @@
-//! The standard map: food at the start, and more of it by and by.
+//! The standard map: more food by and by.
 
-use super::super::{Board, RuleError, Settings, placement};
-use super::empty;
+use super::super::{Board, Settings, placement};
 use crate::chance::{Chance, Dice, Purpose, Seed};
-
-/// Places the snakes and the food of the start.
-pub(crate) fn setup_board(board: &mut Board, snakes: u8, seed: Seed) -> Result<(), RuleError> {
-    empty::setup_board(board, snakes, seed)?;
-    placement::place_start_food(board, &mut Chance::new(seed, 0, Purpose::StartFood))
-}
 
 /// Spawns food, after the eliminations of the turn: an eliminated snake leaves its cells free at once.
 pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) {
