@@ -10,6 +10,8 @@ pub use world_name::{ParseWorldNameError, WorldName};
 use crate::time::UnixMs;
 use std::fmt;
 use std::str::FromStr;
+use uuid::fmt::Hyphenated;
+use uuid::{Builder, Uuid};
 
 /// A text that is not an id in the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,44 +20,10 @@ use std::str::FromStr;
 )]
 pub struct ParseIdError;
 
-/// Characters of a hyphenated id.
-const HYPHENATED_CHARS: usize = 36;
-/// Where its hyphens stand.
-const HYPHENS: [usize; 4] = [8, 13, 18, 23];
-
-/// The 16 bytes of a version 7 id: 48 bits of milliseconds, then 74 random bits around the version and the variant.
-fn v7(now: UnixMs, random: [u8; 10]) -> u128 {
-    let ms = u128::from(u64::try_from(now.0).unwrap_or(0)) & 0xffff_ffff_ffff;
-    let mut tail = [0u8; 16];
-    tail[6..].copy_from_slice(&random);
-    tail[6] = tail[6] & 0x0f | 0x70;
-    tail[8] = tail[8] & 0x3f | 0x80;
-    ms << 80 | u128::from_be_bytes(tail)
-}
-
-/// Written in one piece: a response of the card tables has dozens of ids, and one that is collected from pieces
-/// allocates for each.
-fn write_hyphenated(id: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [b'-'; HYPHENATED_CHARS];
-    let mut rest = id;
-    for at in (0..HYPHENATED_CHARS).rev().filter(|at| !HYPHENS.contains(at)) {
-        text[at] = DIGITS[(rest & 0xf) as usize];
-        rest >>= 4;
-    }
-    f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
-}
-
+/// Of the other forms that ids are written in, none is taken.
 fn parse_hyphenated(text: &str) -> Result<u128, ParseIdError> {
-    let bytes = text.as_bytes();
-    if bytes.len() != HYPHENATED_CHARS || HYPHENS.iter().any(|&at| bytes[at] != b'-') {
-        return Err(ParseIdError);
-    }
-    let digits = bytes.iter().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, byte)| *byte);
-    digits.into_iter().try_fold(0u128, |id, byte| {
-        let digit = char::from(byte).to_digit(16).ok_or(ParseIdError)?;
-        Ok(id << 4 | u128::from(digit))
-    })
+    let id = if text.len() == Hyphenated::LENGTH { Uuid::try_parse(text).ok() } else { None };
+    id.map(|id| id.as_u128()).ok_or(ParseIdError)
 }
 
 macro_rules! id {
@@ -68,7 +36,8 @@ macro_rules! id {
             /// A new id, ordered by `now`; `random` must come from the operating system's generator.
             #[must_use]
             pub fn new(now: UnixMs, random: [u8; 10]) -> Self {
-                Self(v7(now, random))
+                let ms = u64::try_from(now.0).unwrap_or(0);
+                Self(Builder::from_unix_timestamp_millis(ms, &random).into_uuid().as_u128())
             }
 
             /// When it was made: the time that a version 7 id carries.
@@ -92,13 +61,13 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hyphenated(self.0, f)
+                fmt::Display::fmt(&Uuid::from_u128(self.0), f)
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hyphenated(self.0, f)
+                fmt::Display::fmt(&Uuid::from_u128(self.0), f)
             }
         }
 
@@ -192,7 +161,7 @@ impl fmt::Debug for GameId {
 impl FromStr for GameId {
     type Err = ParseGameIdError;
     fn from_str(text: &str) -> Result<Self, ParseGameIdError> {
-        let (table, rest) = text.split_at_checked(HYPHENATED_CHARS).ok_or(ParseGameIdError)?;
+        let (table, rest) = text.split_at_checked(Hyphenated::LENGTH).ok_or(ParseGameIdError)?;
         let table = table.parse().map_err(|_| ParseGameIdError)?;
         let number = rest.strip_prefix('-').and_then(parse_decimal).ok_or(ParseGameIdError)?;
         Ok(Self { table, number })
