@@ -1,7 +1,7 @@
 //! Every hard limit of the server: a name with its unit, a sentence, and the relations between them, asserted at
 //! compile time.
 //!
-//! Configuration may choose anything below a limit; `server::config` checks the same relations for chosen values.
+//! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The allocator, how soon it returns memory to the system, and its statistics.
 
-use server::metrics::AllocatorStats;
+use metrics::AllocatorStats;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]

@@ -3,8 +3,8 @@
 use crate::output::CliError;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use server::config::{Config, SETTINGS, Setting, Sources};
 use server::process::machine;
+use settings::{Config, SETTINGS, Setting, Sources};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

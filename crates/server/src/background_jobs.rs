@@ -1,14 +1,14 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use crate::config::ServeMode;
-use crate::gateway::app::App;
-use crate::gateway::shed;
-use crate::grants;
-use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
+use gateway::app::App;
+use gateway::grants;
+use gateway::shed;
+use metrics::Metrics;
+use settings::ServeMode;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};

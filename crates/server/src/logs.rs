@@ -3,8 +3,8 @@
 //! An event is one line, whatever it contains: names, paths and messages come from outside, and a line break in them would forge another
 //! line.
 
-use crate::config::{Config, LogFormat};
-use crate::escape::EscapingWriter;
+use settings::escape::EscapingWriter;
+use settings::{Config, LogFormat};
 use std::fmt::{Debug, Write};
 use std::io;
 use tracing::field::Field;
@@ -49,7 +49,7 @@ fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::LogLevel;
+    use settings::LogLevel;
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]

@@ -3,7 +3,6 @@
 //! Takes the configuration, the listener and the signal as arguments: the binary provides the real ones, tests their own.
 
 mod advertised;
-mod owners;
 mod store_location;
 mod system_limits;
 #[cfg(test)]
@@ -13,23 +12,22 @@ pub use advertised::AddressError;
 pub use store_location::{StoreLocationError, open_store};
 pub use system_limits::{machine, raise_file_limit};
 
-use crate::clock::random_bytes;
-use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
-use crate::gateway::Gateway;
-use crate::gateway::app::App;
-use crate::gateway::auth::BootstrapToken;
-use crate::gateway::listener;
-use crate::lease;
-use crate::metrics::Metrics;
-use crate::rate_limit::rules::{RuleOwner, StartError};
-use crate::rls;
-use crate::worlds::BuiltInWorldsError;
-use crate::{background_jobs, worlds};
+use crate::{background_jobs, owners};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_DRAIN_MAX};
 use engine::rows::Account;
+use gateway::Gateway;
+use gateway::app::App;
+use gateway::auth::BootstrapToken;
+use gateway::listener;
+use metrics::Metrics;
+use node::clock::random_bytes;
+use node::lease;
+use quotas::address_limit::AddressLimit;
+use rate_limit::rules::{RuleOwner, StartError};
+use settings::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -41,6 +39,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use worlds::BuiltInWorldsError;
 
 /// Time in which requests in flight are answered and matches are released.
 const DRAIN_TASKS_MAX: Duration = Duration::from_millis(3_500);
@@ -213,7 +212,7 @@ fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
 }
 
 async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<BootstrapToken, ServeError> {
-    let now = crate::clock::Clock::default().now();
+    let now = node::clock::Clock::default().now();
     let account =
         Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
     match store.commit(Command::EnsureAccount(account)).await? {
@@ -252,10 +251,10 @@ async fn run_until_shutdown(
     }
     ready();
     let proxies = tokio::spawn(serve_grpc(app.clone(), grpc));
-    let runner = tokio::spawn(keep_running(app.clone(), "matches", App::play_matches));
-    let tables = tokio::spawn(keep_running(app.clone(), "tables", App::own_tables));
-    let mut hunts = tokio::spawn(keep_running(app.clone(), "hunts", App::run_hunts));
-    let worlds = tokio::spawn(keep_running(app.clone(), "worlds", App::own_worlds));
+    let runner = tokio::spawn(keep_running(app.clone(), "matches", owners::play_matches));
+    let tables = tokio::spawn(keep_running(app.clone(), "tables", owners::own_tables));
+    let mut hunts = tokio::spawn(keep_running(app.clone(), "hunts", owners::run_hunts));
+    let worlds = tokio::spawn(keep_running(app.clone(), "worlds", owners::own_worlds));
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
@@ -310,7 +309,7 @@ async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>
     let resources = listener::ListenerResources {
         metrics: app.metrics.clone(),
         socket_budget: Some(app.socket_budget.clone()),
-        address_limit: Some(listener::AddressLimit::of(&app.config)),
+        address_limit: Some(AddressLimit::of(&app.config)),
     };
     let drain = app.drain.clone();
     let operators = async {

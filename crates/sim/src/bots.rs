@@ -3,8 +3,8 @@
 
 use crate::dice::hash;
 use engine::matches::entry::{AnswerClass, Face};
+use matches::{BotAnswer, BotCall, Webhook};
 use rules::snake::Move;
-use server::runner::{BotAnswer, BotCall, Webhook};
 use std::time::Duration;
 use wire::webhook::{Coord, Request};
 

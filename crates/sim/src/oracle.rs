@@ -14,8 +14,8 @@ use engine::matches::machine::{MatchMachine, NextAction};
 use engine::matches::result::MatchResult;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
-use server::runner::view::View;
-use server::runner::{BotCall, Webhook};
+use matches::view::View;
+use matches::{BotCall, Webhook};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

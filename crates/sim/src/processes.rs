@@ -2,8 +2,8 @@
 
 use crate::world::{Freeze, Node, SimWorld, Workload};
 use engine::limits::LEASE_DURATION;
-use server::drain::Drain;
-use server::lease;
+use node::drain::Drain;
+use node::lease;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

@@ -8,9 +8,9 @@ use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{Account, MatchStatus};
-use server::drain::Drain;
-use server::lease::LeaseSlot;
-use server::runner::RunnerConfig;
+use matches::RunnerConfig;
+use node::drain::Drain;
+use node::lease::LeaseSlot;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -106,7 +106,7 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     let leave = drain.clone();
     let task = async move {
         acquire_store(&node, &leave).await;
-        server::runner::run(node, settings, LeaseSlot::default(), leave).await;
+        matches::run(node, settings, LeaseSlot::default(), leave).await;
     };
     Process::new(task, drain, freeze)
 }

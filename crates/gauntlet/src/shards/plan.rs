@@ -1,6 +1,6 @@
 //! The plan of each shard: port, data file, command line. Pure: knows settings, and starts nothing.
 
-use server::config::Config;
+use settings::Config;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -4,14 +4,14 @@
 //! An address at which another process answers is refused. One at which no server answers may still be reachable for the others, behind a
 //! proxy. Then the leases in the database decide: a living process renews them, those of a dead one expire.
 
-use crate::config::ServeMode;
-use crate::gateway::app::App;
-use crate::gateway::ops::PROCESS_ID;
-use crate::lease::LeaseContext;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::limits::{FORWARD_CONNECT_TIMEOUT, LEASE_DURATION, LEASE_RENEW_INTERVAL};
 use engine::time::UnixMs;
+use gateway::app::App;
+use gateway::ops::PROCESS_ID;
+use node::lease::LeaseContext;
+use settings::ServeMode;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;

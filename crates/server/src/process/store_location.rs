@@ -1,6 +1,6 @@
 //! Where matches are stored: the folder, its lock, and the store in it.
 
-use crate::config::{Config, StoreLocation};
+use settings::{Config, StoreLocation};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
 //! The limits of the system on a process: the number of cores, the number of open files.
 
-use crate::config::Machine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use settings::Machine;
 use std::num::NonZero;
 
 /// Stands for "no limit": more than any process can use.

@@ -3,9 +3,9 @@
 use crate::test_server::{ANNS, Call, LOAD_TEST, Reply, TestServer};
 use axum::body::{Body, Bytes};
 use futures_util::stream;
+use gateway::listener::{ListenerConfig, serve};
 use serde_json::{Value, json};
-use server::config::{Config, Networks};
-use server::gateway::listener::{ListenerConfig, serve};
+use settings::{Config, Networks};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

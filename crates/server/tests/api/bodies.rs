@@ -1,10 +1,10 @@
 //! How long bodies may be by their routes, and what bodies under way may take together, over a real socket.
 
 use crate::test_server::TestServer;
+use gateway::listener::{ListenerConfig, serve};
 use http::StatusCode;
 use serde_json::Value;
-use server::config::Networks;
-use server::gateway::listener::{ListenerConfig, serve};
+use settings::Networks;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;

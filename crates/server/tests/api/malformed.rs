@@ -38,7 +38,7 @@ const REFERENCE: [(&str, &str); 5] = [
 
 /// All routes with their methods.
 fn routes() -> Vec<(String, String)> {
-    let document = serde_json::to_value(server::gateway::openapi()).unwrap();
+    let document = serde_json::to_value(gateway::openapi()).unwrap();
     let paths = document["paths"].as_object().unwrap();
     let methods = |(path, item): (&String, &Value)| {
         let methods: Vec<String> = item.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
@@ -262,7 +262,7 @@ fn no_request_however_malformed_gives_a_500_or_a_panic() {
         })
         .await;
         // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.
-        tokio::spawn(server.app.clone().run_hunts());
+        tokio::spawn(server::owners::run_hunts(server.app.clone()));
         let games = vec![server.game().await, server.game().await, server.game().await];
         (server, games)
     });

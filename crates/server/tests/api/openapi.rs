@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
 fn generated() -> Value {
-    serde_json::to_value(server::gateway::openapi()).unwrap()
+    serde_json::to_value(gateway::openapi()).unwrap()
 }
 
 #[test]

@@ -131,7 +131,7 @@ async fn the_whole_table() {
         }
         assert_eq!(have, want, "{line}");
     }
-    let documented = server::gateway::openapi().paths.paths.values().map(operations).sum::<usize>();
+    let documented = gateway::openapi().paths.paths.values().map(operations).sum::<usize>();
     assert_eq!(documented, table.len(), "every documented route has a row");
 }
 

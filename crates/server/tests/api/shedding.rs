@@ -2,9 +2,9 @@
 
 use crate::test_server::{ANNS, BOOTSTRAP, Call, LOAD_TEST, TestServer};
 use axum::http::header;
+use gateway::shed::{self, Load};
+use metrics::Overload;
 use serde_json::json;
-use server::gateway::shed::{self, Load};
-use server::metrics::Overload;
 use std::sync::Arc;
 use std::time::Duration;
 use store::testing::MemoryDatabase;
@@ -15,7 +15,7 @@ const CALM: Load = Load { queue: Some(7), commit_wait: None, scheduler_delay: No
 
 /// At most ten matches in the queue, at most 50 ms to the store's writer.
 async fn server() -> TestServer {
-    let configure = |config: &mut server::config::Config| {
+    let configure = |config: &mut settings::Config| {
         config.allow_private_bots = true;
         config.shed_queue_max = Some(10);
         config.shed_commit_wait = Some(Duration::from_millis(50));

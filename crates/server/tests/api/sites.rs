@@ -10,7 +10,7 @@ const HERE: &str = "localhost:4000";
 
 /// Every route that changes something: those of the document, and those of the reference API, which no document has.
 fn changes() -> Vec<String> {
-    let document = serde_json::to_value(server::gateway::openapi()).unwrap();
+    let document = serde_json::to_value(gateway::openapi()).unwrap();
     let mut lines = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         let methods =

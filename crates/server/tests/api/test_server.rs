@@ -8,16 +8,15 @@ use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use engine::rows::{Account, Bot, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
+use gateway::app::App;
+use gateway::auth::BootstrapToken;
+use gateway::{Gateway, ResponseBody};
 use http_body_util::BodyExt;
+use metrics::Metrics;
+use rate_limit::rules::RuleOwner;
 use serde_json::Value;
-use server::app::App;
-use server::config::Config;
-use server::digest::digest;
-use server::gateway::auth::BootstrapToken;
-use server::gateway::{Gateway, ResponseBody};
-use server::metrics::Metrics;
-use server::rate_limit::rules::RuleOwner;
-use server::tables::TableError;
+use settings::Config;
+use settings::digest::digest;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +24,7 @@ use std::time::Duration;
 use store::testing::MemoryDatabase;
 use store::testing::TempDir;
 use store::{Database, Store, StoreConfig};
+use tables::TableError;
 
 /// The account that most requests speak for.
 pub(crate) const ANN: AccountId = AccountId(0xa);
@@ -77,7 +77,7 @@ impl TestServer {
         std::fs::write(&file, "").unwrap();
         let inbox = app.limits.take_inbox().unwrap();
         tokio::spawn(RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
-        tokio::spawn(app.clone().own_tables());
+        tokio::spawn(server::owners::own_tables(app.clone()));
         let server = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         server.furnish().await;
         server

@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
             id,
             name,
             kind: WorldKind::Hunt,
-            settings: engine::worlds::settings_to_bytes(&server::hunts::matched_hunt_settings(4)),
+            settings: engine::worlds::settings_to_bytes(&hunts::matched_hunt_settings(4)),
             seed: Seed(1),
             creator: None,
             created_at: now,
@@ -152,13 +152,13 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
 async fn an_aggregator_that_panicked_continues_where_it_was() {
     let server = TestServer::open().await;
     let mut writer = Writer::of(&server, 1).await;
-    let aggregator = tokio::spawn(server.app.clone().run_hunts());
+    let aggregator = tokio::spawn(server::owners::run_hunts(server.app.clone()));
     writer.save(&[dug(ANN.into(), 1)]).await;
     counted(&server, 1).await;
     aggregator.abort();
     assert!(aggregator.await.unwrap_err().is_cancelled());
     writer.save(&[dug(ANN.into(), 2), dug(BOB.into(), 9)]).await;
-    tokio::spawn(server.app.clone().run_hunts());
+    tokio::spawn(server::owners::run_hunts(server.app.clone()));
     counted(&server, 3).await;
     assert_eq!(leaders(&server).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
 }
@@ -169,8 +169,8 @@ async fn two_aggregators_count_no_claim_twice() {
     let server = open().await;
     let mut writer = Writer::of(&server, 1).await;
     let rival =
-        server::app::App::new(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
-    tokio::spawn(rival.clone().run_hunts());
+        gateway::app::App::new(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
+    tokio::spawn(server::owners::run_hunts(rival.clone()));
     let rounds = 200;
     for _ in 0..rounds {
         writer.save(&[dug(ANN.into(), 1)]).await;

@@ -28,7 +28,7 @@ pub(crate) async fn open() -> TestServer {
 /// The same, on this database.
 pub(crate) async fn open_on(database: Arc<dyn Database>) -> TestServer {
     let server = TestServer::open_with(database, |_| {}).await;
-    tokio::spawn(server.app.clone().run_hunts());
+    tokio::spawn(server::owners::run_hunts(server.app.clone()));
     server
 }
 

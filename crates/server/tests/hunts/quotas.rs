@@ -3,9 +3,9 @@
 use crate::test_server::TestServer;
 use crate::{Guest, column, open_on};
 use engine::commands::{Command, WorldCommand};
+use quotas::address_key::AddressKey;
 use serde_json::{Value, json};
-use server::address_key::AddressKey;
-use server::config::Config;
+use settings::Config;
 use std::sync::Arc;
 use std::time::Duration;
 use store::testing::MemoryDatabase;
@@ -17,7 +17,7 @@ const ELSEWHERE: &str = "198.51.100.4";
 
 async fn open_with(configure: fn(&mut Config)) -> TestServer {
     let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
-    tokio::spawn(server.app.clone().run_hunts());
+    tokio::spawn(server::owners::run_hunts(server.app.clone()));
     server
 }
 
@@ -140,7 +140,7 @@ async fn a_hunt_is_ended_by_its_creator_or_an_operator() {
     post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
     server.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
     server.call("DELETE /api/worlds/pond").by("operator").check("204").await;
-    server::worlds::ensure_built_in(&server.app.store, server.app.clock.now(), &server.app.config).await.unwrap();
+    worlds::ensure_built_in(&server.app.store, server.app.clock.now(), &server.app.config).await.unwrap();
     server.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
@@ -150,7 +150,7 @@ async fn a_hunt_is_ended_by_its_creator_or_an_operator() {
 #[tokio::test]
 async fn a_hunt_is_created_only_if_it_could_be_entered() {
     let server = open_with(|config| config.worlds_loaded_max = 1).await;
-    tokio::spawn(server.app.clone().own_worlds());
+    tokio::spawn(server::owners::own_worlds(server.app.clone()));
     let (ann, ben) = (token(&server, SCHOOL).await, token(&server, ELSEWHERE).await);
     let world = json!({ "name": "pond", "width": 20, "height": 20, "open_ms": 3_600_000 });
     post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;

@@ -306,12 +306,12 @@ async fn a_hunt_saved_during_the_drain_is_a_match() {
 async fn a_ticket_survives_a_matchmaker_that_panicked() {
     let gate = Gated::new(false);
     let server = TestServer::open_with(gate.clone(), |_| {}).await;
-    let matchmaker = tokio::spawn(server.app.clone().run_hunts());
+    let matchmaker = tokio::spawn(server::owners::run_hunts(server.app.clone()));
     let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
     matchmaker.abort();
     assert!(matchmaker.await.unwrap_err().is_cancelled());
     gate.open();
-    tokio::spawn(server.app.clone().run_hunts());
+    tokio::spawn(server::owners::run_hunts(server.app.clone()));
     assert_eq!(end(&server, &ann, &ticket).await["state"], "matched");
 }
 

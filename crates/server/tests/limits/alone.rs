@@ -2,7 +2,7 @@
 
 use crate::test_server::{Request, TOKEN, TestServer};
 use serde_json::json;
-use server::config::{Secret, ServeMode};
+use settings::{Secret, ServeMode};
 use std::sync::Arc;
 use store::testing::MemoryDatabase;
 

@@ -4,16 +4,16 @@ use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::rows::Account;
 use engine::time::UnixMs;
+use gateway::Gateway;
+use gateway::app::{App, AppState};
+use gateway::auth::BootstrapToken;
+use gateway::listener;
 use http::HeaderMap;
+use metrics::Metrics;
+use rate_limit::rules::RuleOwner;
+use rate_limit::{LimitClock, RateLimiter};
 use serde_json::Value;
-use server::app::{App, AppState};
-use server::config::Config;
-use server::gateway::Gateway;
-use server::gateway::auth::BootstrapToken;
-use server::gateway::listener;
-use server::metrics::Metrics;
-use server::rate_limit::rules::RuleOwner;
-use server::rate_limit::{LimitClock, RateLimiter};
+use settings::Config;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ struct PolicyFile(PathBuf);
 
 impl PolicyFile {
     fn new(text: &str) -> Self {
-        let name: [u8; 8] = server::clock::random_bytes();
+        let name: [u8; 8] = node::clock::random_bytes();
         let path = std::env::temp_dir().join(format!("gauntlet-policies-{}.toml", u64::from_ne_bytes(name)));
         std::fs::write(&path, text).unwrap();
         Self(path)

@@ -8,17 +8,17 @@ use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::Account;
 use engine::time::UnixMs;
+use gateway::app::App;
+use gateway::auth::BootstrapToken;
+use gateway::listener::{self, ListenerConfig};
+use gateway::router;
 use http_body_util::BodyExt;
+use metrics::Metrics;
+use node::clock::random_bytes;
 use rules::chance::Seed;
 use rules::snake::{Map, Rules, Ruleset, Settings};
 use serde_json::Value;
-use server::app::App;
-use server::clock::random_bytes;
-use server::config::Config;
-use server::gateway::auth::BootstrapToken;
-use server::gateway::listener::{self, ListenerConfig};
-use server::gateway::router;
-use server::metrics::Metrics;
+use settings::Config;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl TestServer {
 
     /// Starts to play the waiting matches.
     pub(crate) fn play(&self) {
-        tokio::spawn(self.app.clone().play_matches());
+        tokio::spawn(server::owners::play_matches(self.app.clone()));
     }
 
     /// A match of bots at these URLs, which is not played yet.

@@ -2,8 +2,8 @@
 
 use crate::test_server::TestServer;
 use futures_util::StreamExt;
+use gateway::listener::{self, ListenerConfig};
 use serde_json::Value;
-use server::gateway::listener::{self, ListenerConfig};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -4,7 +4,7 @@ use crate::test_server::Reply;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::to_value(server::gateway::openapi()).unwrap());
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::to_value(gateway::openapi()).unwrap());
 
 /// Whether this path matches this pattern.
 fn is_of(path: &str, pattern: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::play::{Person, Stage, Story};
 use crate::test_server::{Reply, TestServer};
 use engine::limits::{STORY_CHANGES_MAX, STORY_INVITED_MAX, STORY_LEAVES_FREE};
 use serde_json::{Value, json};
-use server::config::Config;
+use settings::Config;
 use std::sync::Arc;
 use std::time::Duration;
 use store::testing::MemoryDatabase;

@@ -7,11 +7,12 @@ use engine::rows::{Admission, WorldKind, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::settings_to_bytes;
 use futures_util::{SinkExt, StreamExt};
+use gateway::listener::{self, ListenerConfig, ListenerResources};
 use prost::Message;
+use quotas::address_limit::AddressLimit;
 use rules::chance::Seed;
 use rules::world::{HuntSettings, Size, WorldSettings};
-use server::config::Config;
-use server::gateway::listener::{self, AddressLimit, ListenerConfig, ListenerResources};
+use settings::Config;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +81,7 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
         let made = server.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
         assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
-    tokio::spawn(server.app.clone().own_worlds());
+    tokio::spawn(server::owners::own_worlds(server.app.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(5));

@@ -2,8 +2,8 @@
 
 use crate::client::{ORCHARD, Socket, Tcp, at, hello, open, step, viewing};
 use engine::rows::TokenPurpose;
+use gateway::guests::Guest;
 use prost::Message;
-use server::gateway::guests::Guest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite;

@@ -1,7 +1,7 @@
 //! How connections end: one error frame, a close, and nothing after it.
 
 use crate::client::{MEADOW, Socket, Tcp, at, hello, open, open_with, step};
-use server::config::Networks;
+use settings::Networks;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -8,10 +8,10 @@ use crate::world::SimWorld;
 use engine::ids::{PlayerId, TableId};
 use engine::tables::{Action, GameView, Newcomer, Phase, TableView, ViewerRole};
 use rules::stories::{Card, CardSet};
-use server::tables::{Feed, FeedResponse, NewTable, OpenResult, TableError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tables::{Feed, FeedResponse, NewTable, OpenResult, TableError};
 use tokio::time::{sleep, timeout};
 
 /// A client gives a silent server up after this time.

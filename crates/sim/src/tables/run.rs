@@ -9,11 +9,11 @@ use crate::processes::{Process, acquire_store, inject_outages, inject_process_fa
 use crate::world::{Freeze, Node, SimWorld};
 use engine::ids::TableId;
 use engine::limits::LEASE_DURATION;
-use server::drain::Drain;
-use server::tables::{Tables, TablesConfig};
+use node::drain::Drain;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
+use tables::{Tables, TablesConfig};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -157,7 +157,7 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
     let task = async move {
         let guard = EndpointGuard { world, address, tables: tables.clone() };
         acquire_store(&node, &leave).await;
-        server::tables::run(node, tables, leave).await;
+        tables::run(node, tables, leave).await;
         drop(guard);
     };
     Process::new(task, drain, freeze)

@@ -11,9 +11,9 @@ use engine::ids::TableId;
 use engine::rows::TableOwner;
 use engine::time::UnixMs;
 use rules::chance::Seed;
-use server::tables::{Committed, TableEnvironment, Tables};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::StoreError;
+use tables::{Committed, TableEnvironment, Tables};
 
 /// What happens at the tables, and who saw what of it.
 pub(super) struct TableWorkload {

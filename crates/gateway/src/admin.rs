@@ -1,0 +1,128 @@
+//! `/api/admin`: what operators and admins may do to the games, accounts and tokens of all accounts.
+
+use super::auth::{Admin, Operator};
+use super::extract::{JsonBody, PathId};
+use super::games::{cancel, inspection, status_of};
+use super::problem::{ApiError, ApiResult, Resource};
+use super::{text, tokens};
+use crate::app::App;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, MatchId};
+use engine::rows::Account;
+use node::clock::random_bytes;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{AccountView, CreateAccount, CreateTokenFor, GameStatus, Inspection, TokenCreated};
+use wire::problem::Problem;
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(inspect_game))
+        .routes(routes!(requeue_game))
+        .routes(routes!(cancel_any_game))
+        .routes(routes!(create_account))
+        .routes(routes!(create_token_for))
+}
+
+/// Inspect a game: its attempts, its worker, the end of its log
+#[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The game as an operator sees it.", body = Inspection),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn inspect_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<Inspection>> {
+    inspection::inspect(&app, id).await.map(Json)
+}
+
+/// Put a failed game back into the queue
+///
+/// Its log is kept, so it continues where it stopped; its attempts are reset.
+#[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is queued again.", body = GameStatus),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It has not failed.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn requeue_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
+    match app.store.commit(Command::RequeueMatch { id, now: app.clock.now() }).await? {
+        Outcome::Done => {
+            app.notifier.notify_queue();
+            status_of(&app, id).await.map(Json)
+        }
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
+    }
+}
+
+/// Cancel a game of any account
+#[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is cancelled.", body = GameStatus),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn cancel_any_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
+    cancel::cancel(&app, id, None).await.map(Json)
+}
+
+/// Create an account, or find the one with this name
+#[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = [])), request_body = CreateAccount, responses(
+    (status = 201, description = "It is created.", body = AccountView),
+    (status = 200, description = "It existed already.", body = AccountView),
+))]
+async fn create_account(
+    State(app): State<App>,
+    Admin(_): Admin,
+    JsonBody(request): JsonBody<CreateAccount>,
+) -> ApiResult<(StatusCode, Json<AccountView>)> {
+    let name = text::check_name("/name", &request.name)?;
+    let now = app.clock.now();
+    let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
+    let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
+        Outcome::Account(id) => id,
+        refusal => return Err(ApiError::from_outcome(&refusal, Resource::Account)),
+    };
+    if id == account.id {
+        return Ok((StatusCode::CREATED, Json(view(account))));
+    }
+    let existing = find_account(&app, account.name).await?;
+    Ok((StatusCode::OK, Json(view(existing))))
+}
+
+/// Create a token for any account
+#[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = [])), request_body = CreateTokenFor, responses(
+    (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 404, description = "There is no such account.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_token_for(
+    State(app): State<App>,
+    Admin(_): Admin,
+    JsonBody(request): JsonBody<CreateTokenFor>,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
+    let token = tokens::NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
+    let name = text::check_name("/account", &request.account)?;
+    let account = find_account(&app, name).await?;
+    tokens::create(&app, account.id, token).await
+}
+
+async fn find_account(app: &App, name: String) -> ApiResult<Account> {
+    let account = app.store.read(move |reader| reader.account_named(&name)).await?;
+    account.ok_or(ApiError::NotFound(Resource::Account))
+}
+
+fn view(account: Account) -> AccountView {
+    AccountView { id: account.id.to_string(), name: account.name, created_at: Timestamp(account.created_at.0) }
+}

@@ -1,0 +1,138 @@
+//! The client's address of a request: the peer's, or the one that a trusted proxy reports.
+//!
+//! Each proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from its end, and only as far as its writers
+//! are trusted: entries further left may have been written by the client itself.
+
+use axum::http::HeaderMap;
+use quotas::address_key::AddressKey;
+use settings::Networks;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The right-most address that is not a trusted proxy. The peer's where the header is missing, or malformed where it matters.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+    let peer = peer.to_canonical();
+    if !trusted.contains(peer) {
+        return peer;
+    }
+    let mut client = peer;
+    for value in headers.get_all(FORWARDED_FOR).iter().rev() {
+        let Ok(text) = value.to_str() else { return peer };
+        for part in text.rsplit(',') {
+            let Some(address) = parse_address(part.trim()) else { return peer };
+            client = address;
+            if !trusted.contains(client) {
+                return client;
+            }
+        }
+    }
+    client
+}
+
+/// An address, with or without a port and brackets: proxies write all of these.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let bare = || text.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::from);
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    text.parse::<IpAddr>().ok().or_else(with_port).or_else(bare).map(|address| address.to_canonical())
+}
+
+/// The rate limiter's key of an address: `address:192.0.2.7`, or `address:2001:db8:0:1::/64`.
+pub(super) fn limiter_key(address: IpAddr) -> String {
+    format!("address:{}", AddressKey::of(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+    use proptest::prelude::*;
+
+    const TRUSTED: &str = "10.0.0.0/8, 2001:db8:f::/48";
+
+    fn client_of(peer: &str, forwarded: &[&[u8]]) -> String {
+        let trusted = Networks::parse(TRUSTED).unwrap();
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append(FORWARDED_FOR, HeaderValue::from_bytes(value).unwrap());
+        }
+        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[track_caller]
+    fn check(peer: &str, forwarded: &[&str], want: &str) {
+        let bytes: Vec<_> = forwarded.iter().map(|value| value.as_bytes()).collect();
+        assert_eq!(client_of(peer, &bytes), want, "{peer} {forwarded:?}");
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed() {
+        check("192.0.2.1", &[], "192.0.2.1");
+        check("192.0.2.1", &["198.51.100.9"], "192.0.2.1");
+        check("10.0.0.1", &[], "10.0.0.1");
+        check("10.0.0.1", &["198.51.100.9"], "198.51.100.9");
+        check("::ffff:10.0.0.1", &["198.51.100.9"], "198.51.100.9");
+        check("2001:db8:f::1", &["2001:db8::9"], "2001:db8::9");
+    }
+
+    #[test]
+    fn the_list_is_read_from_its_end() {
+        check("10.0.0.1", &["203.0.113.5, 198.51.100.9"], "198.51.100.9");
+        check("10.0.0.1", &["203.0.113.5,198.51.100.9 , 10.9.9.9"], "198.51.100.9");
+        check("10.0.0.1", &["203.0.113.5", "198.51.100.9", "10.9.9.9, 10.8.8.8"], "198.51.100.9");
+        // All entries are trusted proxies: the outermost one.
+        check("10.0.0.1", &["10.3.3.3, 10.2.2.2"], "10.3.3.3");
+    }
+
+    #[test]
+    fn a_malformed_list_counts_as_the_proxys_own_request() {
+        check("10.0.0.1", &[""], "10.0.0.1");
+        check("10.0.0.1", &["unknown"], "10.0.0.1");
+        check("10.0.0.1", &["198.51.100.9, junk"], "10.0.0.1");
+        check("10.0.0.1", &["198.51.100.9,"], "10.0.0.1");
+        check("10.0.0.1", &["198.51.100.9, junk, 10.2.2.2"], "10.0.0.1");
+        assert_eq!(client_of("10.0.0.1", &[b"198.51.100.9, \xff"]), "10.0.0.1");
+        // Entries written by the client are not read.
+        check("10.0.0.1", &["junk, 198.51.100.9"], "198.51.100.9");
+        assert_eq!(client_of("10.0.0.1", &[b"\xff", b"198.51.100.9"]), "198.51.100.9");
+    }
+
+    #[test]
+    fn proxies_write_ports_and_brackets() {
+        check("10.0.0.1", &["198.51.100.9:4711"], "198.51.100.9");
+        check("10.0.0.1", &["[2001:db8::9]:4711"], "2001:db8::9");
+        check("10.0.0.1", &["[2001:db8::9]"], "2001:db8::9");
+        check("10.0.0.1", &["::ffff:198.51.100.9"], "198.51.100.9");
+        check("10.0.0.1", &["198.51.100.9:junk"], "10.0.0.1");
+    }
+
+    #[track_caller]
+    fn check_key(address: &str, want: &str) {
+        assert_eq!(limiter_key(address.parse().unwrap()), want);
+    }
+
+    #[test]
+    fn a_site_of_ipv6_is_one_key() {
+        check_key("192.0.2.7", "address:192.0.2.7");
+        check_key("::ffff:192.0.2.7", "address:192.0.2.7");
+        check_key("2001:db8:0:1:aaaa:bbbb:cccc:dddd", "address:2001:db8:0:1::/64");
+        check_key("2001:db8:0:1::", "address:2001:db8:0:1::/64");
+        check_key("::1", "address:::/64");
+    }
+
+    proptest! {
+        /// Whatever a client writes in front of the proxy's entry, it is counted by the address that the proxy saw.
+        #[test]
+        fn the_clients_own_entries_do_not_change_its_address(
+            before in prop::collection::vec("[ -~]{0,40}", 0..4),
+            last in any::<[u8; 4]>().prop_filter("not a proxy", |octets| octets[0] != 10),
+        ) {
+            let seen = IpAddr::from(last).to_string();
+            let appended = format!("{}, {seen}", before.join(","));
+            prop_assert_eq!(client_of("10.0.0.1", &[appended.as_bytes()]), seen.clone());
+            let mut lines: Vec<&[u8]> = before.iter().map(String::as_bytes).collect();
+            lines.push(seen.as_bytes());
+            prop_assert_eq!(client_of("10.0.0.1", &lines), seen);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Admission: whether a request is accepted at all, decided before a byte of its body is read.
+//!
+//! Two independent decisions. The load shedder ([`super::shed`]) looks at the state of the server, and refuses new work with 503
+//! from every caller; the rate limiter looks at the usage of *this* caller, and refuses with 429. Neither counts what the other
+//! refused. Identifies the caller on the way, once: extractors take it from here.
+//!
+//! Knows no policies and no counts: those are the limiter's.
+
+mod client;
+mod route;
+mod subject;
+
+pub(super) use subject::RateLimitSubject;
+
+use subject::RateLimitCharge;
+
+use super::auth::{self, Identity};
+use super::forward;
+use super::listener::{ConnectionHandle, ProxiedPermit};
+use super::problem::ApiResult;
+use super::shed;
+use crate::app::App;
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::rows::Role;
+use quotas::address_key::AddressKey;
+use route::RouteClass;
+use settings::Config;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// In the extensions of an admitted request: the address of its client, if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
+
+impl ClientAddress {
+    /// The key of the address, for the rate limiter and everything else that counts clients by address.
+    pub(crate) fn address_key(self) -> Option<AddressKey> {
+        self.0.map(AddressKey::of)
+    }
+}
+
+/// A request that bypassed admission has no address, like one without a connection.
+impl<S: Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    }
+}
+
+/// Passes a request to its handler, or refuses it. A layer for the whole router.
+pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Some(class) = route_class(&parts) else {
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let identity = auth::identify(&parts, &app).await;
+    let connection = parts.extensions.get::<ConnectionHandle>().cloned();
+    connection.iter().for_each(|connection| connection.raise_rank(identity.rank()));
+    if is_policy_repair(&parts, &identity) {
+        parts.extensions.insert(identity);
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let forwarded = forward::verify_forwarded(&app, &parts).await;
+    let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
+    if forwarded.is_some() {
+        connection.iter().for_each(ConnectionHandle::mark_as_node);
+    }
+    let proxied_permit = match connection
+        .filter(|_| forwarded.is_none())
+        .map(|connection| acquire_proxied_permit(&connection, client, &parts))
+    {
+        None => None,
+        Some(Ok(proxied_permit)) => proxied_permit,
+        Some(Err(refusal)) => return refusal.into_response(),
+    };
+    let subject = RateLimitSubject::new(class, &identity, client);
+    // The node that received the request has charged its client.
+    let charge = || if forwarded.is_some() { Ok(RateLimitCharge::default()) } else { subject.charge(&app.limits) };
+    let charge = match shed_if_overloaded(&app, class, &identity).and_then(|()| charge()) {
+        Ok(charge) => charge,
+        Err(refusal) => return refusal.into_response(),
+    };
+    parts.extensions.insert(identity);
+    parts.extensions.insert(subject);
+    parts.extensions.insert(ClientAddress(client));
+    forwarded.map(|forwarded| parts.extensions.insert(forwarded));
+    let mut response = charge.add_headers(next.run(Request::from_parts(parts, body)).await);
+    proxied_permit.map(|proxied_permit| response.extensions_mut().insert(proxied_permit));
+    response
+}
+
+/// The permit of a request through a proxy, counted for its client: held until the request is answered, or until its connection
+/// ends if it was upgraded to a WebSocket.
+fn acquire_proxied_permit(
+    connection: &ConnectionHandle,
+    client: Option<IpAddr>,
+    parts: &Parts,
+) -> ApiResult<Option<Arc<ProxiedPermit>>> {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    match client.filter(|client| peer != Some(*client)) {
+        Some(client) => Ok(connection.acquire_proxied_permit(client)?),
+        None => Ok(None),
+    }
+}
+
+/// Charges a connection that speaks frames, and so never sends a request, to its address: like an anonymous request to watch.
+///
+/// # Errors
+/// The refusal; nothing was charged.
+pub(super) fn admit_connection(app: &App, address: Option<IpAddr>) -> ApiResult<()> {
+    RateLimitSubject::new(RouteClass::Watch, &Identity::Anonymous, address).charge(&app.limits).map(drop)
+}
+
+fn route_class(parts: &Parts) -> Option<RouteClass> {
+    RouteClass::of(&parts.method, parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str))
+}
+
+/// An operator whose policy is too strict must be able to change it.
+fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
+    let is_about_policies =
+        parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with("/api/limits/policies"));
+    is_about_policies && identity.as_caller().is_some_and(|caller| caller.role >= Role::Operator)
+}
+
+/// The client's address of a request over a connection of this peer.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, config: &Config) -> IpAddr {
+    client::client_address(peer, headers, &config.http_trusted_proxies)
+}
+
+fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
+    let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(client_address(peer.ip(), &parts.headers, &app.config))
+}
+
+/// New games are the work that can wait. Operators are admitted: they find out what is wrong. A caller whose token will be refused
+/// is not shed.
+fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
+    let is_of_a_user = match identity {
+        Identity::Guest(_) => true,
+        other => other.as_caller().is_some_and(|caller| caller.role < Role::Operator),
+    };
+    let is_sheddable = class == RouteClass::Create && is_of_a_user;
+    match app.shedder.overload().filter(|_| is_sheddable) {
+        None => Ok(()),
+        Some(overload) => {
+            app.metrics.shed(overload);
+            Err(shed::refusal(overload))
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Extractors: bodies, ids in paths, queries. Input that cannot be read becomes a problem, never a panic and never a plain-text
+//! error of the framework.
+
+use super::body::{self, BodyBudget, BodyError, ReadBody};
+use super::budget::{BudgetExceeded, BudgetOwner};
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, Method, Uri, header};
+use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX, REQUEST_SMALL_BYTES_MAX};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
+use std::fmt::Display;
+use std::str::FromStr;
+
+const NOT_AN_OBJECT: &str = "expected an object";
+
+/// A request whose body is declared as JSON, read to its end but not parsed: an idempotency key covers the bytes.
+pub(super) struct RawJson {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: ReadBody,
+}
+
+impl RawJson {
+    ///
+    /// # Errors
+    /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
+    pub(super) fn parse<T: DeserializeOwned>(&self) -> ApiResult<T> {
+        parse(&self.body)
+    }
+}
+
+/// Parses an object that was sent as JSON. A derived deserializer would take an array of its members as well.
+///
+/// # Errors
+/// [`ApiError::BadJson`] or [`ApiError::BadShape`].
+pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
+    let shape_error = if body.trim_ascii_start().starts_with(b"{") {
+        match serde_json::from_slice(body) {
+            Ok(value) => return Ok(value),
+            Err(error) => json_error(&error),
+        }
+    } else {
+        ApiError::BadShape(NOT_AN_OBJECT.to_owned())
+    };
+    // A deserializer that meets a wrong shape does not check whether what follows is JSON at all.
+    serde_json::from_slice::<IgnoredAny>(body).map_err(|error| json_error(&error))?;
+    Err(shape_error)
+}
+
+/// Reads the body of a request that must be declared as JSON.
+async fn read_json<B>(
+    headers: &HeaderMap,
+    body: B,
+    bytes_max: usize,
+    budget: impl FnOnce() -> BodyBudget,
+) -> ApiResult<ReadBody>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
+{
+    require_json(headers)?;
+    body::read(headers, body, bytes_max, budget).await.map_err(|error| body_refusal(error, bytes_max))
+}
+
+/// # Errors
+/// [`ApiError::NotJson`].
+pub(super) fn require_json(headers: &HeaderMap) -> ApiResult<()> {
+    if is_json(headers) { Ok(()) } else { Err(ApiError::NotJson) }
+}
+
+/// The refusal for a body that was not read.
+pub(super) fn body_refusal(error: BodyError, bytes_max: usize) -> ApiError {
+    match error {
+        BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
+        BodyError::BudgetExceeded(BudgetExceeded::Address) => ApiError::TooManyBodies,
+        BodyError::BudgetExceeded(BudgetExceeded::All) => ApiError::BodiesFull,
+        BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
+    }
+}
+
+impl FromRequest<App> for RawJson {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        let (parts, body) = request.into_parts();
+        let bytes_max = longest_body(&parts.extensions).min(app.config.http_body_bytes_max);
+        let budget = || BodyBudget::new(&app.bodies, BudgetOwner::of(&parts.extensions));
+        let body = read_json(&parts.headers, body, bytes_max, budget).await?;
+        let path = parts.uri.path().to_owned();
+        Ok(Self { method: parts.method, path, headers: parts.headers, body })
+    }
+}
+
+/// Routes whose requests are lists of ids or cells.
+const LISTS: [&str; 2] = ["/api/games/status", "/api/worlds/{world}/life"];
+/// Routes whose requests are batches: they need an account.
+const BATCHES: [&str; 1] = ["/api/games/batch"];
+
+/// The longest body, in bytes, of a request to its route.
+pub(super) fn longest_body(request: &Extensions) -> usize {
+    match request.get::<MatchedPath>().map(MatchedPath::as_str) {
+        Some(route) if BATCHES.contains(&route) => REQUEST_BODY_BYTES_MAX,
+        Some(route) if LISTS.contains(&route) => REQUEST_LIST_BYTES_MAX,
+        _ => REQUEST_SMALL_BYTES_MAX,
+    }
+}
+
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        RawJson::from_request(request, app).await?.parse().map(Self)
+    }
+}
+
+/// Parses a part of a body, by the same rules.
+pub(super) fn parse_value<T: DeserializeOwned>(value: Value) -> ApiResult<T> {
+    if !value.is_object() {
+        return Err(ApiError::BadShape(NOT_AN_OBJECT.to_owned()));
+    }
+    serde_json::from_value(value).map_err(|error| json_error(&error))
+}
+
+/// Distinguishes text that is not JSON from JSON of another shape.
+fn json_error(error: &serde_json::Error) -> ApiError {
+    match error.classify() {
+        serde_json::error::Category::Data => ApiError::BadShape(error.to_string()),
+        serde_json::error::Category::Io | serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {
+            ApiError::BadJson(error.to_string())
+        }
+    }
+}
+
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
+        return false;
+    };
+    // The usual value needs no parsing.
+    if content_type == "application/json" {
+        return true;
+    }
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
+}
+
+/// The only id in the path.
+pub struct PathId<T>(pub T);
+
+impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| ApiError::BadPath)?;
+        text.parse().map(Self).map_err(|error| ApiError::BadPathId(format!("{error}")))
+    }
+}
+
+/// The query of the URL; keys that the route does not know are ignored here.
+pub struct QueryParams<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &App) -> ApiResult<Self> {
+        let Query(value) = Query::try_from_uri(&parts.uri).map_err(|error| ApiError::BadQuery(error.body_text()))?;
+        Ok(Self(value))
+    }
+}
+
+/// Refuses a query with a key that is not among `known`: a misspelt parameter must not be taken for an absent one.
+///
+/// # Errors
+/// [`ApiError::BadValue`] or [`ApiError::BadQuery`].
+pub(super) fn refuse_unknown_query(uri: &Uri, known: &[String]) -> ApiResult<()> {
+    if uri.query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let named = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let Query(named) = named.map_err(|error| ApiError::BadQuery(error.body_text()))?;
+    let Some((name, _)) = named.into_iter().find(|(name, _)| !known.contains(name)) else { return Ok(()) };
+    let reason = match known {
+        [] => "this route takes no query: leave it out".to_owned(),
+        known => format!("there is no such parameter: expected {}", known.join(", ")),
+    };
+    Err(ApiError::bad_value(name, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(content_type: &'static str, want: bool) {
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type))]);
+        assert_eq!(is_json(&headers), want, "{content_type}");
+    }
+
+    #[test]
+    fn json_is_recognized_by_its_media_type() {
+        check("application/json", true);
+        check("Application/JSON; charset=utf-8", true);
+        check("application/vnd.api+json", true);
+        check("text/json", false);
+        check("application/jsonp", false);
+        check("", false);
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

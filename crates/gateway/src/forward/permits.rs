@@ -1,0 +1,102 @@
+//! Permits for requests that are being forwarded: each takes a connection. Waits must not block actions, so they have permits of their
+//! own; and of these no address has more than its share.
+
+use super::ForwardError;
+use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
+use quotas::address_key::AddressKey;
+use quotas::keyed_permits::KeyedPermits;
+use quotas::socket_budget::{SocketBudget, SocketPermit};
+use std::sync::Arc;
+use tables::TablesConfig;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The permits of one process.
+#[derive(Debug)]
+pub struct ForwardPermits {
+    actions: Arc<Semaphore>,
+    waits: Arc<Semaphore>,
+    waits_by_address: Arc<KeyedPermits<AddressKey>>,
+    per_address_max: usize,
+}
+
+/// A permit for one forwarded request.
+#[derive(Debug)]
+pub(super) struct ForwardPermit {
+    _permit: OwnedSemaphorePermit,
+    /// The address that it counts for.
+    address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
+    /// The socket that it uses.
+    socket: Option<SocketPermit>,
+}
+
+impl ForwardPermits {
+    /// A fraction of the requests that may wait at this process may wait through it.
+    #[must_use]
+    pub fn new(settings: &TablesConfig) -> Self {
+        let share = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
+        Self {
+            actions: Arc::new(Semaphore::new(FORWARDS_MAX)),
+            waits: Arc::new(Semaphore::new(share(settings.waiters_max))),
+            waits_by_address: Arc::default(),
+            per_address_max: share(settings.waiters_per_address_max),
+        }
+    }
+
+    /// A permit for a request that is answered soon.
+    pub(super) fn try_acquire_action(&self) -> Result<ForwardPermit, ForwardError> {
+        let permit = self.actions.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        Ok(ForwardPermit { _permit: permit, address: None, socket: None })
+    }
+
+    /// A permit for a request that waits, counted for this address.
+    pub(super) fn try_acquire_wait(&self, address: Option<AddressKey>) -> Result<ForwardPermit, ForwardError> {
+        let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        let max = self.per_address_max;
+        if address.is_some_and(|address| !self.waits_by_address.try_acquire(address, max)) {
+            return Err(ForwardError::TooManyOfAddress { max });
+        }
+        Ok(ForwardPermit {
+            _permit: permit,
+            address: address.map(|address| (self.waits_by_address.clone(), address)),
+            socket: None,
+        })
+    }
+}
+
+impl ForwardPermit {
+    /// Adds a socket to the permit.
+    pub(super) fn with_socket(mut self, sockets: &SocketBudget) -> Result<Self, ForwardError> {
+        self.socket = Some(sockets.try_acquire_for_forward().ok_or(ForwardError::TooMany)?);
+        Ok(self)
+    }
+}
+
+impl Drop for ForwardPermit {
+    fn drop(&mut self) {
+        if let Some((addresses, address)) = &self.address {
+            addresses.release(*address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use settings::Config;
+
+    #[test]
+    fn no_address_takes_all_permits_and_waits_do_not_block_actions() {
+        let settings = TablesConfig::of(&Config::default());
+        let permits = ForwardPermits::new(&TablesConfig { waiters_max: 12, waiters_per_address_max: 8, ..settings });
+        let address = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
+        let first = [permits.try_acquire_wait(address(1)).unwrap(), permits.try_acquire_wait(address(1)).unwrap()];
+        assert_eq!(permits.try_acquire_wait(address(1)).unwrap_err(), ForwardError::TooManyOfAddress { max: 2 });
+        let other = permits.try_acquire_wait(address(2)).unwrap();
+        assert_eq!(permits.try_acquire_wait(address(3)).unwrap_err(), ForwardError::TooMany);
+        permits.try_acquire_action().unwrap();
+        drop(first);
+        let again = [permits.try_acquire_wait(address(1)).unwrap(), permits.try_acquire_wait(None).unwrap()];
+        drop((other, again));
+        assert_eq!((permits.waits.available_permits(), permits.waits_by_address.key_count()), (3, 0));
+    }
+}

@@ -1,0 +1,41 @@
+//! Calling a game off: by its owner, or by an operator.
+
+use super::view;
+use crate::app::App;
+use crate::auth::Player;
+use crate::extract::PathId;
+use crate::problem::{ApiError, ApiResult, Resource};
+use axum::Json;
+use axum::extract::State;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, MatchId};
+use wire::api::GameStatus;
+use wire::problem::Problem;
+
+/// Call off one of the own games
+#[utoipa::path(post, path = "/api/games/{id}/cancel", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is called off.", body = GameStatus),
+    (status = 404, description = "The account has no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn cancel_game(
+    State(app): State<App>,
+    Player(caller): Player,
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
+    cancel(&app, id, Some(caller.account)).await.map(Json)
+}
+
+/// Calls off a game of this account, or of any, and wakes whoever watches it.
+pub(crate) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
+    match app.store.commit(Command::CancelMatch { id, account, now: app.clock.now() }).await? {
+        Outcome::Done => {
+            let statuses = app.store.read(move |reader| reader.statuses(&[id])).await;
+            // Whoever watches must hear of it even when this read failed.
+            let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
+            app.notifier.notify(id, version);
+            statuses?.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
+        }
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
+    }
+}

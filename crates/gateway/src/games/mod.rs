@@ -1,0 +1,32 @@
+//! `/api/games`: creating games, one or many, listing them, asking where they are, calling them off.
+
+mod batch;
+pub(super) mod cancel;
+mod create;
+pub(super) mod inspection;
+mod intake;
+mod read;
+mod request;
+mod view;
+
+use super::problem::{ApiError, ApiResult, Resource};
+use crate::app::App;
+use engine::ids::MatchId;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::GameStatus;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(read::list_games, create::create_game))
+        .routes(routes!(batch::create_games))
+        .routes(routes!(read::game_statuses))
+        .routes(routes!(read::game_details))
+        .routes(routes!(cancel::cancel_game))
+}
+
+/// Where one game is now.
+pub(super) async fn status_of(app: &App, id: MatchId) -> ApiResult<GameStatus> {
+    let statuses = app.store.read(move |reader| reader.statuses(&[id])).await?;
+    statuses.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
+}

@@ -1,0 +1,104 @@
+//! Looking at games: lists, details, and where many of them are.
+
+use super::view;
+use crate::app::App;
+use crate::auth::{AnyAccount, Caller};
+use crate::budget::BudgetOwner;
+use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::pagination::{PageQuery, next_page_link, query_id, split_page};
+use crate::problem::{ApiError, ApiResult};
+use crate::spectate::FramesRequest;
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use engine::ids::{AccountId, BotId, MatchId};
+use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
+use engine::rows::Role;
+use serde::Deserialize;
+use store::MatchFilter;
+use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
+use wire::problem::Problem;
+
+/// Which games a list is to show.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct GamesQuery {
+    /// Only games in which this snake plays; of a snake that is the caller's own or public, everybody's games.
+    snake_id: Option<String>,
+}
+
+/// List games, newest first
+///
+/// Without `snake_id`: the own account's games, or everybody's for operators.
+#[utoipa::path(get, path = "/api/games", tag = "games", security(("bearer" = [])), params(GamesQuery, PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+pub(super) async fn list_games(
+    State(app): State<App>,
+    AnyAccount(caller): AnyAccount,
+    QueryParams(query): QueryParams<GamesQuery>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<GameSummary>>)> {
+    let bot: Option<BotId> = query_id("snake_id", query.snake_id.as_deref())?;
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
+    let rows = app.store.read(move |reader| {
+        let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
+        let is_visible = known.iter().any(|bot| bot.account == caller.account || bot.is_public);
+        let account = account_filter(caller, is_visible);
+        reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 })
+    });
+    let (rows, has_more) = split_page(rows.await?, limit);
+    let last = rows.last().filter(|_| has_more).map(|row| row.spec.id);
+    let filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
+    Ok((next_page_link("/api/games", &filter, limit, last), Json(rows.iter().map(view::summary).collect())))
+}
+
+/// Whose games a caller is shown: the own ones; everybody's for operators, and of a snake that is theirs to see.
+fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
+    if caller.role >= Role::Operator || is_snake_visible { None } else { Some(caller.account) }
+}
+
+/// Everything about a game, frames included
+#[utoipa::path(get, path = "/api/games/{id}/details", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The game.", body = GameDetails),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn game_details(
+    State(app): State<App>,
+    AnyAccount(_): AnyAccount,
+    owner: BudgetOwner,
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Response> {
+    let wanted = FramesRequest::new(app, &owner)?;
+    let row = wanted.find(id).await?;
+    wanted.respond(&row, 0..u32::MAX, &view::details(&row)).await
+}
+
+/// Where many games are
+///
+/// In the order asked; unknown ids are left out.
+#[utoipa::path(post, path = "/api/games/status", tag = "games", security(("bearer" = [])), request_body = StatusRequest, responses(
+    (status = 200, description = "Where the known ones are.", body = Vec<GameStatus>),
+))]
+pub(super) async fn game_statuses(
+    State(app): State<App>,
+    AnyAccount(_): AnyAccount,
+    JsonBody(wanted): JsonBody<StatusRequest>,
+) -> ApiResult<Json<Vec<GameStatus>>> {
+    let ids = parse_match_ids(&wanted.game_ids)?;
+    let statuses = app.store.read(move |reader| reader.statuses(&ids)).await?;
+    Ok(Json(statuses.iter().map(view::status).collect()))
+}
+
+fn parse_match_ids(texts: &[String]) -> ApiResult<Vec<MatchId>> {
+    if texts.len() > STATUS_IDS_MAX {
+        let reason = format!("one request asks for at most {STATUS_IDS_MAX} games, not {}", texts.len());
+        return Err(ApiError::bad_value("/game_ids", reason));
+    }
+    let id = |(at, text): (usize, &String)| {
+        text.parse()
+            .map_err(|error| ApiError::bad_value(format!("/game_ids/{at}"), format!("the game's id is {error}")))
+    };
+    texts.iter().enumerate().map(id).collect()
+}

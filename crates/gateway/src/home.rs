@@ -1,0 +1,64 @@
+//! The home page: what a person sees who opens the address of a server in a browser. It says what runs here and links to the
+//! rest.
+//!
+//! Knows paths, and which of them this process serves. Reads no state, so that it is the same whatever the server does.
+
+use super::console::{HTML, SECURITY_HEADERS, has_world_page};
+use crate::app::App;
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use settings::ServeMode;
+
+/// The icon that browsers request where a page names none: the console's.
+const ICON: &[u8] = include_bytes!("../../../console/src/icon.svg");
+
+/// A path, and its description.
+type Link = (&'static str, &'static str);
+
+const GAMES_INTRO: &str = "This server plays games: matches of bots, worlds and hunts, and Stories.";
+const LIMITER_INTRO: &str =
+    "This server limits rates for other services: POST to /api/limits/check tells whether a key may proceed.";
+const WORLD_LINK: Link = ("/world", "walk through a world");
+const WORLD_MISSING_LINK: Link =
+    ("/world", "the page of worlds, which this program was built without; says how to get it");
+const GAME_LINKS: [Link; 3] = [
+    ("/api/worlds", "all worlds"),
+    ("/api/hunts", "the hunts in them"),
+    ("/api/games", "the caller's games, with a token"),
+];
+const COMMON_LINKS: [Link; 4] = [
+    ("/api/openapi.json", "every route of the API, as an OpenAPI 3.1 document"),
+    ("/metrics", "metrics of this process, for Prometheus"),
+    ("/readyz", "whether it is ready for work, and if not, why"),
+    ("/healthz", "whether it is alive"),
+];
+
+pub(super) fn routes(serve_mode: ServeMode) -> Router<App> {
+    let page = match serve_mode {
+        ServeMode::All => {
+            let world = if has_world_page() { WORLD_LINK } else { WORLD_MISSING_LINK };
+            render_page(GAMES_INTRO, [world].iter().chain(&GAME_LINKS).chain(&COMMON_LINKS))
+        }
+        ServeMode::Limiter => render_page(LIMITER_INTRO, COMMON_LINKS.iter()),
+    };
+    let icon_headers = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")];
+    Router::new()
+        .route("/", get(async move || (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
+        .route("/favicon.ico", get(async move || (SECURITY_HEADERS, icon_headers, ICON).into_response()))
+}
+
+fn render_page<'a>(intro: &str, links: impl Iterator<Item = &'a Link>) -> String {
+    let item = |(path, description): &Link| format!("<li><a href=\"{path}\">{path}</a>: {description}</li>\n");
+    let items: String = links.map(item).collect();
+    format!(
+        "<!doctype html>
+<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"dark light\"><title>Gauntlet</title></head>
+<body><h1>Gauntlet</h1>
+<p>{intro}</p>
+<ul>
+{items}</ul></body></html>
+"
+    )
+}

@@ -1,0 +1,89 @@
+//! What may be chosen about a hunt that somebody makes.
+
+use super::refusal::HuntRefusal;
+use crate::problem::{ApiError, ApiResult};
+use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
+use engine::ids::{PlayerId, WorldName};
+use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};
+use engine::rows::Admission;
+use engine::time::UnixMs;
+use hunts::NewHunt;
+use rules::world::{HuntSettings, Size, WorldSettings};
+use std::time::Duration;
+use wire::api::CreateHunt;
+
+/// Names that `/api/hunts/{name}` has for something else.
+const RESERVED_NAMES: [&str; 2] = ["tickets", "statistics"];
+const SIDE_DEFAULT: u16 = 200;
+const CHESTS_DEFAULT: u32 = 400;
+const POWER_UPS_DEFAULT: u32 = 40;
+const PLAYERS_MAX_DEFAULT: u32 = 1_000;
+const OPEN_DEFAULT: Duration = Duration::from_secs(3_600);
+
+/// The hunt that is asked for.
+///
+/// # Errors
+/// What cannot be; all that is wrong with its rules at once.
+pub(super) fn parse_new_hunt(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<NewHunt> {
+    Ok(NewHunt {
+        name: asked.name.as_deref().map(parse_name).transpose()?,
+        settings: parse_settings(asked)?,
+        creator: Some(creator),
+        ends_at: now.plus(asked.open_ms.map_or(Ok(OPEN_DEFAULT), parse_open_duration)?),
+        admission: parse_admission(asked.admission.as_deref())?,
+        players_max: parse_players_max(asked.players_max)?,
+    })
+}
+
+fn parse_name(text: &str) -> ApiResult<WorldName> {
+    if RESERVED_NAMES.contains(&text) {
+        return Err(ApiError::Hunt(HuntRefusal::Reserved));
+    }
+    text.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))
+}
+
+/// Whom the matchmaker brings together is for the matchmaker alone to say.
+fn parse_admission(asked: Option<&str>) -> ApiResult<Admission> {
+    let Some(asked) = asked else { return Ok(Admission::Joined) };
+    let found = Admission::from_name(asked).filter(|admission| *admission != Admission::Matched);
+    found.ok_or_else(|| ApiError::bad_value("/admission", "admission must be joined or everybody"))
+}
+
+fn parse_players_max(asked: Option<i64>) -> ApiResult<u32> {
+    let Some(asked) = asked else { return Ok(PLAYERS_MAX_DEFAULT) };
+    let count = u32::try_from(asked).ok().filter(|count| (1..=HUNT_PLAYERS_MAX).contains(count));
+    count
+        .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
+}
+
+fn parse_settings(asked: &CreateHunt) -> ApiResult<WorldSettings> {
+    let usual = HuntSettings::default();
+    let hunt = HuntSettings {
+        chests: number_or_default(asked.chests, CHESTS_DEFAULT),
+        power_ups: number_or_default(asked.power_ups, POWER_UPS_DEFAULT),
+        points_max: number_or_default(asked.points_max, usual.points_max),
+        round: duration_or_default(asked.round_ms, usual.round),
+        rounds: number_or_default(asked.rounds, usual.rounds),
+        ..usual
+    };
+    let size = Size {
+        width: number_or_default(asked.width, SIDE_DEFAULT),
+        height: number_or_default(asked.height, SIDE_DEFAULT),
+    };
+    let usual = WorldSettings::default();
+    let tree_permille = number_or_default(asked.tree_permille, usual.tree_permille);
+    let settings = WorldSettings { size, tree_permille, hunt: Some(hunt), ..usual };
+    check_cells(validate(settings)?)
+}
+
+/// Anybody may make hunts, and each that is played takes memory by its cells.
+fn check_cells(settings: WorldSettings) -> ApiResult<WorldSettings> {
+    let Size { width, height } = settings.size;
+    let cells = u32::from(width) * u32::from(height);
+    if cells <= HUNT_CELLS_MAX {
+        return Ok(settings);
+    }
+    let why =
+        format!("width times height is {cells}; a hunt has at most {HUNT_CELLS_MAX} cells, such as 1000 times 1000");
+    Err(ApiError::bad_value("/width", why))
+}

@@ -1,0 +1,147 @@
+//! What was counted: the leaderboard, rounds, totals; and the aggregator, for operators.
+
+use super::{lobby, view};
+use crate::app::App;
+use crate::auth::Operator;
+use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::pagination::{PageQuery, next_page_link, split_page};
+use crate::problem::{ApiError, ApiResult, Resource};
+use crate::worlds::viewer::Viewer;
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use engine::ids::{PlayerId, WorldName};
+use engine::limits::{PAGE_DEFAULT, WORLDS_MAX};
+use engine::rows::HunterCursor;
+use hunts::entries_behind;
+use std::str::FromStr;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{AggregatorView, HuntStatistics, HunterView, RoundView, SetAggregator};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(leaderboard))
+        .routes(routes!(get_hunter))
+        .routes(routes!(list_rounds))
+        .routes(routes!(statistics))
+        .routes(routes!(get_aggregator, set_aggregator))
+}
+
+/// The leaderboard: hunters, most points first
+///
+/// Those who came with a token, over all hunts. It follows the hunts by a moment, and by longer while the aggregator stands.
+#[utoipa::path(get, path = "/api/hunters", tag = "hunts", params(PageQuery), responses(
+    (status = 200, description = "A page of hunters, 20 when no limit is given.", body = Vec<HunterView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn leaderboard(
+    State(app): State<App>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<HunterView>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<HunterCursor>()?);
+    let rows = app.store.read(move |reader| reader.hunt_leaderboard(before, limit + 1)).await?;
+    let (rows, has_more) = split_page(rows, limit);
+    let last = rows.last().filter(|_| has_more).map(HunterCursor::of);
+    let link = next_page_link("/api/hunters", "", limit, last);
+    Ok((link, Json(rows.into_iter().map(view::hunter).collect())))
+}
+
+/// Look at a hunter
+#[utoipa::path(get, path = "/api/hunters/{player}", tag = "hunts", params(("player" = String, Path)), responses(
+    (status = 200, description = "What they did in all hunts.", body = HunterView),
+    (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) -> ApiResult<Json<HunterView>> {
+    let row = app.store.read(move |reader| reader.hunter(player)).await?;
+    row.map(|row| Json(view::hunter(row))).ok_or(ApiError::NotFound(Resource::Hunter))
+}
+
+/// List rounds of a hunt that have ended, the last one first
+#[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", params(("name" = String, Path), PageQuery), responses(
+    (status = 200, description = "A page of rounds, 20 when no limit is given.", body = Vec<RoundView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn list_rounds(
+    State(app): State<App>,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<RoundView>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<RoundCursor>()?.map(|RoundCursor(number)| number));
+    let id = lobby::known(&app, &viewer, name.clone()).await?.row.id;
+    let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
+    let (rows, has_more) = split_page(rows, limit);
+    let last = rows.last().filter(|_| has_more).map(|round| round.number);
+    let link = next_page_link(&format!("/api/hunts/{name}/rounds"), "", limit, last);
+    Ok((link, Json(rows.into_iter().map(view::round).collect())))
+}
+
+/// The number of a round behind which a page begins.
+struct RoundCursor(u32);
+
+/// A text that is no number of a round.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("not the number of a round: use one that this list gave")]
+struct InvalidRoundCursor;
+
+impl FromStr for RoundCursor {
+    type Err = InvalidRoundCursor;
+    fn from_str(text: &str) -> Result<Self, InvalidRoundCursor> {
+        text.parse().map(Self).map_err(|_| InvalidRoundCursor)
+    }
+}
+
+/// What was done in all hunts together
+#[utoipa::path(get, path = "/api/hunts/statistics", tag = "hunts", responses(
+    (status = 200, description = "The figures.", body = HuntStatistics),
+))]
+async fn statistics(State(app): State<App>) -> ApiResult<Json<HuntStatistics>> {
+    // In this order: claims that were counted between the two reads are in the totals, and never missing from both.
+    let read = app.store.read(|reader| Ok((reader.aggregation_lags(WORLDS_MAX)?, reader.hunt_totals()?)));
+    let (behind, totals) = read.await?;
+    Ok(Json(HuntStatistics {
+        hunters: totals.hunters,
+        points: totals.points,
+        chests: totals.chests,
+        power_ups: totals.power_ups,
+        rounds: totals.rounds,
+        claims_behind: entries_behind(&behind),
+    }))
+}
+
+/// Look at the aggregator of this process
+#[utoipa::path(get, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), responses(
+    (status = 200, description = "Whether it counts, and what is left to be counted.", body = AggregatorView),
+))]
+async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AggregatorView>> {
+    aggregator_view(&app).await.map(Json)
+}
+
+/// Stop the aggregator of this process, or let it go on
+///
+/// Players notice nothing: claims are decided and saved without it. What it did not count is kept for it; so that a switch which
+/// somebody forgot fills no disk, it goes on by itself after six hours, or when ten million claims wait.
+#[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), request_body = SetAggregator, responses(
+    (status = 200, description = "It does as it is told.", body = AggregatorView),
+))]
+async fn set_aggregator(
+    State(app): State<App>,
+    Operator(_): Operator,
+    JsonBody(wanted): JsonBody<SetAggregator>,
+) -> ApiResult<Json<AggregatorView>> {
+    app.hunts.aggregator.set_enabled(wanted.running);
+    tracing::info!(running = wanted.running, "an operator switched the aggregator");
+    aggregator_view(&app).await.map(Json)
+}
+
+async fn aggregator_view(app: &App) -> ApiResult<AggregatorView> {
+    let behind = app.store.read(|reader| reader.aggregation_lags(WORLDS_MAX)).await?;
+    let aggregation = &app.hunts.aggregator;
+    Ok(AggregatorView {
+        running: aggregation.is_enabled(),
+        claims_counted: *aggregation.subscribe_counted().borrow(),
+        claims_behind: entries_behind(&behind),
+        hunts_behind: behind.len() as u64,
+    })
+}

@@ -1,0 +1,209 @@
+//! The lobby: hunts that can be played, made, joined and left.
+
+use super::end::terminate_world;
+use super::refusal::HuntRefusal;
+use super::{create, view};
+use crate::app::App;
+use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::pagination::{PageQuery, next_page_link, readable_rows, split_page};
+use crate::problem::{ApiError, ApiResult, Resource};
+use crate::quota::QuotaSubject;
+use crate::stories::extract::ActingPlayer;
+use crate::worlds::viewer::Viewer;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::{PlayerId, WorldName};
+use engine::limits::PAGE_DEFAULT;
+use engine::rows::{Admission, HuntCursor, WorldEntry, WorldKind, WorldRow};
+use quotas::{LiveHunt, QuotaExceeded};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateHunt, HuntState, HuntView};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_hunts, create_hunt))
+        .routes(routes!(get_hunt))
+        .routes(routes!(join_hunt))
+        .routes(routes!(leave_hunt))
+}
+
+/// List hunts that are not over, the one that ends last first
+///
+/// Those of players who were matched are left out, but for operators: a ticket names its hunt. A page may be shorter for that.
+#[utoipa::path(get, path = "/api/hunts", tag = "hunts", params(PageQuery), responses(
+    (status = 200, description = "A page of hunts, 20 when no limit is given.", body = Vec<HuntView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn list_hunts(
+    State(app): State<App>,
+    viewer: Viewer,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<HuntView>>)> {
+    let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.clock.now());
+    let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
+    let (entries, has_more) = split_page(entries, limit);
+    let last = entries.last().filter(|_| has_more).map(|entry| HuntCursor::of(&entry.row));
+    let shown = entries.into_iter().filter(|entry| viewer.is_shown(&entry.row));
+    let hunts = readable_rows(shown.map(view::hunt));
+    Ok((next_page_link("/api/hunts", "", limit, last), Json(hunts)))
+}
+
+/// Make a hunt
+///
+/// **Who:** anybody with a player's or a guest's token; at most eight that are not over, and so many by the clients of one address. The
+/// maker has joined it. It is a world of its own: `/api/worlds/{name}/socket` leads into it. It ends early when nobody else has joined and
+/// its maker leaves, or nobody was in it for half an hour (`quotas.unjoined_ms`).
+#[utoipa::path(post, path = "/api/hunts", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateHunt, responses(
+    (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "Where the hunt is"))),
+    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no address hold more of it; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`server_full`: there are as many hunts as this server takes on; `worlds_full`: the hunt could not be entered now, as this server's memory is full", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_hunt(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    JsonBody(asked): JsonBody<CreateHunt>,
+) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<HuntState>)> {
+    let (now, creator) = (app.clock.now(), sitter.player());
+    let wanted = create::parse_new_hunt(&asked, creator, now)?;
+    let cells = wanted.settings.size.cells();
+    let row = hunts::hunt_row(wanted, now);
+    app.worlds.check_room(&row, counted.address, app.clock.steady_us())?;
+    charge_quota(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
+    let made = save_hunt(&app, &row, creator).await;
+    // Should nobody know whether it was saved, it does not count; its maker's own limit is the store's.
+    made.inspect_err(|_| app.quotas.release_hunt(row.id))?;
+    let place = format!("/api/hunts/{}", row.name);
+    let state = hunt_state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(state)))
+}
+
+async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
+    let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
+    match app.store.commit(Command::World(ensure)).await? {
+        Outcome::World(known) if known.id == row.id => Ok(()),
+        Outcome::World(_) => Err(ApiError::DuplicateName(Resource::Hunt)),
+        Outcome::LimitReached => Err(HuntRefusal::TooManyOfCreator.into()),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
+    }
+}
+
+/// Counts a hunt that is to be made. Before somebody is refused, it is looked whether hunts of his address have ended early.
+async fn charge_quota(app: &App, counted: QuotaSubject, hunt: LiveHunt) -> ApiResult<()> {
+    let try_again = || app.quotas.charge_hunt(counted.address, hunt, app.clock.now(), app.limits.now());
+    match (try_again(), counted.address) {
+        (Err(QuotaExceeded { is_hourly: false, .. }), Some(address)) => {
+            let (ids, now) = (app.quotas.hunts_of(address), app.clock.now());
+            let over = app.store.read(move |reader| {
+                let mut over = Vec::new();
+                for id in ids {
+                    // One that is not there is still being saved.
+                    if reader.world(id, now)?.is_some_and(|entry| entry.row.is_over(now)) {
+                        over.push(id);
+                    }
+                }
+                Ok(over)
+            });
+            over.await?.into_iter().for_each(|id| app.quotas.release_hunt(id));
+            let counted = try_again();
+            Ok(counted.inspect_err(|exceeded| app.quotas.record_exceeded(exceeded.kind))?)
+        }
+        (counted, _) => Ok(counted?),
+    }
+}
+
+/// Look at a hunt
+#[utoipa::path(get, path = "/api/hunts/{name}", tag = "hunts", params(("name" = String, Path)), responses(
+    (status = 200, description = "The hunt.", body = HuntState),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_hunt(
+    State(app): State<App>,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
+    let entry = known(&app, &viewer, name).await?;
+    hunt_state(&app, entry, viewer.player).await.map(Json)
+}
+
+/// Join a hunt
+///
+/// **Who:** anybody with a player's or a guest's token. **When:** until it is over, while there is room. Joining twice is joining.
+#[utoipa::path(post, path = "/api/hunts/{name}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
+    (status = 200, description = "The hunt, joined.", body = HuntState),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`hunt_full`, `hunt_not_open`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn join_hunt(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
+    let entry = known(&app, &viewer, name.clone()).await?;
+    let join = WorldCommand::Join { id: entry.row.id, player: sitter.player(), now: app.clock.now() };
+    match app.store.commit(Command::World(join)).await? {
+        Outcome::Done => hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json),
+        Outcome::LimitReached => Err(ApiError::Hunt(HuntRefusal::Full)),
+        Outcome::NotOpen => Err(ApiError::Hunt(HuntRefusal::NotOpen)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
+    }
+}
+
+/// Leave a hunt
+///
+/// **Who:** those who joined. What they did there stays theirs; who is in the world now stays until the connection ends. A hunt that its
+/// maker leaves, that nobody else has joined and in which nobody is, is over.
+#[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
+    (status = 200, description = "The hunt, left.", body = HuntState),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`not_joined`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn leave_hunt(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
+    let entry = find_hunt(&app, name.clone()).await?;
+    let leave = WorldCommand::Leave { id: entry.row.id, player: sitter.player() };
+    match app.store.commit(Command::World(leave)).await? {
+        Outcome::Done => {
+            let left = find_hunt(&app, name.clone()).await?;
+            let is_nobodys = left.players == 0 && left.owner.is_none();
+            if is_nobodys && left.row.creator == Some(sitter.player()) && left.row.admission == Admission::Joined {
+                terminate_world(&app, &left.row, Resource::Hunt).await?;
+            }
+            hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json)
+        }
+        Outcome::NotFound => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
+    }
+}
+
+/// The hunt of this name, if the viewer may know of it.
+pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiResult<WorldEntry> {
+    let entry = find_hunt(app, name).await?;
+    if viewer.may_see(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::NotFound(Resource::Hunt)) }
+}
+
+/// The hunt of this name.
+pub(super) async fn find_hunt(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
+    let now = app.clock.now();
+    let entry = app.store.read(move |reader| reader.world_named(&name, now)).await?;
+    entry.filter(|entry| entry.row.kind == WorldKind::Hunt).ok_or(ApiError::NotFound(Resource::Hunt))
+}
+
+async fn hunt_state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiResult<HuntState> {
+    let id = entry.row.id;
+    let has_joined = match viewer {
+        None => None,
+        Some(player) => Some(app.store.read(move |reader| reader.has_joined(id, player)).await?),
+    };
+    let is_over = entry.row.is_over(app.clock.now());
+    let may_enter = !is_over && app.hunts.can_enter(&entry.row, viewer).await?;
+    Ok(HuntState { hunt: view::hunt(entry)?, has_joined, may_enter })
+}

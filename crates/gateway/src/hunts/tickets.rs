@@ -1,0 +1,249 @@
+//! Matchmaking: a party takes a ticket, and waits until it ends.
+
+use super::refusal::HuntRefusal;
+use super::view;
+use crate::app::App;
+use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::listener::park::{LongPoll, MaybePark, WaitEnd, park_or_wait};
+use crate::problem::{ApiError, ApiResult, Resource};
+use crate::quota::QuotaSubject;
+use crate::revocation::RequestGrant;
+use crate::stories::extract::ActingPlayer;
+use crate::stories::feed::parse_wait;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use engine::ids::{PlayerId, TicketId};
+use engine::limits::{TICKET_SETTLING_MAX, TICKET_WAIT_DEFAULT, TICKET_WAIT_MAX, TICKET_WAIT_MIN};
+use engine::matchmaking::{Region, Ticket};
+use engine::time::UnixMs;
+use http::Response as Whole;
+use hunts::{TicketError, TicketLocation, TicketReceiver, TicketStatus, join_ticket, locate_ticket, submit_ticket};
+use node::clock::random_bytes;
+use serde::Deserialize;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateTicket, TicketView};
+use wire::problem::Problem;
+
+/// Where a ticket is asked about, also by nodes that send such requests on.
+pub(crate) const TICKET_ROUTE: &str = "/api/hunts/tickets/{id}";
+/// Players of a match when nobody asks for a number.
+const PLAYERS_DEFAULT: u8 = 4;
+/// The rating of a party that brings none.
+const RATING_DEFAULT: u16 = 1_000;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(create_ticket)).routes(routes!(get_ticket, cancel_ticket)).routes(routes!(join))
+}
+
+/// Take a ticket: find others to hunt with
+///
+/// **Who:** anybody with a player's or a guest's token who is on no ticket and in no hunt of a match. With `party_size`, it is `gathering`
+/// until so many are on it: its id is the invitation, with which the others join it. Then others are looked for, who suit it: a match of the
+/// same size, in the same region (or anywhere), with a rating as near as both accept; what they accept widens with the wait.
+/// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Any node may be asked: all of
+/// them lay tickets on one desk.
+#[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
+    (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
+    (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_ticket(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    JsonBody(asked): JsonBody<CreateTicket>,
+) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
+    let id = TicketId::new(app.clock.now(), random_bytes());
+    let ticket = parse_ticket(&asked, sitter.player(), id, app.clock.steady())?;
+    let seen = submit_ticket(&app.hunts, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
+    let view = view::ticket(&seen.borrow());
+    let place = format!("/api/hunts/tickets/{}", view.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(view)))
+}
+
+/// Join the party of a ticket
+///
+/// **Who:** anybody with a player's or a guest's token who was given its id, is on no other ticket and in no hunt of a match. **When:** while
+/// it is `gathering`. Joining twice is joining. With the last one the wait for others begins, as long as the one for the party might have been.
+#[utoipa::path(post, path = "/api/hunts/tickets/{id}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The ticket, joined.", body = TicketView),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn join(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    PathId(id): PathId<TicketId>,
+) -> ApiResult<Json<TicketView>> {
+    match join_ticket(&app.hunts, id, sitter.player()).await? {
+        Ok(seen) => Ok(Json(view::ticket(&seen.borrow()))),
+        Err(TicketError::NotOwner | TicketError::NoSuchTicket) => {
+            resolve_elsewhere(&app, id, sitter.player()).await.map(Json)
+        }
+        Err(refused) => Err(HuntRefusal::from(refused).into()),
+    }
+}
+
+/// How long a poll waits.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct WaitQuery {
+    /// How long to wait for its end, at most 10 minutes: `25s`, `500ms`, `2m`. Nothing: no wait.
+    #[param(value_type = Option<String>)]
+    wait: Option<String>,
+}
+
+/// How it stands with a ticket
+///
+/// **Who:** its party. With `wait`, it is answered when the ticket ends, or as it is at the end of that time. An ended ticket can be asked
+/// about for five minutes.
+#[utoipa::path(get, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), WaitQuery), responses(
+    (status = 200, description = "The ticket.", body = TicketView),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_ticket(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    granted: RequestGrant,
+    PathId(id): PathId<TicketId>,
+    QueryParams(query): QueryParams<WaitQuery>,
+    MaybePark(pass): MaybePark,
+) -> ApiResult<Response> {
+    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let Some(seen) = app.hunts.matchmaker.find(id, sitter.player()) else {
+        return resolve_elsewhere(&app, id, sitter.player()).await.map(|view| Json(view).into_response());
+    };
+    if wait.is_zero() || seen.borrow().state.is_final() {
+        return Ok(Json(view::ticket(&seen.borrow())).into_response());
+    }
+    Ok(park_or_wait(pass, Instant::now() + wait, granted.until_revoked(TicketPoll::new(seen))).await)
+}
+
+/// Take a ticket back
+///
+/// **Who:** its party, or an operator: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
+/// hunt is made at this moment may still be `matched`. The answer has its end: once it is there, the caller may take another one.
+#[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The ticket, ended.", body = TicketView),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn cancel_ticket(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    PathId(id): PathId<TicketId>,
+) -> ApiResult<Json<TicketView>> {
+    let member = (!counted.is_operator).then(|| sitter.player());
+    let seen = app.hunts.matchmaker.cancel(id, member, app.clock.steady());
+    let ended = match seen {
+        Some(seen) => wait_for_end(seen).await?,
+        None => None,
+    };
+    match ended {
+        Some(view) => Ok(Json(view)),
+        None => resolve_elsewhere(&app, id, sitter.player()).await.map(Json),
+    }
+}
+
+/// A ticket that was given up, once it has ended: at once, unless its hunt is being saved. Nothing when that is not known here any more.
+async fn wait_for_end(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>> {
+    let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_final())).await;
+    match end {
+        Ok(standing) => Ok(standing.ok().map(|standing| view::ticket(&standing))),
+        Err(_) => Err(HuntRefusal::TicketSettling.into()),
+    }
+}
+
+/// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
+/// was matched is told so all the same.
+async fn resolve_elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
+    match locate_ticket(&app.hunts, id, player).await? {
+        TicketLocation::Matched(hunt) => Ok(view::matched_ticket(id, player, &hunt)),
+        TicketLocation::Elsewhere(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
+        TicketLocation::Forgotten => Err(ApiError::NotFound(Resource::Ticket)),
+        TicketLocation::Lost => Err(HuntRefusal::TicketLost.into()),
+        TicketLocation::Unknown => Err(HuntRefusal::Ticket(TicketError::NotOwner).into()),
+    }
+}
+
+fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
+    let region = asked.region.as_deref().map(str::parse::<Region>).transpose();
+    Ok(Ticket {
+        id,
+        owner,
+        party: vec![owner],
+        party_size: asked.party_size.map_or(1, saturating_u8),
+        players: asked.players.map_or(PLAYERS_DEFAULT, saturating_u8),
+        region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
+        rating: asked.rating.map_or(RATING_DEFAULT, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
+        since: now,
+        until: now.plus(parse_ticket_wait(asked.wait_ms)?),
+    })
+}
+
+/// What has no room is refused like the nearest number that has.
+fn saturating_u8(asked: i64) -> u8 {
+    u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
+}
+
+fn parse_ticket_wait(asked_ms: Option<i64>) -> ApiResult<Duration> {
+    let Some(asked_ms) = asked_ms else { return Ok(TICKET_WAIT_DEFAULT) };
+    let span = u64::try_from(asked_ms).ok().map(Duration::from_millis);
+    span.filter(|span| (TICKET_WAIT_MIN..=TICKET_WAIT_MAX).contains(span)).ok_or_else(|| {
+        let (least, most) = (TICKET_WAIT_MIN.as_millis(), TICKET_WAIT_MAX.as_millis());
+        ApiError::bad_value("/wait_ms", format!("wait_ms must be from {least} to {most}"))
+    })
+}
+
+/// A poll that waits for a ticket's end: all that is kept of it.
+struct TicketPoll {
+    ticket: TicketReceiver,
+    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl TicketPoll {
+    fn new(seen: TicketReceiver) -> Self {
+        let mut state = seen.clone();
+        let ended = Box::pin(async move {
+            // Without a sender nothing more is known of it here, and whoever asks again is told by whoever knows.
+            let _ = state.wait_for(|standing: &TicketStatus| standing.state.is_final()).await;
+        });
+        Self { ticket: seen, ended }
+    }
+
+    fn response(&self) -> Whole<Bytes> {
+        let body =
+            serde_json::to_vec(&view::ticket(&self.ticket.borrow())).expect("a ticket holds only text and numbers");
+        let mut response = Whole::new(Bytes::from(body));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+impl LongPoll for TicketPoll {
+    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
+        ready!(self.ended.as_mut().poll(context));
+        Poll::Ready(self.response())
+    }
+
+    fn finish(&mut self, _: WaitEnd) -> Whole<Bytes> {
+        self.response()
+    }
+}

@@ -1,0 +1,87 @@
+//! Idempotency keys: a request that is sent twice is done once, and answered twice with the same bytes.
+//!
+//! The commit carries the key: a repeated request gets the response of the first. A request that would be refused now is looked up
+//! before it is refused, so that the response stays the same even when the data has changed in between (a bot was deleted).
+
+use super::extract::RawJson;
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::commands::Idempotency;
+use engine::ids::AccountId;
+use engine::limits::IDEMPOTENCY_KEY_BYTES_MAX;
+use sha2::{Digest, Sha256};
+
+/// A caller's key with the digest of the request that it came with.
+pub(super) struct IdempotencyKey {
+    key: String,
+    fingerprint: [u8; 32],
+}
+
+impl IdempotencyKey {
+    pub(super) fn of(request: &RawJson) -> ApiResult<Option<Self>> {
+        let mut keys = request.headers.get_all("idempotency-key").into_iter();
+        let Some(key) = keys.next() else {
+            return Ok(None);
+        };
+        if keys.next().is_some() {
+            return Err(ApiError::BadIdempotencyKey("given twice: send one"));
+        }
+        let key = parse_key(key)?;
+        Ok(Some(Self { key, fingerprint: fingerprint(request) }))
+    }
+
+    async fn stored_response(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
+        let key = self.key.clone();
+        let stored = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
+        match stored {
+            None => Ok(None),
+            Some((fingerprint, response)) if fingerprint == self.fingerprint => Ok(Some(response)),
+            Some(_) => Err(ApiError::KeyReused),
+        }
+    }
+
+    /// The key with the response that the store keeps.
+    pub(super) fn with_response(self, response: Vec<u8>) -> Idempotency {
+        Idempotency { key: self.key, fingerprint: self.fingerprint, response }
+    }
+}
+
+/// The response that this very request got before, if it came with a key and was done before.
+pub(super) async fn first_response(
+    app: &App,
+    account: AccountId,
+    key: Option<&IdempotencyKey>,
+) -> ApiResult<Option<Vec<u8>>> {
+    match key {
+        Some(key) => key.stored_response(app, account).await,
+        None => Ok(None),
+    }
+}
+
+fn parse_key(key: &HeaderValue) -> ApiResult<String> {
+    let bytes = key.as_bytes();
+    if bytes.is_empty() || bytes.len() > IDEMPOTENCY_KEY_BYTES_MAX {
+        return Err(ApiError::BadIdempotencyKey("not of 1 to 128 bytes"));
+    }
+    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Err(ApiError::BadIdempotencyKey("not of visible ASCII characters only"));
+    }
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+const _: () = assert!(IDEMPOTENCY_KEY_BYTES_MAX == 128, "the refusal above names the limit");
+
+fn fingerprint(request: &RawJson) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for part in [request.method.as_str().as_bytes(), b" ", request.path.as_bytes(), b"\n", &request.body] {
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// A response whose bytes are stored for repetitions, or come from the store.
+pub(super) fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}

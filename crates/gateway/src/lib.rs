@@ -1,0 +1,127 @@
+//! The gateway: the HTTP edge. It authenticates requests, checks what the caller may do, validates the input and turns it
+//! into commands to the store or reads from it. Nothing behind it checks these things again.
+//!
+//! Knows HTTP and the wire's shapes. Does not know how a match is played or how anything is stored.
+
+mod admin;
+mod admission;
+pub mod app;
+pub mod auth;
+mod body;
+mod bot_url;
+pub(crate) mod budget;
+pub(crate) mod close_handshake;
+mod console;
+mod cors;
+mod dispatch;
+pub mod extract;
+pub mod forward;
+mod games;
+pub mod grants;
+pub mod guests;
+mod home;
+mod host;
+mod hunts;
+mod idempotency;
+pub mod listener;
+mod openapi;
+pub mod ops;
+mod origin;
+mod pagination;
+pub mod problem;
+mod quota;
+mod rate_limit;
+mod request_id;
+pub mod response_budget;
+mod revocation;
+mod session;
+pub mod shed;
+mod snakes;
+mod spectate;
+mod stories;
+mod text;
+mod tokens;
+mod trace;
+mod transfer_coding;
+mod world_options;
+mod worlds;
+
+pub(crate) use admission::ClientAddress;
+pub use dispatch::{Gateway, ResponseBody};
+pub(crate) use worlds::frame_rate::FrameRateLimiter;
+
+use crate::app::App;
+use auth::TokenCache;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::{Extension, Router};
+use problem::ApiError;
+use settings::ServeMode;
+use tower::ServiceBuilder;
+use utoipa_axum::router::OpenApiRouter;
+
+/// All routes of the router, or only those of a process that serves nothing but the rate limiter. [`Gateway`] stands in front of it.
+pub fn router(app: App) -> Router {
+    let (routes, document) = match app.config.serve_mode {
+        ServeMode::All => {
+            let (routes, document) = api_routes().split_for_parts();
+            (routes.merge(spectate::routes()).merge(console::routes()), openapi::complete(document))
+        }
+        ServeMode::Limiter => {
+            let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();
+            (routes, openapi::complete_base(document))
+        }
+    };
+    let routes = routes.merge(home::routes(app.config.serve_mode));
+    with_layers(routes, &document, app)
+}
+
+/// The routes for operators alone: the state of the process, and actions reserved for them.
+pub fn ops_router(app: App) -> Router {
+    let routes = match app.config.serve_mode {
+        ServeMode::All => admin::routes().merge(rate_limit::routes()),
+        ServeMode::Limiter => rate_limit::routes(),
+    };
+    let (routes, document) = routes.split_for_parts();
+    with_layers(routes, &openapi::complete_base(document), app)
+}
+
+/// These routes and those about the process, behind the layers that every request passes.
+fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
+    // The first layer is the outermost. One router layer instead of eight: the router boxes each of its own layers, and every
+    // request copies all boxes below each.
+    let layers = ServiceBuilder::new()
+        .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
+        .layer(from_fn(trace::trace))
+        .layer(from_fn(cors::cors))
+        .layer(from_fn(transfer_coding::validate_head))
+        .layer(Extension(openapi::Document::new(document)))
+        .layer(Extension(TokenCache::default()))
+        .layer(from_fn_with_state(app.clone(), admission::admit))
+        .layer(from_fn_with_state(app.clone(), forward::forward))
+        .layer(from_fn_with_state(app.clone(), response_budget::reserve_unchecked));
+    routes
+        .merge(ops::routes())
+        .fallback(async || ApiError::NoSuchRoute)
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(layers)
+        .with_state(app)
+}
+
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    openapi::complete(api_routes().into_openapi())
+}
+
+/// The gateway's own routes. Every route registered here is documented.
+fn api_routes() -> OpenApiRouter<App> {
+    openapi::router()
+        .merge(games::routes())
+        .merge(snakes::routes())
+        .merge(tokens::routes())
+        .merge(session::routes())
+        .merge(stories::routes())
+        .merge(worlds::routes())
+        .merge(hunts::routes())
+        .merge(admin::routes())
+        .merge(rate_limit::routes())
+}

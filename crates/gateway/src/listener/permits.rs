@@ -1,0 +1,269 @@
+//! Connection permits: the cap on connections in all and by client address, and eviction when the cap is reached.
+//!
+//! Knows nothing of the protocol on a connection.
+
+use super::connection::Connection;
+use super::eviction::{EvictionQueues, Newcomer, Standing};
+use metrics::Metrics;
+use quotas::address_key::AddressKey;
+use quotas::address_limit::AddressLimit;
+use quotas::keyed_permits::KeyedPermits;
+use quotas::socket_budget::SocketBudget;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+/// Longest time that a new connection waits for an evicted one to close, or for a bot to release its socket.
+const PERMIT_WAIT_MAX: Duration = Duration::from_millis(250);
+const CLOCK_TICK: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PermitError {
+    /// Its address has as many as allowed.
+    Address { max: usize },
+    /// All permits are in use, and no connection may be evicted.
+    Full,
+}
+
+pub(crate) struct ConnectionPermits {
+    slots: Semaphore,
+    total: u32,
+    /// The budget from which each connection takes its socket, if it is shared with other users.
+    socket_budget: Option<Arc<SocketBudget>>,
+    address_limit: Option<AddressLimit>,
+    by_address: KeyedPermits<AddressKey>,
+    idle_queue: Mutex<EvictionQueues<Connection>>,
+    begun: Instant,
+    /// Seconds since then, as [`ConnectionPermits::run_clock`] counts them.
+    now_s: AtomicU32,
+    metrics: Arc<Metrics>,
+}
+
+/// The right to one connection, as long as its socket is open.
+pub(crate) struct ConnectionPermit {
+    permits: Arc<ConnectionPermits>,
+    /// The address that the connection counts for.
+    address: Mutex<Option<AddressKey>>,
+}
+
+/// A request that counts as a connection of the client behind a proxy.
+pub(crate) struct ProxiedPermit {
+    permits: Arc<ConnectionPermits>,
+    key: AddressKey,
+}
+
+impl ConnectionPermits {
+    pub(crate) fn new(
+        max: usize,
+        socket_budget: Option<Arc<SocketBudget>>,
+        address_limit: Option<AddressLimit>,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
+        let total = u32::try_from(max.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        Arc::new(Self {
+            slots: Semaphore::new(total as usize),
+            total,
+            socket_budget,
+            address_limit,
+            by_address: KeyedPermits::default(),
+            idle_queue: Mutex::default(),
+            begun: Instant::now(),
+            now_s: AtomicU32::new(0),
+            metrics,
+        })
+    }
+
+    /// Counts the seconds, without end.
+    pub(super) async fn run_clock(&self) {
+        let mut ticks = interval(CLOCK_TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            self.now_s.store(u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX), Relaxed);
+        }
+    }
+
+    /// The current second.
+    pub(super) fn now_s(&self) -> u32 {
+        self.now_s.load(Relaxed)
+    }
+
+    /// Acquires a permit for a connection of this peer. When none is free, the idlest connection that may be evicted is closed;
+    /// `wait_until` bounds the waits when none may.
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        wait_until: &mut Option<Instant>,
+    ) -> Result<ConnectionPermit, PermitError> {
+        let key = self.address_limit.as_ref().and_then(|limit| limit.key(peer).map(|key| (key, limit.max)));
+        if let Some((key, max)) = key
+            && !self.by_address.try_acquire(key, max)
+        {
+            return Err(PermitError::Address { max });
+        }
+        if self.try_acquire() {
+            *wait_until = None;
+        } else if !self.acquire_after_eviction(key.map(|(key, _)| key), wait_until).await {
+            if let Some((key, _)) = key {
+                self.by_address.release(key);
+            }
+            return Err(PermitError::Full);
+        }
+        self.metrics.http_connection_opened();
+        Ok(ConnectionPermit { permits: self.clone(), address: Mutex::new(key.map(|(key, _)| key)) })
+    }
+
+    fn try_acquire(&self) -> bool {
+        let Ok(permit) = self.slots.try_acquire() else { return false };
+        let has_socket = self.socket_budget.as_ref().is_none_or(|sockets| sockets.try_acquire_for_client());
+        if has_socket {
+            permit.forget();
+        }
+        has_socket
+    }
+
+    async fn acquire_after_eviction(&self, newcomer: Option<AddressKey>, wait_until: &mut Option<Instant>) -> bool {
+        // The bots hold the sockets, and were asked to release the unused ones: one deadline for a burst of connections, not one for each.
+        let bots_hold_sockets = self.slots.available_permits() > 0;
+        if bots_hold_sockets
+            && timeout_at(*wait_until.get_or_insert_with(|| Instant::now() + PERMIT_WAIT_MAX), self.wait_for_slot())
+                .await
+                .is_ok()
+        {
+            return true;
+        }
+        self.evict_for(newcomer) && timeout(PERMIT_WAIT_MAX, self.wait_for_slot()).await.is_ok()
+    }
+
+    async fn wait_for_slot(&self) {
+        let permit = self.slots.acquire().await;
+        if let Some(sockets) = &self.socket_budget {
+            sockets.acquire_for_client().await;
+        }
+        // The semaphore is never closed.
+        if let Ok(permit) = permit {
+            permit.forget();
+        }
+    }
+
+    /// Closes the connection that is evicted for a newcomer from this address. Its permit returns once its task has seen the end.
+    fn evict_for(&self, address: Option<AddressKey>) -> bool {
+        let open = address.map_or(1, |address| self.by_address.has(address));
+        let newcomer = Newcomer { address, open, now_s: self.now_s() };
+        let (evicted, looked_at) = {
+            let mut queues = self.lock_idle_queue();
+            (queues.evict_for(newcomer), queues.take_looked_at())
+        };
+        drop(looked_at);
+        if let Some(connection) = &evicted {
+            connection.shut_down();
+            self.metrics.http_connection_evicted();
+        }
+        evicted.is_some()
+    }
+
+    /// Makes this connection a candidate for eviction.
+    pub(super) fn track(&self, connection: &Arc<Connection>) {
+        self.lock_idle_queue().insert(connection, connection.standing());
+    }
+
+    /// Sets the standing of this connection.
+    pub(super) fn set_standing(&self, connection: &Arc<Connection>, standing: Standing) {
+        let mut queues = self.lock_idle_queue();
+        let before = std::mem::replace(&mut *connection.standing_mut(), standing);
+        queues.remove(before);
+        queues.insert(connection, standing);
+    }
+
+    /// Forgets a closed connection that had this standing.
+    pub(super) fn forget(&self, standing: Standing) {
+        self.lock_idle_queue().remove(standing);
+    }
+
+    /// Consistent even if a holder of the lock panicked: entries go in and out in one step.
+    fn lock_idle_queue(&self) -> MutexGuard<'_, EvictionQueues<Connection>> {
+        self.idle_queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request for the client behind a proxy: it occupies a connection, which is not the proxy's own.
+    pub(crate) fn acquire_proxied(self: &Arc<Self>, client: IpAddr) -> Result<Option<ProxiedPermit>, PermitError> {
+        let Some(limit) = &self.address_limit else { return Ok(None) };
+        let Some(key) = limit.key(client) else { return Ok(None) };
+        if !self.by_address.try_acquire(key, limit.max) {
+            let refused = PermitError::Address { max: limit.max };
+            self.metrics.http_connection_refused(refused.is_full());
+            return Err(refused);
+        }
+        Ok(Some(ProxiedPermit { permits: self.clone(), key }))
+    }
+
+    /// Waits until there is no connection.
+    pub(super) async fn wait_until_empty(&self) {
+        let _ = self.slots.acquire_many(self.total).await;
+    }
+
+    /// The number of connections.
+    pub(super) fn in_use(&self) -> usize {
+        self.total as usize - self.slots.available_permits()
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl PermitError {
+    /// Whether new connections of every client are refused.
+    pub(super) fn is_full(self) -> bool {
+        self == Self::Full
+    }
+}
+
+impl ConnectionPermit {
+    pub(super) fn permits(&self) -> &Arc<ConnectionPermits> {
+        &self.permits
+    }
+
+    pub(super) fn counted_for(&self) -> Option<AddressKey> {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection counts for the client of this permit from now on.
+    pub(super) fn adopt_proxied(&self, permit: &ProxiedPermit) {
+        self.permits.by_address.acquire_unchecked(permit.key);
+        self.set_address(Some(permit.key));
+    }
+
+    /// The peer is another node, and forwards requests of other clients.
+    pub(super) fn mark_as_node(&self) {
+        self.set_address(None);
+    }
+
+    /// Sets the address that the connection counts for, and releases the one before.
+    fn set_address(&self, key: Option<AddressKey>) {
+        let before = std::mem::replace(&mut *self.address.lock().unwrap_or_else(PoisonError::into_inner), key);
+        if let Some(before) = before {
+            self.permits.by_address.release(before);
+        }
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.set_address(None);
+        self.permits.metrics.http_connection_closed();
+        if let Some(sockets) = &self.permits.socket_budget {
+            sockets.release_client();
+        }
+        self.permits.slots.add_permits(1);
+    }
+}
+
+impl Drop for ProxiedPermit {
+    fn drop(&mut self) {
+        self.permits.by_address.release(self.key);
+    }
+}

@@ -1,0 +1,153 @@
+//! The OpenAPI 3.1 document: generated from the handlers, completed with what applies to every route, served as generated.
+
+use super::response_budget::BudgetExempt;
+use super::{ops, rate_limit, session};
+use crate::app::App;
+use axum::Extension;
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::IntoResponse;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
+use utoipa::{OpenApi, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::problem::{PROBLEM_JSON, Problem};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Gauntlet",
+        description = "Bot matches over HTTP: register snakes, create games, follow them. Every error is a problem detail (RFC 9457) with a stable `code`.",
+        license(name = "MIT", identifier = "MIT"),
+    ),
+    components(schemas(Problem)),
+    tags(
+        (name = "games", description = "Create games, list them, follow their state."),
+        (name = "snakes", description = "Register the bots that play."),
+        (name = "tokens", description = "Bearer tokens of your account."),
+        (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
+        (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md shows it by example."),
+        (name = "worlds", description = "Worlds and the players in them. Players move in a world over frames: docs/world.md."),
+        (name = "limits", description = "The rate limiter: single and batch checks, and the policies behind them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
+        (name = "spectators", description = "Public: the board viewer's engine API."),
+        (name = "admin", description = "For operators and admins."),
+        (name = "ops", description = "Health, metrics and this document."),
+    ),
+)]
+struct BaseDocument;
+
+/// The only route under `/api` that needs no store.
+const DOCUMENT_PATH: &str = "/api/openapi.json";
+
+/// The document as it is served.
+#[derive(Clone)]
+pub(super) struct Document(Bytes);
+
+impl Document {
+    pub(super) fn new(complete: &utoipa::openapi::OpenApi) -> Self {
+        let text = complete.to_json().expect("the document holds only text and numbers");
+        Self(text.into())
+    }
+}
+
+/// The router that the gateway's routes are merged into: the base document and its own route.
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(BaseDocument::openapi()).routes(routes!(get_openapi))
+}
+
+/// This document
+#[utoipa::path(get, path = "/api/openapi.json", tag = "ops", responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json")))]
+async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], Extension(BudgetExempt), document.0)
+}
+
+/// Adds the spectators' routes, and the refusals that apply to every route.
+pub(super) fn complete(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    api.merge(super::spectate::openapi());
+    complete_base(api)
+}
+
+/// The same for a process that serves the rate limiter alone.
+pub(super) fn complete_base(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    api.merge(rate_limit::openapi());
+    api.merge(ops::openapi());
+    let components = api.components.get_or_insert_default();
+    components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    let cookie = ApiKeyValue::with_description(
+        session::SESSION_COOKIE,
+        "The same token, kept by a browser after `POST /api/session`. Requests that change something must send `Content-Type: application/json` or `X-Requested-With`.",
+    );
+    components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
+    for (path, item) in &mut api.paths.paths {
+        for operation in operations(item) {
+            add_common_refusals(path, operation);
+        }
+    }
+    api
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+}
+
+fn add_common_refusals(path: &str, operation: &mut Operation) {
+    let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
+    let has_body = operation.request_body.is_some();
+    let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
+    let (is_about_a_table, may_have_token) = (is_about_a_table(path), has_optional_token(path));
+    let common = [
+        ("400", has_input, "Something in the request is invalid; `code` and `detail` say what."),
+        ("401", has_security, "No token, or an unknown one."),
+        ("401", may_have_token, "The token is unknown or expired. A token is optional."),
+        ("403", has_security, "The token's role is too weak."),
+        ("413", has_body, "The body is too long."),
+        ("415", has_body, "The body is not declared as JSON."),
+        ("422", has_body, "The body is JSON of another shape: a member is missing or has another type."),
+        (
+            "429",
+            path.starts_with("/api/"),
+            "A rate limit is used up: `RateLimit` names it, `Retry-After` says when to try again. Nothing was done.",
+        ),
+        (
+            "503",
+            is_about_a_table,
+            "`tables_not_served`, `table_elsewhere`, `table_busy`, `too_many_tables`, `draining`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`.",
+        ),
+        (
+            "504",
+            is_about_a_table,
+            "`table_silent`: the node that owns the table did not answer, and it is unknown whether the request was done. Check before trying again.",
+        ),
+        (
+            "503",
+            path.starts_with("/api/") && path != DOCUMENT_PATH,
+            "The store cannot be reached, or the server is overloaded (`overloaded`); try again after `Retry-After`.",
+        ),
+    ];
+    for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {
+        let refusal = || problem(description).into();
+        operation.responses.responses.entry(status.to_owned()).or_insert_with(refusal);
+    }
+}
+
+/// Whether a route needs a table, which may be on any node; a game's history is in the store.
+fn is_about_a_table(path: &str) -> bool {
+    ["/api/stories/games", "/api/stories/tables"].iter().any(|begin| path.starts_with(begin))
+        && !path.ends_with("/history")
+}
+
+/// Whether a route accepts a token without requiring one.
+fn has_optional_token(path: &str) -> bool {
+    path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
+}
+
+fn problem(description: &str) -> utoipa::openapi::Response {
+    let schema = Ref::from_schema_name(Problem::name());
+    ResponseBuilder::new()
+        .description(description)
+        .content(PROBLEM_JSON, ContentBuilder::new().schema(Some(schema)).build())
+        .build()
+}

@@ -1,0 +1,84 @@
+//! Readiness: whether a request that must be saved would be saved now, and whether this node serves tables where it should.
+//!
+//! The question is open to everybody and costs the store a small write, so one answer serves all who ask at about the same
+//! time: a flood of questions is one question.
+
+use crate::app::App;
+use settings::ServeMode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use wire::api::{Readiness, ReadinessCheck};
+
+/// A store that does not answer for so long is not ready.
+const PROBE_WAIT: Duration = Duration::from_secs(2);
+/// How long an answer is good.
+const PROBE_CACHE_TTL: Duration = Duration::from_millis(250);
+
+/// The last answer of the store. Whoever asks while somebody else does waits for the same answer.
+#[derive(Clone, Default)]
+pub(super) struct Probe(Arc<Mutex<Option<CachedProbe>>>);
+
+/// What is wrong, if something is.
+type CheckResult = Result<(), &'static str>;
+
+struct CachedProbe {
+    at: Instant,
+    result: CheckResult,
+}
+
+impl Probe {
+    async fn check_store(&self, app: &App) -> CheckResult {
+        let mut last = self.0.lock().await;
+        if let Some(known) = last.as_ref().filter(|known| known.at.elapsed() < PROBE_CACHE_TTL) {
+            return known.result;
+        }
+        let answer = probe_store(app).await;
+        *last = Some(CachedProbe { at: Instant::now(), result: answer });
+        answer
+    }
+}
+
+/// Why is told without details: whoever asks needs no token. The log has them.
+async fn probe_store(app: &App) -> CheckResult {
+    // The writer knows better than a probe: a small write may succeed where the last commit did not.
+    if let Some(error) = app.store.refusal() {
+        tracing::debug!(%error, "not ready: the store was lost");
+        return Err("the store cannot be reached or written");
+    }
+    if let Some((count, error)) = app.store.missing_readers() {
+        tracing::debug!(count, %error, "not ready: connections to the database that this server needs cannot be made");
+        return Err(
+            "connections to the database that this server needs cannot be made: its max_connections must allow each \
+                    server one to write, store.connections and replays.threads to read, and one for /readyz",
+        );
+    }
+    match timeout(PROBE_WAIT, app.probe_reader.read(|reader| reader.probe())).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "not ready: the store refuses");
+            Err("the store cannot be reached or written")
+        }
+        Err(_) => Err("the store does not answer in time"),
+    }
+}
+
+/// A node serves tables while it holds a lease of its own: it waits for no other node's. On its way out it lets go of them, and
+/// says so by another check.
+fn check_tables(app: &App) -> CheckResult {
+    let is_served = app.config.serve_mode != ServeMode::All || app.drain.has_begun() || app.tables.is_serving();
+    if is_served { Ok(()) } else { Err("this server holds no lease on tables at the moment") }
+}
+
+/// Every check, and whether all passed.
+pub(super) async fn check_readiness(app: &App, probe: &Probe) -> Readiness {
+    let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
+    let checks = [("serving", serving), ("tables", check_tables(app)), ("store", probe.check_store(app).await)];
+    let checks = checks.map(|(name, answer)| ReadinessCheck {
+        name: name.to_owned(),
+        ok: answer.is_ok(),
+        detail: answer.err().map(str::to_owned),
+    });
+    Readiness { ready: checks.iter().all(|check| check.ok), checks: checks.into() }
+}

@@ -1,0 +1,101 @@
+//! The operators' statistics: what the store counted and what this process measured, in the shape that programs know.
+
+use crate::app::App;
+use engine::rows::{MatchCounts, MatchStats, RecentFailure, WindowCounts};
+use metrics::{ProcessUsage, Quantiles, Timing};
+use std::time::Instant;
+use wire::api::{
+    AdminStats, ConnectionStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, RecentCounts,
+    RecentError, TimingStats,
+};
+use wire::time::Timestamp;
+
+/// What the queue holds, as programs for this API name kinds of work.
+const JOB_NAME: &str = "run_game";
+
+pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instant) -> AdminStats {
+    let counts = &stats.counts;
+    AdminStats {
+        job_queue: queue(counts),
+        jobs_by_name: vec![JobCount { name: JOB_NAME.to_owned(), count: counts.waiting + counts.running }],
+        game_counts: games(counts),
+        orphaned: stats.orphaned,
+        games_created: recent(&stats.created),
+        games_finished: recent(&stats.finished),
+        avg_game_duration_secs: stats.duration_ms_avg.map(|ms| rounded(ms / 1_000.0)),
+        recent_errors: stats.failures.iter().map(error).collect(),
+        turns_per_s: rounded(app.metrics.turns_per_s(now)),
+        late_moves: app.metrics.late_moves(),
+        commands_waiting: app.store.commands_waiting() as u64,
+        process: process(own, app.metrics.uptime(now).as_secs_f64()),
+        connections: connections(app),
+        timing: timing(&app.metrics.timing()),
+    }
+}
+
+fn queue(counts: &MatchCounts) -> JobQueue {
+    let (ready, running) = (counts.waiting, counts.running);
+    JobQueue { ready, running, scheduled: 0, total: ready + running }
+}
+
+fn games(counts: &MatchCounts) -> GameCounts {
+    GameCounts {
+        waiting: counts.waiting,
+        running: counts.running,
+        finished: counts.finished,
+        failed: counts.failed,
+        cancelled: counts.cancelled,
+        total: counts.total(),
+    }
+}
+
+fn recent(recent: &WindowCounts) -> RecentCounts {
+    RecentCounts { last_hour: recent.last_hour, last_24h: recent.last_24h, last_7d: recent.last_7d }
+}
+
+fn error(failure: &RecentFailure) -> RecentError {
+    RecentError {
+        name: JOB_NAME.to_owned(),
+        error_count: failure.count,
+        last_error_message: failure.message.clone(),
+        last_failed_at: Timestamp(failure.last_at.0),
+    }
+}
+
+fn process(own: ProcessUsage, uptime_s: f64) -> ProcessStats {
+    ProcessStats {
+        rss_bytes: own.rss_bytes,
+        cpu_s: own.cpu_s.map(rounded),
+        threads: own.threads,
+        open_files: own.open_files,
+        uptime_s: rounded(uptime_s),
+    }
+}
+
+fn connections(app: &App) -> ConnectionStats {
+    let [open, refused_full, refused_address, evicted] = app.metrics.http_connections();
+    let max = app.config.client_sockets_max() as u64;
+    ConnectionStats { open, max, refused_full, refused_address, evicted }
+}
+
+fn timing(timing: &Timing) -> TimingStats {
+    TimingStats {
+        pool_wait_ms: quantiles(timing.pool_wait_ms),
+        query_ms: quantiles(timing.query_ms),
+        commit_wait_ms: quantiles(timing.commit_wait_ms),
+        commit_ms: quantiles(timing.commit_ms),
+        queue_wait_ms: quantiles(timing.queue_wait_ms),
+        run_time_ms: quantiles(timing.run_time_ms),
+        scheduler_delay_ms: quantiles(timing.scheduler_delay_ms),
+        bot_call_ms: quantiles(timing.bot_call_ms),
+    }
+}
+
+fn quantiles(quantiles: Quantiles) -> QuantileStats {
+    QuantileStats { p50: quantiles.p50.map(rounded), p99: quantiles.p99.map(rounded) }
+}
+
+/// To three decimals: more would only pretend to be known.
+fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}

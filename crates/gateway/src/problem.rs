@@ -1,0 +1,578 @@
+//! Every refusal of the API, and the one place where it becomes a status, a stable code and a text for the client.
+//!
+//! Handlers return [`ApiError`]; nothing else chooses a status for an error. What only operators may read (why a database was
+//! unreachable) is logged here, once, and never sent.
+
+mod resource;
+
+pub use resource::Resource;
+
+use super::forward::{ForwardError, ForwardTarget};
+use super::hunts::HuntRefusal;
+use super::stories::refusal;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::commands::Outcome;
+use engine::matches::lifecycle::MatchState;
+use engine::rows::Role;
+use engine::tables::Refusal;
+use metrics::Overload;
+use quotas::QuotaExceeded;
+use rate_limit::headers::RateLimitHeaders;
+use rules::snake::RuleError;
+use store::StoreError;
+use tables::TableError;
+use wire::problem::{PROBLEM_JSON, Problem};
+use worlds::VisitError;
+
+/// The result of a handler: a response or a refusal.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Seconds after which a request refused for lack of capacity may be tried again.
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+/// Longest text of the server or of a parser that is sent: a parser may quote a whole body.
+const DETAIL_CHARS_MAX: usize = 400;
+
+/// Marks the response to a request that was refused at admission. Such refusals come in floods, and are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EarlyRefusal {
+    /// Not worth a log line.
+    Routine,
+    /// Refused reads and waits are not worth a log line, and there may be many. A refused action is: its client will ask about it.
+    Notable,
+}
+
+/// Marks the response to a request about a table or a ticket that another node has: forwarding finds the node here.
+#[derive(Clone, Debug)]
+pub(super) struct Elsewhere {
+    /// `host:port`.
+    pub(super) address: String,
+}
+
+/// Why a request is refused. The text is public.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    #[error("this route needs a token: send the header `Authorization: Bearer <token>`")]
+    TokenMissing,
+    /// No token has this secret.
+    #[error("this token is unknown: it was mistyped or deleted; ask for another one")]
+    TokenUnknown,
+    #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
+    TokenExpired,
+    /// A guest asks for something that needs an account.
+    #[error(
+        "this needs the token of an account: guests can play Stories and hunts and walk in worlds, and nothing else"
+    )]
+    AccountNeeded,
+    /// A request that changes something, or comes with a cookie, and that a page of another site may have made a browser send.
+    #[error(
+        "a page of another site may have sent this: a request that changes something must come from a page of this site (scheme, host and port of `Origin`; on loopback a name such as localhost; behind a proxy one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), with a cookie also as `Content-Type: application/json` or with `X-Requested-With`; or send a token as `Authorization: Bearer`"
+    )]
+    CrossSite,
+    /// The role of the token does not allow this.
+    #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
+    RoleTooWeak {
+        /// The least role that would do.
+        need: Role,
+        /// The caller's role.
+        have: Role,
+    },
+    /// The head is longer than any request needs.
+    #[error(
+        "the head of the request is longer than {bytes_max} bytes, or has too many headers: send fewer, or shorter ones"
+    )]
+    HeadTooLarge {
+        /// The most that is read.
+        bytes_max: usize,
+    },
+    /// The URL is longer than any route needs.
+    #[error("the URL of the request is too long: shorten it, or send its content in the body")]
+    UrlTooLong,
+    #[error("this server speaks HTTP/1.1, and the connection begins in HTTP/2: use HTTP/1.1, or a proxy that does")]
+    OtherVersion,
+    /// The head is not HTTP.
+    #[error("the head of the request is not HTTP/1.1: it could not be read")]
+    BadHead,
+    #[error("the body must be JSON: send the header `Content-Type: application/json`")]
+    NotJson,
+    /// The body is longer than any request needs.
+    #[error("the body is longer than {bytes_max} bytes: send less, or several requests")]
+    BodyTooLarge {
+        /// The most that is read.
+        bytes_max: usize,
+    },
+    /// The transfer coding is not supported.
+    #[error("the body comes in a transfer coding that is not supported: send it plain, with its length or in chunks")]
+    UnknownTransferCoding,
+    /// The end of the body cannot be determined.
+    #[error("the header Transfer-Encoding must be `chunked`, once")]
+    BadFraming,
+    /// A WebSocket is requested by a request that cannot be upgraded.
+    #[error("a WebSocket begins with a GET without a body: send no Content-Length but 0, and no Transfer-Encoding")]
+    BadUpgrade,
+    /// The site cannot be determined.
+    #[error("the request must name its host, in one header Host")]
+    BadHost,
+    /// The body did not arrive completely.
+    #[error("the body could not be read to its end: the connection broke or was too slow")]
+    BodyUnreadable,
+    #[error("the body is not JSON: {0}")]
+    BadJson(String),
+    /// The body is JSON of another shape.
+    #[error("the body does not have the shape that this route expects: {0}")]
+    BadShape(String),
+    #[error("the query cannot be read: {0}")]
+    BadQuery(String),
+    #[error("the id in the path is {0}")]
+    BadPathId(String),
+    #[error("the path is not valid UTF-8 once percent-decoded")]
+    BadPath,
+    #[error("the Idempotency-Key is {0}")]
+    BadIdempotencyKey(&'static str),
+    /// A member of the request has an invalid value.
+    #[error("{reason}")]
+    BadValue {
+        /// Which, as a JSON Pointer or a query key.
+        field: String,
+        /// What was wrong, what was expected.
+        reason: String,
+    },
+    /// The members are valid one by one, but no game can be played with them together.
+    #[error("this game cannot be played: {0}")]
+    Unplayable(RuleError),
+    /// A snake that does not exist, or is another account's and private.
+    #[error("there is no snake {id} that this account may use: register it, or ask its owner to make it public")]
+    UnknownSnake {
+        /// Which member, as a JSON Pointer.
+        field: String,
+        /// Its id.
+        id: String,
+    },
+    /// A bot URL that leads into a private network.
+    #[error(
+        "{host} is not a public address, and this server only calls public ones; for local play start it with --allow-private-bots"
+    )]
+    PrivateAddress {
+        /// The host of the URL.
+        host: String,
+    },
+    /// It does not exist, or not for this caller.
+    #[error("there is no such {0}")]
+    NotFound(Resource),
+    #[error("there is no such route: GET /api/openapi.json lists them all")]
+    NoSuchRoute,
+    /// The route exists for other methods.
+    #[error("this route does not take this method: the header Allow lists those that it takes")]
+    MethodNotAllowed,
+    #[error("a {0} of this name exists already: choose another name")]
+    DuplicateName(Resource),
+    /// The account has reached its limit.
+    #[error("this account has as many {} as an account may have: delete one first", .0.plural())]
+    TooMany(Resource),
+    /// The limit for all callers is reached.
+    #[error("there are as many {} as allowed: delete one first", .0.plural())]
+    TotalReached(Resource),
+    /// The server's capacity for players is reached.
+    #[error("there are as many {} as this server accepts, from all callers together: try again later", .0.plural())]
+    ServerFull(Resource),
+    /// The clients of the caller's address have reached their quota.
+    #[error(transparent)]
+    Quota(#[from] QuotaExceeded),
+    /// It is set in a file that requests do not change.
+    #[error(
+        "this {0} is set in the file of policies: change the file and send the server SIGHUP, or set it here to override it"
+    )]
+    SetInFile(Resource),
+    /// The state of the game does not allow this.
+    #[error("this cannot be done with a game that is {}", .0.name())]
+    WrongState(MatchState),
+    #[error("this Idempotency-Key was used before for another request: send a new key with a new request")]
+    KeyReused,
+    /// The route speaks WebSocket only.
+    #[error(
+        "this route speaks WebSocket only, and this request has no usable `Upgrade: websocket`: connect to it as ws:// or wss://; if you did, a proxy in between does not pass `Upgrade` and `Connection` on"
+    )]
+    UpgradeRequired,
+    /// The client's address has as many connections as allowed.
+    #[error(
+        "{max} connections of this address are open, which is the limit: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
+    )]
+    TooManyConnections {
+        /// The limit.
+        max: usize,
+    },
+    /// The server has as many connections as it can hold.
+    #[error("as many connections are open as this server can hold: try again after the time in Retry-After")]
+    ConnectionsFull,
+    /// The server has as many spectators as it can serve.
+    #[error("this server has as many spectators as it can serve: try again later")]
+    TooManySpectators,
+    /// The address has as many spectators as allowed.
+    #[error("this address has as many spectators as one address may have: close another one first")]
+    TooManySpectatorsHere,
+    /// The address has as many bytes of large responses in progress as allowed.
+    #[error("this address has as many large responses in progress as one address may have: read one to its end first")]
+    TooManyResponses,
+    /// The server's budget for large responses is used up.
+    #[error("as many large responses are in progress as this server sends at once: try again later")]
+    ResponsesFull,
+    /// The address has as many bytes of large request bodies in progress as allowed.
+    #[error("this address sends as many large bodies as one address may send at once: send one after the other")]
+    TooManyBodies,
+    /// The server's budget for large request bodies is used up.
+    #[error("as many large bodies are in progress as this server accepts at once: try again later")]
+    BodiesFull,
+    /// The caller has used up its limit. Boxed: refusals are small.
+    #[error(
+        "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to try again"
+    )]
+    RateLimited(Box<RateLimitHeaders>),
+    /// The request costs more than a limit ever allows at once.
+    #[error(
+        "this request costs more units at once than a limit ever allows; the header RateLimit-Policy names the limits: send it in smaller parts"
+    )]
+    NeverAllowed(Box<RateLimitHeaders>),
+    /// The rate limiter cannot count another caller.
+    #[error(
+        "the rate limiter counts as many callers as it can, and may not admit callers that it cannot count: try again later"
+    )]
+    LimiterFull(Box<RateLimitHeaders>),
+    /// The server is overloaded.
+    #[error("{}; nothing of this request was read: try again after the time in Retry-After", public_overload_text(*.overload))]
+    Overloaded {
+        /// What is overloaded.
+        overload: Overload,
+        /// When to try again, in seconds.
+        retry_after_s: u64,
+    },
+    /// A table refuses, and nothing changed.
+    #[error("{}", refusal::text(.0))]
+    Story(Refusal),
+    /// The game goes on, and the requested data is available once it is over.
+    #[error("this game goes on: what happens in it is in its table's feed")]
+    GameLive,
+    /// The table is not available now.
+    #[error("{0}")]
+    Tables(TableError),
+    /// A refusal about hunts.
+    #[error(transparent)]
+    Hunt(#[from] HuntRefusal),
+    /// The content of a world was requested that has no visitors.
+    #[error("no player is in this world, so that it is not in memory: enter it, or try again later")]
+    WorldNotLoaded,
+    /// Bacteria were to be added to a world without life.
+    #[error("this world has no life: it was created without")]
+    NoLife,
+    /// The world is not available here.
+    #[error(transparent)]
+    World(VisitError),
+    /// The node that has the table or ticket did not answer.
+    #[error("{1}")]
+    Forward(ForwardTarget, ForwardError),
+    /// The store cannot be read or written.
+    #[error("{}", public_store_text(.0))]
+    Store(#[from] StoreError),
+    /// An unexpected failure.
+    #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
+    Internal(String),
+}
+
+fn public_store_text(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable { .. } => {
+            "the server cannot reach its database or write to it now; nothing is known to be saved: try again, with an Idempotency-Key where the route takes one"
+        }
+        StoreError::Overloaded { .. } => {
+            "more requests wait to be saved than allowed; nothing was saved: try again later"
+        }
+        StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
+            "the server cannot read its own data; its log says more under this request's id"
+        }
+    }
+}
+
+fn public_overload_text(overload: Overload) -> &'static str {
+    match overload {
+        Overload::Queue => "more games wait to be played than this server accepts",
+        Overload::CommitWait => "saving takes longer now than this server lets new games wait",
+        Overload::SchedulerDelay => "this server's processors are too busy now to take on new games",
+    }
+}
+
+impl ApiError {
+    pub fn bad_value(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::BadValue { field: field.into(), reason: reason.into() }
+    }
+
+    /// The refusal for the outcome of a command about `resource`; outcomes that the command cannot have are
+    /// [`ApiError::Internal`].
+    #[must_use]
+    pub fn from_outcome(outcome: &Outcome, resource: Resource) -> Self {
+        match outcome {
+            Outcome::NotFound => Self::NotFound(resource),
+            Outcome::Duplicate => Self::DuplicateName(resource),
+            Outcome::LimitReached => Self::TooMany(resource),
+            Outcome::Full => Self::ServerFull(resource),
+            Outcome::WrongState(state) => Self::WrongState(*state),
+            Outcome::KeyReused => Self::KeyReused,
+            Outcome::Done
+            | Outcome::Account(_)
+            | Outcome::Replayed(_)
+            | Outcome::MatchesClaimed(_)
+            | Outcome::Retired(_)
+            | Outcome::Fenced
+            | Outcome::VersionConflict(_)
+            | Outcome::LeaseLost
+            | Outcome::SharedDatabase
+            | Outcome::TableClaimed(_)
+            | Outcome::TableElsewhere { .. }
+            | Outcome::TablesClaimed(_)
+            | Outcome::Secret(_)
+            | Outcome::World(_)
+            | Outcome::WorldClaimed(_)
+            | Outcome::WorldElsewhere { .. }
+            | Outcome::QueueOwnedBy(_)
+            | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
+        }
+    }
+
+    /// The status and the stable code.
+    #[must_use]
+    pub fn status_and_code(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
+            Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
+            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
+            Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
+            Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
+            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::UnknownTransferCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
+            Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
+            Self::BadUpgrade => (StatusCode::BAD_REQUEST, "bad_upgrade"),
+            Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
+            Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
+            Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
+            Self::BadShape(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_shape"),
+            Self::BadQuery(_) => (StatusCode::BAD_REQUEST, "bad_query"),
+            Self::BadPathId(_) => (StatusCode::BAD_REQUEST, "bad_id"),
+            Self::BadPath => (StatusCode::BAD_REQUEST, "bad_path"),
+            Self::BadIdempotencyKey(_) => (StatusCode::BAD_REQUEST, "bad_idempotency_key"),
+            Self::BadValue { .. } => (StatusCode::BAD_REQUEST, "bad_value"),
+            Self::Unplayable(_) => (StatusCode::BAD_REQUEST, "unplayable"),
+            Self::UnknownSnake { .. } => (StatusCode::BAD_REQUEST, "unknown_snake"),
+            Self::PrivateAddress { .. } => (StatusCode::BAD_REQUEST, "private_address"),
+            Self::NotFound(Resource::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
+            Self::NotFound(Resource::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
+            Self::NotFound(Resource::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
+            Self::Story(refused) => refusal::status_and_code(refused),
+            Self::Tables(error) => refusal::table_status_and_code(error),
+            Self::GameLive => (StatusCode::CONFLICT, "game_live"),
+            Self::NotFound(Resource::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
+            Self::NotFound(Resource::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
+            Self::NotFound(Resource::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
+            Self::NotFound(Resource::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
+            Self::NotFound(Resource::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
+            Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
+            Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),
+            Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
+            Self::NotFound(Resource::World) => (StatusCode::NOT_FOUND, "no_such_world"),
+            Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
+            Self::NoLife => (StatusCode::CONFLICT, "no_life"),
+            Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
+            Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
+            Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
+            Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            Self::World(VisitError::TooManyWorlds { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
+            Self::World(VisitError::YourShare) => (StatusCode::TOO_MANY_REQUESTS, "your_share"),
+            Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
+            Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
+            Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            Self::NotFound(Resource::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
+            Self::NotFound(Resource::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
+            Self::NotFound(Resource::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
+            Self::Hunt(refusal) => refusal.status_and_code(),
+            Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
+            Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
+            Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
+            Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),
+            Self::TooMany(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::WrongState(_) => (StatusCode::CONFLICT, "wrong_state"),
+            Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
+            Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
+            Self::TooManyConnections { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_connections"),
+            Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
+            Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
+            Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
+            Self::TooManyResponses => (StatusCode::TOO_MANY_REQUESTS, "too_many_responses"),
+            Self::ResponsesFull => (StatusCode::SERVICE_UNAVAILABLE, "responses_full"),
+            Self::TooManyBodies => (StatusCode::TOO_MANY_REQUESTS, "too_many_bodies"),
+            Self::BodiesFull => (StatusCode::SERVICE_UNAVAILABLE, "bodies_full"),
+            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+            Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
+            Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
+            Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::Forward(target, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
+                let code = if *target == ForwardTarget::Tables { "table_elsewhere" } else { "tickets_elsewhere" };
+                (StatusCode::SERVICE_UNAVAILABLE, code)
+            }
+            Self::Forward(_, ForwardError::TooManyOfAddress { .. }) => {
+                (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters")
+            }
+            Self::Forward(target, ForwardError::NoResponse) => {
+                let code = if *target == ForwardTarget::Tables { "table_silent" } else { "tickets_unanswered" };
+                (StatusCode::GATEWAY_TIMEOUT, code)
+            }
+            Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
+            Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
+            Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
+            }
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::BadValue { field, .. } | Self::UnknownSnake { field, .. } => Some(field),
+            Self::PrivateAddress { .. } => Some("/url"),
+            Self::Story(refused) => refusal::field(refused),
+            Self::Hunt(refusal) => refusal.field(),
+            _ => None,
+        }
+    }
+
+    /// The public form of this error.
+    #[must_use]
+    pub fn to_problem(&self) -> Problem {
+        let (status, code) = self.status_and_code();
+        Problem {
+            status: status.as_u16(),
+            title: status.canonical_reason().unwrap_or_default().to_owned(),
+            code: code.to_owned(),
+            detail: self.to_string().chars().take(DETAIL_CHARS_MAX).collect(),
+            field: self.field().map(str::to_owned),
+        }
+    }
+
+    /// Whether, and how, this is a refusal at admission.
+    fn early_refusal(&self) -> Option<EarlyRefusal> {
+        match self {
+            Self::Tables(TableError::NotServing | TableError::HeldByPreviousProcess { .. }) => {
+                Some(EarlyRefusal::Notable)
+            }
+            Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
+                Some(EarlyRefusal::Routine)
+            }
+            Self::Quota(_)
+            | Self::ServerFull(_)
+            | Self::TooManyConnections { .. }
+            | Self::ConnectionsFull
+            | Self::TooManySpectatorsHere
+            | Self::TooManyResponses
+            | Self::ResponsesFull
+            | Self::TooManyBodies
+            | Self::BodiesFull => Some(EarlyRefusal::Routine),
+            Self::Forward(_, error) if error.is_local() => Some(EarlyRefusal::Routine),
+            _ => None,
+        }
+    }
+
+    /// Logs what the caller must not read. The request's span names the request.
+    pub(super) fn log(&self) {
+        match self {
+            Self::Store(error @ (StoreError::Unavailable { .. } | StoreError::Overloaded { .. })) => {
+                tracing::warn!(%error, "refused: the store does not answer");
+            }
+            Self::Store(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+                tracing::error!(%error, "failed: stored data cannot be read");
+            }
+            Self::Internal(detail) => tracing::error!(detail, "failed unexpectedly"),
+            _ => tracing::debug!(code = self.status_and_code().1, "refused"),
+        }
+    }
+}
+
+impl From<VisitError> for ApiError {
+    fn from(error: VisitError) -> Self {
+        match error {
+            VisitError::Store(error) => Self::Store(error),
+            VisitError::Broken => Self::Internal("a stored world cannot be read".to_owned()),
+            other => Self::World(other),
+        }
+    }
+}
+
+impl From<TableError> for ApiError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Refused(refusal) => Self::Story(refusal),
+            TableError::NoSuchTable => Self::NotFound(Resource::Table),
+            TableError::Store(error) => Self::Store(error),
+            TableError::KeyReused => Self::KeyReused,
+            TableError::Broken => Self::Internal("a table broke an invariant".to_owned()),
+            TableError::Elsewhere { .. }
+            | TableError::Busy
+            | TableError::Draining
+            | TableError::NotServing
+            | TableError::HeldByPreviousProcess { .. }
+            | TableError::TooManyWaiters { .. }
+            | TableError::TooManyTables { .. } => Self::Tables(error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let (status, _) = self.status_and_code();
+        let mut response = problem_response(status, &self.to_problem());
+        let headers = response.headers_mut();
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER_S);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        match &self {
+            Self::RateLimited(limits) | Self::NeverAllowed(limits) | Self::LimiterFull(limits) => {
+                limits.write_to(headers);
+            }
+            // The bytes that follow on the connection may be anything.
+            Self::UnknownTransferCoding | Self::BadFraming | Self::BadUpgrade => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Quota(exceeded) => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(exceeded.retry_after_s));
+            }
+            Self::Overloaded { retry_after_s, .. } => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
+            }
+            // The protocol: RFC 9110, section 15.5.22; its version: RFC 6455, section 4.2.2.
+            Self::UpgradeRequired => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+                headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+                headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
+            _ => {}
+        }
+        self.early_refusal().map(|early_refusal| response.extensions_mut().insert(early_refusal));
+        let elsewhere = match self {
+            Self::Tables(TableError::Elsewhere { address }) => Some(address),
+            Self::Hunt(refusal) => refusal.into_node_address(),
+            _ => None,
+        };
+        elsewhere.map(|address| response.extensions_mut().insert(Elsewhere { address }));
+        response
+    }
+}
+
+fn problem_response(status: StatusCode, problem: &Problem) -> Response {
+    let body = serde_json::to_vec(problem).expect("a problem holds only text and numbers");
+    (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response()
+}

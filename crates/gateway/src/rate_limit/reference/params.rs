@@ -1,0 +1,202 @@
+//! The parameters of a request, from its body, its query and its path: whichever of them says something, in the reference's
+//! order. Values are kept as they came; what they mean is for others to say.
+
+use super::forms;
+use http::Method;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a body is read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::rate_limit) enum BodyKind {
+    /// Nothing: it is passed over.
+    Ignored,
+    /// JSON.
+    Json,
+    /// A form, URL-encoded.
+    Form,
+    /// A form in parts, between these boundaries.
+    Multipart(String),
+}
+
+impl BodyKind {
+    pub(in crate::rate_limit) fn of(parts: &Parts) -> Self {
+        if !matches!(parts.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE) {
+            return Self::Ignored;
+        }
+        let Some(Ok(content_type)) = parts.headers.get(CONTENT_TYPE).map(|value| value.to_str()) else {
+            return Self::Ignored;
+        };
+        // What nearly everybody sends needs no second look.
+        if content_type == "application/json" {
+            return Self::Json;
+        }
+        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "application/json" => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "multipart/form-data" => multer::parse_boundary(content_type).map_or(Self::Ignored, Self::Multipart),
+            other if other.starts_with("application/") && other.ends_with("+json") => Self::Json,
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// A parameter as it came.
+#[derive(Clone, Debug)]
+pub(super) enum Param<'a> {
+    /// Of a JSON body: the value's text.
+    Json(&'a str),
+    /// Of a form, a query or a path.
+    Text(Cow<'a, str>),
+    /// Of a form or a query with names such as `a[b]`.
+    Tree(Value),
+}
+
+/// The parameters that any route knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParamName {
+    ClientId,
+    Resource,
+    WindowSeconds,
+    RequestPerWindow,
+    Method,
+    Format,
+}
+
+impl ParamName {
+    const ALL: [Self; 6] =
+        [Self::ClientId, Self::Resource, Self::WindowSeconds, Self::RequestPerWindow, Self::Method, Self::Format];
+
+    pub(super) fn of(text: &str) -> Option<Self> {
+        Some(match text {
+            "client_id" => Self::ClientId,
+            "resource" => Self::Resource,
+            "window_seconds" => Self::WindowSeconds,
+            "request_per_window" => Self::RequestPerWindow,
+            "_method" => Self::Method,
+            "_format" => Self::Format,
+            _ => return None,
+        })
+    }
+}
+
+/// What a request says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Params<'a>([Option<Param<'a>>; ParamName::ALL.len()]);
+
+/// It cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+impl<'a> Params<'a> {
+    /// What a body of this kind says.
+    pub(super) fn parse_body(kind: &BodyKind, body: &'a [u8]) -> Result<Self, Unreadable> {
+        match kind {
+            BodyKind::Ignored => Ok(Self::default()),
+            BodyKind::Json => parse_json(body),
+            BodyKind::Form => forms::urlencoded(body),
+            BodyKind::Multipart(boundary) => forms::multipart(boundary, body),
+        }
+    }
+
+    pub(super) fn get(&self, name: ParamName) -> Option<&Param<'a>> {
+        self.0[name as usize].as_ref()
+    }
+
+    pub(super) fn set(&mut self, name: ParamName, param: Param<'a>) {
+        self.0[name as usize] = Some(param);
+    }
+
+    pub(super) fn take(&mut self, name: ParamName) -> Option<Param<'a>> {
+        self.0[name as usize].take()
+    }
+
+    /// These, and where they say nothing, the weaker ones.
+    pub(super) fn with_fallback(mut self, weaker: Self) -> Self {
+        for (mine, theirs) in self.0.iter_mut().zip(weaker.0) {
+            if mine.is_none() {
+                *mine = theirs;
+            }
+        }
+        self
+    }
+
+    /// A parameter that is a plain text.
+    pub(super) fn text(&self, name: ParamName) -> Option<Cow<'_, str>> {
+        match self.get(name)? {
+            Param::Json(json) => serde_json::from_str(json).ok().map(Cow::Owned),
+            Param::Text(text) => Some(Cow::Borrowed(text)),
+            Param::Tree(_) => None,
+        }
+    }
+}
+
+/// An object's members; whatever else is JSON says nothing.
+fn parse_json(body: &[u8]) -> Result<Params<'_>, Unreadable> {
+    let text = std::str::from_utf8(body).map_err(|_| Unreadable)?;
+    let start = text.trim_ascii_start();
+    if start.starts_with('{') {
+        return serde_json::from_str(text).map_err(|_| Unreadable);
+    }
+    if start.is_empty() {
+        return Ok(Params::default());
+    }
+    serde_json::from_str::<IgnoredAny>(text).map(|_| Params::default()).map_err(|_| Unreadable)
+}
+
+impl<'de> Deserialize<'de> for Params<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+/// Reads members without looking into their values. Of two with one name the later counts.
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Params<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Params<'de>, A::Error> {
+        let mut params = Params::default();
+        while let Some(KnownMember(name)) = members.next_key()? {
+            match name {
+                Some(name) => params.set(name, Param::Json(members.next_value::<&'de RawValue>()?.get())),
+                None => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(params)
+    }
+}
+
+/// The name of a member, if any route knows it.
+struct KnownMember(Option<ParamName>);
+
+impl<'de> Deserialize<'de> for KnownMember {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = KnownMember;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a member")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<KnownMember, E> {
+                Ok(KnownMember(ParamName::of(text)))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}

@@ -1,0 +1,261 @@
+//! A browser's session: the same token as in `Authorization`, in a cookie that no script can read and no other site's page can send. So
+//! streams and sockets, which browsers open without custom headers, need no token in a URL, where it would appear in logs.
+//!
+//! A browser sends a cookie with every request, whatever page causes it. `SameSite=Strict` excludes other sites' pages; beyond that a
+//! request that changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers),
+//! and a request that declares to come from another site is refused. The check is the same for requests and for sockets.
+
+use super::auth::{Identity, Principal, identify_by};
+use super::extract::is_json;
+use super::origin::RequestSource;
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::limits::SESSION_LIFETIME;
+use engine::rows::Role;
+use std::convert::Infallible;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::SessionView;
+use wire::time::Timestamp;
+
+/// The cookie's name.
+pub(super) const SESSION_COOKIE: &str = "gauntlet_session";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))
+}
+
+/// The current session
+///
+/// By the token in `Authorization`, or by the browser's cookie. Having neither is not an error: a page asks this way whether it has a
+/// session.
+#[utoipa::path(get, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
+    (status = 200, description = "The account or guest of the token.", body = SessionView),
+    (status = 204, description = "Neither a token nor a cookie was sent."),
+))]
+async fn get_session(MaybePrincipal(principal): MaybePrincipal) -> Response {
+    match principal {
+        Some(principal) => Json(view(&principal)).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+/// Keep the token in the browser
+///
+/// Puts the token of `Authorization` into a cookie that scripts cannot read and other sites cannot send (`HttpOnly`,
+/// `SameSite=Strict`, under `/api` only). Where no `Authorization` is sent, the cookie counts.
+#[utoipa::path(post, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
+    (status = 200, description = "The cookie is set. It lasts as long as a guest's token, or 30 days.", body = SessionView, headers(("Set-Cookie" = String, description = "`gauntlet_session`"))),
+))]
+async fn begin_session(
+    State(app): State<App>,
+    PrincipalWithSecret(principal, secret): PrincipalWithSecret,
+    IsOverTls(is_secure): IsOverTls,
+) -> ApiResult<(HeaderMap, Json<SessionView>)> {
+    let view = view(&principal);
+    let max_age_s = match view.expires_at {
+        Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
+        None => SESSION_LIFETIME.as_secs(),
+    };
+    let cookie = set_cookie(&secret, max_age_s, is_secure)?;
+    Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Json(view)))
+}
+
+/// Remove the token from the browser
+///
+/// The token itself stays valid: delete it, or let it expire.
+#[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is removed.")))]
+async fn end_session(IsOverTls(is_secure): IsOverTls) -> ApiResult<(StatusCode, HeaderMap)> {
+    let cookie = set_cookie("", 0, is_secure)?;
+    Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
+}
+
+/// The sender of a valid token, if one was sent.
+struct MaybePrincipal(Option<Principal>);
+
+impl FromRequestParts<App> for MaybePrincipal {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Identity::resolve(parts, app).await.into_principal().map(Self)
+    }
+}
+
+/// The sender of a valid token, and its secret.
+struct PrincipalWithSecret(Principal, String);
+
+impl FromRequestParts<App> for PrincipalWithSecret {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let (identity, secret) = identify_by(parts, app).await;
+        let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
+        secret.map(|secret| Self(principal, secret.to_owned())).ok_or(ApiError::TokenMissing)
+    }
+}
+
+fn view(principal: &Principal) -> SessionView {
+    match principal {
+        Principal::Account(caller) => SessionView {
+            player: engine::ids::PlayerId::from(caller.account).to_string(),
+            role: caller.role.name().to_owned(),
+            name: None,
+            is_guest: false,
+            expires_at: None,
+        },
+        Principal::Guest(guest) => SessionView {
+            player: guest.player.to_string(),
+            role: Role::Guest.name().to_owned(),
+            name: Some(guest.name.clone()),
+            is_guest: true,
+            expires_at: Some(Timestamp(guest.expires_at.0)),
+        },
+    }
+}
+
+fn set_cookie(secret: &str, max_age_s: u64, is_secure: bool) -> ApiResult<HeaderValue> {
+    if !secret.bytes().all(is_cookie_octet) {
+        return Err(ApiError::bad_value("Authorization", "this token holds characters that no cookie may hold"));
+    }
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{SESSION_COOKIE}={secret}; Path=/api; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|error| ApiError::Internal(format!("a cookie is not a valid header: {error}")))
+}
+
+/// RFC 6265, section 4.1.1.
+fn is_cookie_octet(byte: u8) -> bool {
+    matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e)
+}
+
+/// Whether the browser used TLS, to this server or to a proxy in front of it.
+struct IsOverTls(bool);
+
+impl FromRequestParts<App> for IsOverTls {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        Ok(Self(RequestSource::of(parts, &app.config).is_over_tls()))
+    }
+}
+
+/// Session cookies that are looked at: another site of the same domain may have set one besides this server's.
+const COOKIES_MAX: usize = 4;
+
+/// The secrets in the session cookies.
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(|(name, value)| *name == SESSION_COOKIE && !value.is_empty()).map(|(_, value)| value).take(COOKIES_MAX)
+}
+
+/// Whether a page of another site may have made a browser send this.
+///
+/// Sockets are not subject to the same-origin policy (RFC 6455, section 10.2), so they are checked like requests that change something.
+/// No browser opens one without an `Origin`.
+pub(super) fn may_be_cross_site(method: &Method, source: RequestSource<'_>) -> bool {
+    let is_socket = source.headers.contains_key(header::UPGRADE);
+    if source.is_fetch_cross_site() {
+        return true;
+    }
+    if method.is_safe() && !is_socket {
+        return false;
+    }
+    source.is_cross_origin() || !is_socket && is_form_like(source.headers)
+}
+
+fn is_form_like(headers: &HeaderMap) -> bool {
+    !is_json(headers) && !headers.contains_key("x-requested-with")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::origin::tests::{parts, public};
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[track_caller]
+    fn check_cookie(lines: &[&str], want: &[&str]) {
+        let lines: Vec<_> = lines.iter().map(|line| ("cookie", *line)).collect();
+        assert_eq!(cookies(&headers(&lines)).collect::<Vec<_>>(), want, "{lines:?}");
+    }
+
+    #[test]
+    fn finds_the_cookie_among_others() {
+        check_cookie(&[], &[]);
+        check_cookie(&["gauntlet_session=abc"], &["abc"]);
+        check_cookie(&["a=b; gauntlet_session=abc; c=d"], &["abc"]);
+        check_cookie(&["a=b", "gauntlet_session=abc"], &["abc"]);
+        check_cookie(&["gauntlet_session="], &[]);
+        check_cookie(&["xgauntlet_session=abc; gauntlet_sessionx=d"], &[]);
+        check_cookie(&["gauntlet_session"], &[]);
+        check_cookie(&["gauntlet_session=a; gauntlet_session=b", "gauntlet_session=c"], &["a", "b", "c"]);
+        check_cookie(&["gauntlet_session=a; ".repeat(9).as_str()], &["a"; 4]);
+    }
+
+    #[track_caller]
+    fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
+        let parts = parts("192.0.2.1", lines);
+        let source = RequestSource::of(&parts, &public("10.0.0.0/8"));
+        assert_eq!(may_be_cross_site(&method.parse().unwrap(), source), want, "{method} {lines:?}");
+    }
+
+    #[test]
+    fn requests_that_a_form_can_send_are_cross_site() {
+        check("GET", &[], false);
+        check("POST", &[], true);
+        check("DELETE", &[], true);
+        check("POST", &[("content-type", "text/plain")], true);
+        check("POST", &[("content-type", "application/x-www-form-urlencoded")], true);
+        check("POST", &[("content-type", "application/json")], false);
+        check("POST", &[("x-requested-with", "fetch")], false);
+    }
+
+    #[test]
+    fn fetch_metadata_is_believed() {
+        check("GET", &[("sec-fetch-site", "cross-site")], true);
+        check("GET", &[("sec-fetch-site", "same-site")], true);
+        check("GET", &[("sec-fetch-site", "same-origin")], false);
+        check("GET", &[("sec-fetch-site", "none")], false);
+        check("POST", &[("sec-fetch-site", "cross-site"), ("content-type", "application/json")], true);
+    }
+
+    #[test]
+    fn changes_and_sockets_are_accepted_from_own_pages_only() {
+        let json = ("content-type", "application/json");
+        for (method, kind) in
+            [("POST", json), ("DELETE", ("x-requested-with", "fetch")), ("GET", ("upgrade", "websocket"))]
+        {
+            let from = |origin, want| check(method, &[kind, ("origin", origin), ("host", "localhost:4000")], want);
+            from("http://localhost:4000", false);
+            from("http://localhost:9999", true);
+            from("https://localhost:4000", true);
+            from("http://evil.example", true);
+            from("null", true);
+            check(method, &[kind, ("host", "localhost:4000")], false);
+        }
+        check("GET", &[("origin", "http://evil.example"), ("host", "localhost:4000")], false);
+    }
+
+    #[test]
+    fn a_cookie_is_restricted_to_its_use() {
+        let cookie = |is_secure| set_cookie("gst_a-b", 60, is_secure).unwrap().to_str().unwrap().to_owned();
+        let plain = "gauntlet_session=gst_a-b; Path=/api; Max-Age=60; HttpOnly; SameSite=Strict";
+        assert_eq!(cookie(false), plain);
+        assert_eq!(cookie(true), format!("{plain}; Secure"));
+        for secret in ["a;b", "a b", "a\"b", "a,b", "a\\b", "é"] {
+            assert!(set_cookie(secret, 60, true).is_err(), "{secret}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The load shedder: when there is too much to do already, new games are refused at the door, so that what was accepted is
+//! done in time. One on purpose, with a code and a figure of its own: a rate limiter that happens to keep the load down hides
+//! that there is too much of it, and from whom.
+//!
+//! What "too much" is, settings say; all are off by default. A reason begins above its ceiling and ends below 80 % of it, so
+//! that the door does not flap. [`watch_load`] looks once a second; a request costs one load of an atomic.
+
+mod recent;
+
+use super::problem::ApiError;
+use crate::app::App;
+use metrics::Overload;
+use node::clock::random_bytes;
+use recent::{RecentWaits, StallDetector};
+use settings::Config;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+/// How often the load is looked at.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+/// A look does not wait longer than this for the length of the queue.
+const QUEUE_READ_TIMEOUT: Duration = Duration::from_millis(500);
+/// Whoever is refused is told to come again after at least so long, plus up to [`RETRY_SPREAD_S`] seconds by chance: those
+/// who were refused together shall not come together again.
+const RETRY_AFTER_MIN_S: u64 = 1;
+const RETRY_SPREAD_S: u8 = 4;
+
+/// How much there is to do at one moment; `None` is what nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Matches that wait in the queue, over all nodes.
+    pub queue: Option<u64>,
+    /// Wait for the store's writer: 99 of 100 batches in the last seconds, or the batch that does not come to its end.
+    pub commit_wait: Option<Duration>,
+    /// Delay of tasks for want of a processor: 99 of 100 in the last seconds.
+    pub scheduler_delay: Option<Duration>,
+}
+
+impl Load {
+    /// Matches, or microseconds.
+    fn value(&self, overload: Overload) -> Option<u64> {
+        match overload {
+            Overload::Queue => self.queue,
+            Overload::CommitWait => self.commit_wait.map(whole_us),
+            Overload::SchedulerDelay => self.scheduler_delay.map(whole_us),
+        }
+    }
+}
+
+fn whole_us(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Whether there is too much to do, and of what.
+#[derive(Debug, Default)]
+pub struct LoadShedder {
+    /// In matches, or microseconds; `None` where a reason is off.
+    ceilings: [Option<u64>; Overload::ALL.len()],
+    /// One bit for each reason that has begun and not ended.
+    active: AtomicU8,
+}
+
+impl LoadShedder {
+    /// A shedder with these ceilings, and no reason to shed.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let (commit, scheduler) = (config.shed_commit_wait, config.shed_scheduler_delay);
+        Self {
+            ceilings: [config.shed_queue_max, commit.map(whole_us), scheduler.map(whole_us)],
+            active: AtomicU8::default(),
+        }
+    }
+
+    /// What there is too much of now, if anything.
+    #[must_use]
+    pub fn overload(&self) -> Option<Overload> {
+        let over = self.active.load(Ordering::Relaxed);
+        Overload::ALL.into_iter().find(|overload| over & bit(*overload) != 0)
+    }
+
+    /// Takes note of the load. What nobody knows changes nothing.
+    pub fn update(&self, load: &Load) {
+        for (overload, ceiling) in Overload::ALL.into_iter().zip(self.ceilings) {
+            if let (Some(ceiling), Some(value)) = (ceiling, load.value(overload)) {
+                self.update_reason(overload, value, ceiling);
+            }
+        }
+    }
+
+    fn update_reason(&self, overload: Overload, value: u64, ceiling: u64) {
+        let was_over = self.active.load(Ordering::Relaxed) & bit(overload) != 0;
+        let is_over = is_over(was_over, value, ceiling);
+        let what = overload.name();
+        match (was_over, is_over) {
+            (false, true) => {
+                self.active.fetch_or(bit(overload), Ordering::Relaxed);
+                tracing::warn!(what, value, ceiling, "too much to do: new games are refused until it is less");
+            }
+            (true, false) => {
+                self.active.fetch_and(!bit(overload), Ordering::Relaxed);
+                tracing::info!(what, value, ceiling, "there is less to do: new games are taken again");
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.ceilings.iter().any(Option::is_some)
+    }
+
+    fn is_enabled_for(&self, overload: Overload) -> bool {
+        self.ceilings[overload as usize].is_some()
+    }
+}
+
+fn bit(overload: Overload) -> u8 {
+    1 << overload as u8
+}
+
+/// Begins above the ceiling, ends below 80 % of it.
+fn is_over(was_over: bool, value: u64, ceiling: u64) -> bool {
+    if was_over { u128::from(value) * 100 >= u128::from(ceiling) * 80 } else { value > ceiling }
+}
+
+/// The refusal of a request because of this.
+pub(super) fn refusal(overload: Overload) -> ApiError {
+    let [chance] = random_bytes::<1>();
+    ApiError::Overloaded { overload, retry_after_s: RETRY_AFTER_MIN_S + u64::from(chance % (RETRY_SPREAD_S + 1)) }
+}
+
+/// Looks at the load as long as the process lives; at nothing where nothing is to be shed.
+pub async fn watch_load(app: &App) {
+    if !app.shedder.is_enabled() {
+        return;
+    }
+    let mut turns = interval(SAMPLE_INTERVAL);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut recent, mut stall) = (RecentWaits::default(), StallDetector::default());
+    loop {
+        let now = turns.tick().await.into_std();
+        let waits = app.metrics.waits();
+        let stalled = stall.observe(now, waits.batches, app.store.commands_waiting());
+        let (commit_wait, scheduler_delay) = recent.p99(waits);
+        let load = Load { queue: queue_length(app).await, commit_wait: commit_wait.max(stalled), scheduler_delay };
+        app.shedder.update(&load);
+    }
+}
+
+async fn queue_length(app: &App) -> Option<u64> {
+    if !app.shedder.is_enabled_for(Overload::Queue) {
+        return None;
+    }
+    let counts = timeout(QUEUE_READ_TIMEOUT, app.store.read(|reader| reader.match_counts())).await;
+    counts.ok()?.ok().map(|counts| counts.waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// A queue of these lengths, second by second, under a ceiling of 1,000: where new games are refused.
+    #[track_caller]
+    fn check(lengths: &[u64], want: &str) {
+        let shedder = LoadShedder { ceilings: [Some(1_000), None, None], ..LoadShedder::default() };
+        let shed = lengths.iter().map(|length| {
+            shedder.update(&Load { queue: Some(*length), commit_wait: Some(9_999 * MS), scheduler_delay: None });
+            if shedder.overload().is_some() { 'x' } else { '.' }
+        });
+        assert_eq!(shed.collect::<String>(), want, "{lengths:?}");
+    }
+
+    #[test]
+    fn shedding_begins_above_the_ceiling_and_ends_below_four_fifths_of_it() {
+        check(&[0, 999, 1_000], "...");
+        check(&[1_001, 1_000, 801, 800, 799, 1_000, 1_001], "xxxx..x");
+        check(&[u64::MAX, 0], "x.");
+    }
+
+    #[test]
+    fn every_reason_has_its_own_ceiling() {
+        let mut config = Config::default();
+        config.shed_queue_max = Some(10);
+        config.shed_commit_wait = Some(50 * MS);
+        config.shed_scheduler_delay = Some(20 * MS);
+        let shedder = LoadShedder::new(&config);
+        let (queue, commit_wait, scheduler_delay) = (Some(0), Some(MS), Some(MS));
+        let calm = Load { queue, commit_wait, scheduler_delay };
+        let rows = [
+            (calm, None),
+            (Load { queue: Some(11), ..calm }, Some(Overload::Queue)),
+            (calm, None),
+            (Load { commit_wait: Some(51 * MS), ..calm }, Some(Overload::CommitWait)),
+            // Not known is not over.
+            (Load::default(), Some(Overload::CommitWait)),
+            (calm, None),
+            (Load { scheduler_delay: Some(21 * MS), ..calm }, Some(Overload::SchedulerDelay)),
+            (Load { queue: Some(11), scheduler_delay: Some(16 * MS), ..calm }, Some(Overload::Queue)),
+            (Load { scheduler_delay: Some(16 * MS), ..calm }, Some(Overload::SchedulerDelay)),
+            (Load { scheduler_delay: Some(15 * MS), ..calm }, None),
+        ];
+        for (row, (load, want)) in rows.into_iter().enumerate() {
+            shedder.update(&load);
+            assert_eq!(shedder.overload(), want, "row {row}: {load:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_shed_by_default() {
+        let shedder = LoadShedder::new(&Config::default());
+        assert!(!shedder.is_enabled());
+        let much = Duration::from_secs(3_600);
+        shedder.update(&Load { queue: Some(u64::MAX), commit_wait: Some(much), scheduler_delay: Some(much) });
+        assert_eq!(shedder.overload(), None);
+    }
+
+    #[test]
+    fn those_who_are_refused_together_come_back_apart() {
+        let seconds = |error| match error {
+            ApiError::Overloaded { retry_after_s, .. } => retry_after_s,
+            other => panic!("{other:?}"),
+        };
+        let told: std::collections::BTreeSet<u64> = (0..1_000).map(|_| seconds(refusal(Overload::Queue))).collect();
+        assert_eq!(told.into_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    }
+}

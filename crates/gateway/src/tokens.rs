@@ -1,0 +1,159 @@
+//! `/api/tokens`: the bearer tokens of the caller's account. Secrets are shown once and never stored.
+
+use super::auth::{Caller, Player, TokenCache, new_secret};
+use super::extract::{JsonBody, PathId};
+use super::problem::{ApiError, ApiResult, Resource};
+use super::text;
+use crate::app::App;
+use crate::grants::{CredentialId, RevocationReason};
+use axum::Extension;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, TokenId};
+use engine::rows::{Role, Token, TokenPurpose};
+use node::clock::random_bytes;
+use settings::digest::digest;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateToken, TokenCreated, TokenView};
+use wire::problem::Problem;
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_tokens, create_token)).routes(routes!(delete_token))
+}
+
+/// Create a token for your account
+#[utoipa::path(post, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), request_body = CreateToken, responses(
+    (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_token(
+    State(app): State<App>,
+    Player(caller): Player,
+    JsonBody(request): JsonBody<CreateToken>,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
+    let new_token = NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
+    authorize_token_change(caller, new_token.role, new_token.purpose)?;
+    create(&app, caller.account, new_token).await
+}
+
+/// List your account's tokens, newest first
+#[utoipa::path(get, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), responses(
+    (status = 200, description = "All tokens, without their secrets.", body = Vec<TokenView>),
+))]
+async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResult<Json<Vec<TokenView>>> {
+    let tokens = app.store.read(move |reader| reader.tokens(caller.account)).await?;
+    Ok(Json(tokens.iter().map(view).collect()))
+}
+
+/// Delete a token
+///
+/// No request with it is accepted any more, and every open connection that uses it ends: on this node at once, on other nodes after two
+/// seconds at most. A waiting poll is answered with 401 `token_unknown`, an event stream ends with an event `problem`, a WebSocket with
+/// close code 1008, a mover's connection with the error `token_unknown`.
+#[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 204, description = "It is deleted."),
+    (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn delete_token(
+    State(app): State<App>,
+    Player(caller): Player,
+    Extension(cache): Extension<TokenCache>,
+    PathId(id): PathId<TokenId>,
+) -> ApiResult<StatusCode> {
+    let account = if caller.role == Role::Admin { None } else { Some(caller.account) };
+    if let Some(account) = account {
+        let tokens = app.store.read(move |reader| reader.tokens(account)).await?;
+        let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::NotFound(Resource::Token))?;
+        authorize_token_change(caller, token.role, token.purpose)?;
+    }
+    match app.store.commit(Command::DeleteToken { id, account }).await? {
+        Outcome::Done => {
+            cache.remove(id);
+            app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
+            Ok(StatusCode::NO_CONTENT)
+        }
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
+    }
+}
+
+/// A token can neither be created nor deleted by a weaker one. Tokens for load tests, which the limiter's policies for users do not
+/// cover, are reserved to operators.
+fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
+    let need = match purpose {
+        TokenPurpose::Use => role,
+        TokenPurpose::LoadTest => role.max(Role::Operator),
+    };
+    if need > caller.role { Err(ApiError::RoleTooWeak { need, have: caller.role }) } else { Ok(()) }
+}
+
+pub(super) struct NewToken {
+    name: String,
+    role: Role,
+    purpose: TokenPurpose,
+}
+
+impl NewToken {
+    /// From the members of a request; by default a player's token for everyday use.
+    pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
+        let (role, purpose) = (parse_role(role)?, parse_purpose(purpose)?);
+        Ok(Self { name: text::check_name("/name", name)?, role, purpose })
+    }
+}
+
+fn parse_purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
+    let Some(name) = name else {
+        return Ok(TokenPurpose::Use);
+    };
+    TokenPurpose::from_name(name).ok_or_else(|| {
+        let names = TokenPurpose::ALL.map(TokenPurpose::name).join(", ");
+        ApiError::bad_value("/purpose", format!("there is no such purpose: expected one of {names}"))
+    })
+}
+
+fn parse_role(name: Option<&str>) -> ApiResult<Role> {
+    let Some(name) = name else {
+        return Ok(Role::Player);
+    };
+    Role::from_name(name).ok_or_else(|| {
+        let names = Role::ALL.map(Role::name).join(", ");
+        ApiError::bad_value("/role", format!("there is no such role: expected one of {names}"))
+    })
+}
+
+/// Creates a token for an account.
+pub(super) async fn create(
+    app: &App,
+    account: AccountId,
+    new_token: NewToken,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
+    let (secret, now) = (new_secret(), app.clock.now());
+    let token = Token {
+        id: TokenId::new(now, random_bytes()),
+        account,
+        name: new_token.name,
+        role: new_token.role,
+        purpose: new_token.purpose,
+        digest: digest(&secret),
+        created_at: now,
+    };
+    let created = TokenCreated { token: view(&token), secret };
+    match app.store.commit(Command::CreateToken(token)).await? {
+        Outcome::Done => Ok((StatusCode::CREATED, Json(created))),
+        Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
+    }
+}
+
+fn view(token: &Token) -> TokenView {
+    TokenView {
+        id: token.id.to_string(),
+        name: token.name.clone(),
+        role: token.role.name().to_owned(),
+        purpose: token.purpose.name().to_owned(),
+        created_at: Timestamp(token.created_at.0),
+    }
+}

@@ -1,0 +1,216 @@
+//! The first exchanges of a connection: hello and registration, within a time limit. Only here does a connection have a timer and
+//! a larger task; once its mover is in a world, [`MoverConnection`] takes over.
+
+use super::connection::{WakeReason, WorldConnection};
+use super::disconnect::{CloseMessage, Disconnect};
+use super::linger::linger;
+use super::mover_connection::MoverConnection;
+use super::read;
+use super::reader::{FrameReader, ReadFlow};
+use super::registration::{self, RegistrationError, to_wire_view};
+use crate::app::App;
+use crate::auth::Principal;
+use crate::grants::{Grant, Revocable, RevocationReason};
+use crate::revocation;
+use engine::ids::WorldName;
+use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
+use quotas::address_key::AddressKey;
+use rules::world::INDICATORS;
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::{Arc, Weak};
+use tokio::time::{Instant, timeout, timeout_at};
+use wire::world::{ClientMessage, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
+use worlds::{CloseReason, MoverHandle, RegisterError, WorldHandle};
+
+/// A connection without a registered mover.
+pub(super) struct Handshake {
+    pub(super) app: App,
+    pub(super) connection: Arc<WorldConnection>,
+    pub(super) reader: FrameReader,
+    /// The principal of the request that was upgraded to this connection.
+    pub(super) principal: Option<Principal>,
+    /// The key of the client's address, if it is counted.
+    pub(super) address: Option<AddressKey>,
+    /// The world in the request's path.
+    pub(super) world: Option<WorldName>,
+    pub(super) grants: ConnectionGrants,
+}
+
+/// The grants that the connection depends on: of its request's credential, and of its registration's token.
+#[derive(Default)]
+pub(super) struct ConnectionGrants {
+    _connected: Option<Grant>,
+    registered: Option<Grant>,
+}
+
+impl ConnectionGrants {
+    /// The grants of a connection that a request was upgraded to.
+    pub(super) fn connected(app: &App, connection: &Arc<WorldConnection>, principal: Option<&Principal>) -> Self {
+        let connection: Weak<WorldConnection> = Arc::downgrade(connection);
+        Self {
+            _connected: principal.and_then(|principal| revocation::register_grant(app, principal, connection)),
+            registered: None,
+        }
+    }
+}
+
+/// The connection ends with the credential that it depends on.
+impl Revocable for WorldConnection {
+    fn revoke(&self, reason: RevocationReason) {
+        self.close_with(&CloseMessage::refused(&reason.into()).into());
+    }
+}
+
+/// Registers a mover, and continues as its connection.
+pub(super) async fn run_handshake(handshake: Handshake) {
+    let (app, connection) = (handshake.app.clone(), handshake.connection.clone());
+    connection.enable_keepalive(app.config.worlds_keepalive);
+    let disconnect = tokio::select! {
+        result = timeout(WORLD_HANDSHAKE_TIMEOUT, handshake.perform()) => match result {
+            Ok(Ok(mover_connection)) => {
+                tokio::spawn(mover_connection);
+                return;
+            }
+            Ok(Err(disconnect)) => disconnect,
+            Err(_) => CloseMessage::registration_timeout(WORLD_HANDSHAKE_TIMEOUT).into(),
+        },
+        () = app.drain.begun() => CloseMessage::from(CloseReason::Draining).into(),
+    };
+    connection.close_with(&disconnect);
+    linger(connection).await;
+}
+
+impl Handshake {
+    async fn perform(mut self) -> Result<MoverConnection, Disconnect> {
+        let due = Instant::now() + self.app.config.http_header_timeout;
+        match self.next_request(due).await? {
+            ClientMessage::Hello(hello) => self.send_welcome(&hello)?,
+            _ => return Err(CloseMessage::unexpected_frame("the first frame must be a hello").into()),
+        }
+        loop {
+            let register = match self.next_request(due).await? {
+                ClientMessage::Register(register) => register,
+                ClientMessage::Leave(_) => return Err(Disconnect::ClosedByPeer(None)),
+                _ => return Err(CloseMessage::unexpected_frame("no mover is registered here yet: register").into()),
+            };
+            match self.register(&register).await? {
+                Ok((world, mover)) => {
+                    let mut mover_connection = MoverConnection::new(self, world, mover);
+                    mover_connection.process_buffered()?;
+                    return Ok(mover_connection);
+                }
+                Err(error) => self.send_refusal(error),
+            }
+        }
+    }
+
+    /// The next frame, if it comes in time.
+    async fn next_request(&mut self, due: Instant) -> Result<ClientMessage, Disconnect> {
+        let Self { connection, reader, app, .. } = self;
+        let mut next = None;
+        let mut store_message = |message| {
+            next = Some(message);
+            Ok(ReadFlow::Stop)
+        };
+        if reader.has_buffered() {
+            reader.read_buffered(connection, app.clock.steady_us(), &mut store_message)?;
+        }
+        loop {
+            if let Some(message) = next.take() {
+                return Ok(message);
+            }
+            let wake_reason = timeout_at(due, poll_fn(|context| connection.poll_ready(context))).await;
+            match wake_reason.map_err(|_| CloseMessage::registration_timeout(app.config.http_header_timeout))? {
+                WakeReason::Readable => reader.read_socket(connection, app.clock.steady_us(), &mut |message| {
+                    next = Some(message);
+                    Ok(ReadFlow::Stop)
+                })?,
+                WakeReason::Writable => connection.flush(),
+                WakeReason::Closed => return Err(Disconnect::Lost),
+            }
+        }
+    }
+
+    fn send_welcome(&self, hello: &Hello) -> Result<(), Disconnect> {
+        if hello.version != VERSION {
+            return Err(CloseMessage::unsupported_version(hello.version).into());
+        }
+        let mut capabilities = hello.capabilities.clone();
+        capabilities.retain(|capability| capability == REASONS);
+        capabilities.truncate(1);
+        if !capabilities.is_empty() {
+            self.connection.enable_reasons();
+        }
+        let indicators = INDICATORS.iter().map(|emoji| (*emoji).to_owned()).collect();
+        self.connection.send_message(&Welcome { version: VERSION, capabilities, indicators });
+        Ok(())
+    }
+
+    async fn register(
+        &mut self,
+        register: &Register,
+    ) -> Result<Result<(WorldHandle, MoverHandle), RegistrationError>, Disconnect> {
+        let name = registration::resolve_world(&register.world, self.world.as_ref())?;
+        let principal = registration::resolve_principal(&self.app, &register.token, self.principal.as_ref()).await?;
+        // Without a token of its own it moves as the connection's principal, whose grant is registered already.
+        let own_principal = principal.as_ref().filter(|_| !register.token.is_empty());
+        let connection: Weak<WorldConnection> = Arc::downgrade(&self.connection);
+        self.grants.registered =
+            own_principal.and_then(|principal| revocation::register_grant(&self.app, principal, connection));
+        let rank = principal.as_ref().map(Principal::rank);
+        let identity = registration::resolve_identity(&self.app, principal).await?;
+        // A client that may not enter must not load a world into memory, where it could evict another one.
+        if self.app.worlds.loaded(&name).is_none()
+            && let Ok(entry) = read::find_world(&self.app, name.clone()).await
+            && !registration::can_enter(&self.app, &entry.row, &identity).await?
+        {
+            return Ok(Err(RegistrationError::NotJoined));
+        }
+        let world = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
+        if !registration::can_enter(&self.app, &world.info().row, &identity).await? {
+            return Ok(Err(RegistrationError::NotJoined));
+        }
+        let registration = match registration::parse_registration(register, identity) {
+            Ok(registration) => registration,
+            Err(error) => return Ok(Err(error)),
+        };
+        let view = registration.view.map(to_wire_view);
+        // Messages of the world must not precede the response.
+        self.connection.hold_output();
+        let outcome = world.register(registration, self.connection.clone()).await;
+        let (registered, mover) = match outcome {
+            Ok(entered) => entered,
+            Err(error) => {
+                self.connection.release_output(None::<&Registered>);
+                return match error {
+                    RegisterError::Refused(refusal) => Ok(Err(RegistrationError::Refused(refusal))),
+                    RegisterError::Busy => Err(CloseMessage::busy().into()),
+                    RegisterError::Gone(reason) => Err(CloseMessage::from(reason).into()),
+                };
+            }
+        };
+        // A mover without a token is anonymous: its connection may be evicted.
+        rank.into_iter().for_each(|rank| self.connection.raise_rank(rank));
+        let settings = &world.info().settings;
+        self.connection.release_output(Some(&Registered {
+            id: registered.mover.id.0,
+            key: registered.key,
+            x: registered.cell.x.into(),
+            y: registered.cell.y.into(),
+            next_seq: registered.next_seq,
+            width: settings.size.width.into(),
+            height: settings.size.height.into(),
+            view,
+            move_min_ms: u32::try_from(settings.move_min.as_millis()).unwrap_or(u32::MAX),
+            score: registered.score,
+            is_resumed: registered.is_resumed,
+        }));
+        Ok(Ok((world, mover)))
+    }
+
+    fn send_refusal(&self, error: RegistrationError) {
+        let reason = if self.connection.format().has_reasons { error.reason() } else { Cow::Borrowed("") };
+        self.connection.send_message(&Refusal { seq: 0, code: error.code(), reason: &reason, expected_seq: 0 });
+    }
+}

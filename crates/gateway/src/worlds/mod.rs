@@ -1,0 +1,68 @@
+//! Connections to worlds: frames over TCP on the port of HTTP, and over WebSockets. Tens of thousands of them send something once a
+//! second, so each is a socket, one small task and a [`connection::WorldConnection`], and nothing else while idle: no buffer, no
+//! timer, no channel.
+//!
+//! `reader` splits input into frames, `frames` encodes a world's messages, `connection` writes them; `handshake` registers a mover
+//! and `mover_connection` serves it afterwards. `read`, `create` and `actors` are routes for clients without a mover. `worlds` and
+//! the engine decide who may move where.
+
+mod actors;
+mod connection;
+mod create;
+mod disconnect;
+pub(super) mod frame_rate;
+mod frames;
+mod handshake;
+mod linger;
+mod mover_connection;
+mod read;
+mod reader;
+mod registration;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod view;
+pub(super) mod viewer;
+
+use super::admission::admit_connection;
+use super::listener;
+use super::problem::ApiError;
+use crate::app::App;
+use disconnect::CloseMessage;
+use handshake::{ConnectionGrants, Handshake, run_handshake};
+use linger::linger;
+use reader::FrameReader;
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::world::{FrameFormat, Framing, encode};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(socket::open_socket))
+        .merge(read::routes())
+        .merge(actors::routes())
+        .merge(create::routes())
+}
+
+/// The frame sent to a refused connection that speaks frames.
+pub(super) fn refusal_frame(error: &ApiError) -> Vec<u8> {
+    let mut frame = Vec::new();
+    let format = FrameFormat { framing: Framing::Delimited, has_reasons: true };
+    encode(&CloseMessage::try_later(error).frame(), format, &mut frame);
+    frame
+}
+
+/// Serves frames on a connection that does not speak HTTP.
+pub(super) fn accept_raw(app: App, raw: listener::RawConnection) {
+    let (reader, address) =
+        (FrameReader::new(&raw.read_ahead), raw.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
+    let connection = Arc::new(connection::WorldConnection::new(raw.connection, Framing::Delimited));
+    if let Err(refusal) = admit_connection(&app, address) {
+        connection.close_with(&CloseMessage::try_later(&refusal).into());
+        tokio::spawn(linger(connection));
+        return;
+    }
+    let (address, grants) = (app.quotas.subject_key(address), ConnectionGrants::default());
+    tokio::spawn(run_handshake(Handshake { app, connection, reader, principal: None, address, world: None, grants }));
+}

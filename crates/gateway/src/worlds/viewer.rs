@@ -1,0 +1,50 @@
+//! The viewer of a world without a mover in it, and what they may see: of a hunt for matched players nothing, unless they play in it; of
+//! every hunt its terrain only, since chests, power-ups and movers must be found by players nearby. Operators see everything.
+
+use crate::app::App;
+use crate::auth::{Identity, Principal};
+use crate::problem::{ApiError, ApiResult};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use engine::ids::PlayerId;
+use engine::rows::{Admission, Role, WorldRow};
+use engine::worlds::Detail;
+use rules::world::WorldSettings;
+
+/// The viewer. A bad token is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Viewer {
+    pub(crate) player: Option<PlayerId>,
+    is_operator: bool,
+}
+
+impl Viewer {
+    /// Whether the viewer may know that this world exists.
+    pub(crate) async fn may_see(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
+        Ok(self.is_shown(world) || app.hunts.can_enter(world, self.player).await?)
+    }
+
+    /// Whether the world is visible to the viewer even without playing in it.
+    pub(crate) fn is_shown(&self, world: &WorldRow) -> bool {
+        self.is_operator || world.admission != Admission::Matched
+    }
+
+    /// What the viewer sees of a world with these rules.
+    pub(super) fn detail(&self, settings: &WorldSettings) -> Detail {
+        if self.is_operator || settings.hunt.is_none() { Detail::Everything } else { Detail::Terrain }
+    }
+}
+
+impl FromRequestParts<App> for Viewer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let principal = Identity::resolve(parts, app).await.into_principal()?;
+        let is_operator = matches!(&principal, Some(Principal::Account(caller)) if caller.role >= Role::Operator);
+        let player = principal.map(|principal| match principal {
+            Principal::Account(caller) => PlayerId::from(caller.account),
+            Principal::Guest(guest) => guest.player,
+        });
+        Ok(Self { player, is_operator })
+    }
+}

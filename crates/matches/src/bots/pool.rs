@@ -1,0 +1,155 @@
+//! Connections to bots, pooled by host with a hard limit: a permit is the right to one connection, and comes with an idle one when there is
+//! one.
+
+use super::connection::BotConnection;
+use super::target::{HostKey, Target};
+use metrics::Metrics;
+use quotas::socket_budget::{SocketBudget, SocketPermit};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+/// How long a connection may be idle: shorter than the usual keep-alive of servers, so that this side closes first.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+
+pub(super) struct Pool {
+    connections_per_host: usize,
+    pub(super) is_private_allowed: bool,
+    hosts: Mutex<HashMap<HostKey, Arc<Host>>>,
+    metrics: Arc<Metrics>,
+    sockets: Arc<SocketBudget>,
+}
+
+struct Host {
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<IdleConnection>>,
+}
+
+struct IdleConnection {
+    since: Instant,
+    connection: BotConnection,
+    socket: SocketPermit,
+}
+
+/// The right to one connection to a host. Dropping it releases the right; the connection is pooled again only by
+/// [`BotConnectionPermit::release`].
+pub(super) struct BotConnectionPermit {
+    host: Arc<Host>,
+    pub(super) is_private_allowed: bool,
+    idle: Option<BotConnection>,
+    /// The socket permit of this permit's connection; `None` only when another host has taken it over.
+    socket: Option<SocketPermit>,
+    sockets: Arc<SocketBudget>,
+    metrics: Arc<Metrics>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub(super) fn new(
+        connections_per_host: usize,
+        is_private_allowed: bool,
+        metrics: Arc<Metrics>,
+        sockets: Arc<SocketBudget>,
+    ) -> Self {
+        Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
+    }
+
+    /// Waits for a permit of the target's host, and for a socket if there is no idle connection.
+    pub(super) async fn acquire(&self, target: &Target) -> BotConnectionPermit {
+        let host = self.host(target);
+        let permit = host.permits.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
+        let ready = lock(&host.idle).pop();
+        let (idle, socket) = match ready {
+            Some(IdleConnection { connection, socket, .. }) => (Some(connection), socket),
+            None => (None, self.sockets.acquire_for_bot().await),
+        };
+        BotConnectionPermit {
+            idle,
+            is_private_allowed: self.is_private_allowed,
+            socket: Some(socket),
+            sockets: self.sockets.clone(),
+            metrics: self.metrics.clone(),
+            host,
+            _permit: permit,
+        }
+    }
+
+    /// Closes all idle connections: their sockets are needed.
+    pub(super) fn close_idle(&self) {
+        lock(&self.hosts).values().for_each(|host| {
+            let idle = std::mem::take(&mut *lock(&host.idle));
+            self.metrics.bot_connections_closed(idle.len());
+        });
+    }
+
+    /// Closes connections that were idle for too long; drops unused hosts.
+    pub(super) fn sweep(&self) {
+        let now = Instant::now();
+        lock(&self.hosts).retain(|_, host| {
+            let mut idle = lock(&host.idle);
+            let before = idle.len();
+            idle.retain(|idle| now - idle.since < IDLE_MAX);
+            idle.shrink_to_fit();
+            self.metrics.bot_connections_closed(before - idle.len());
+            !idle.is_empty() || Arc::strong_count(host) > 1
+        });
+    }
+
+    /// Whether there is an idle connection that its peer has not closed.
+    #[cfg(test)]
+    pub(super) fn has_reusable_idle(&self) -> bool {
+        lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|idle| idle.connection.is_reusable()))
+    }
+
+    fn host(&self, target: &Target) -> Arc<Host> {
+        let mut hosts = lock(&self.hosts);
+        let new = || Host { permits: Arc::new(Semaphore::new(self.connections_per_host)), idle: Mutex::default() };
+        hosts.entry(target.key()).or_insert_with(|| Arc::new(new())).clone()
+    }
+}
+
+impl BotConnectionPermit {
+    /// The idle connection that came with the permit, if any.
+    pub(super) fn take_idle(&mut self) -> Option<BotConnection> {
+        self.idle.take()
+    }
+
+    /// A connection was opened under this permit.
+    pub(super) fn record_opened(&self) {
+        self.metrics.bot_connection_opened();
+    }
+
+    /// A connection of this permit is closed.
+    pub(super) fn record_closed(&self) {
+        self.metrics.bot_connections_closed(1);
+    }
+
+    /// Returns the connection to the pool, unless its socket is needed elsewhere.
+    pub(super) fn release(mut self, connection: BotConnection) {
+        self.return_idle(connection);
+    }
+
+    fn return_idle(&mut self, connection: BotConnection) {
+        match self.socket.take() {
+            Some(socket) if !self.sockets.is_exhausted_for_bots() => {
+                lock(&self.host.idle).push(IdleConnection { since: Instant::now(), connection, socket });
+            }
+            _ => self.record_closed(),
+        }
+    }
+}
+
+impl Drop for BotConnectionPermit {
+    /// A permit dropped with its idle connection untouched returns it to the pool.
+    fn drop(&mut self) {
+        if let Some(connection) = self.idle.take() {
+            self.return_idle(connection);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,78 @@
+//! All side effects of a runner as one trait: so that the same worker and the same rooms run against real bots and a real store, and in the
+//! simulator against a fake clock, fake bots and a store that fails.
+
+use bytes::Bytes;
+use engine::ids::MatchId;
+use engine::matches::entry::{AnswerClass, Face};
+use engine::matches::machine::MoveAnswer;
+use engine::rows::MatchLogRow;
+use metrics::Metrics;
+use node::lease::LeaseContext;
+use std::time::Duration;
+use store::StoreError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Webhook {
+    /// POST /start: sent once.
+    Start,
+    /// POST /move: sent again if the bot may not have received it.
+    Move,
+    /// POST /end: sent once.
+    End,
+}
+
+impl Webhook {
+    /// The last segment of the URL.
+    #[must_use]
+    pub fn segment(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Move => "move",
+            Self::End => "end",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct BotCall {
+    /// The bot's base URL.
+    pub url: String,
+    pub webhook: Webhook,
+    /// The JSON body.
+    pub body: Bytes,
+    /// From sending to the end of the answer.
+    pub timeout: Duration,
+}
+
+/// A bot's answer, already classified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotAnswer {
+    pub class: AnswerClass,
+    /// From sending to the end of the answer, in milliseconds, at most the timeout.
+    pub latency_ms: u16,
+    /// The move, of a valid answer to [`Webhook::Move`].
+    pub mv: Option<rules::snake::Move>,
+    /// The shout of the move.
+    pub shout: String,
+}
+
+impl From<BotAnswer> for MoveAnswer {
+    fn from(answer: BotAnswer) -> Self {
+        Self { class: answer.class, mv: answer.mv, latency_ms: answer.latency_ms, shout: answer.shout }
+    }
+}
+
+/// The effects of a runner, beyond what its lease needs.
+pub trait MatchEnvironment: LeaseContext {
+    /// The whole log of a match.
+    fn read_log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
+    /// A bot's face; the defaults when it does not answer in time.
+    fn fetch_face(&self, url: String) -> impl Future<Output = Face> + Send;
+    /// Calls a bot. Never fails: every error is a class of answer.
+    fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
+    /// A match's log is saved up to this version, or its state changed: notifies spectators.
+    fn notify_saved(&self, id: MatchId, version: u32);
+    /// Waits until a match may have joined the queue.
+    fn queue_notified(&self) -> impl Future<Output = ()> + Send;
+    fn metrics(&self) -> &Metrics;
+}

@@ -1,0 +1,18 @@
+//! The runner: claims matches, plays each in a room of its own, and releases them in time.
+//!
+//! `worker` holds the lease and the rooms. `room` plays one match. `environment` has all their side effects: the real ones (store,
+//! notifiers, HTTP to bots) are in `production`, the simulated ones in the crate `sim`.
+
+pub mod address;
+pub mod bots;
+mod environment;
+pub mod notifier;
+mod production;
+mod room;
+pub mod spectate;
+pub mod view;
+mod worker;
+
+pub use environment::{BotAnswer, BotCall, MatchEnvironment, Webhook};
+pub use production::ProductionEnvironment;
+pub use worker::{RunnerConfig, run};

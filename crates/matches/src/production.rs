@@ -1,0 +1,106 @@
+//! The real environment of a runner: the store, the notifiers, and bots over HTTP.
+
+use super::bots::BotClient;
+use super::environment::{BotAnswer, BotCall, MatchEnvironment};
+use crate::notifier::Notifier;
+use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
+use engine::matches::entry::Face;
+use engine::rows::MatchLogRow;
+use engine::time::UnixMs;
+use metrics::Metrics;
+use node::Node;
+use node::drain::Drain;
+use node::lease::LeaseContext;
+use quotas::socket_budget::SocketBudget;
+use settings::Config;
+use std::sync::Arc;
+use std::time::Duration;
+use store::StoreError;
+
+/// How often idle connections and outdated faces are dropped.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct ProductionEnvironment {
+    node: Node,
+    notifier: Notifier,
+    metrics: Arc<Metrics>,
+    bots: BotClient,
+}
+
+impl ProductionEnvironment {
+    /// Its connections to bots are swept until the drain.
+    pub fn new(
+        node: Node,
+        notifier: Notifier,
+        config: &Config,
+        sockets: Arc<SocketBudget>,
+        metrics: Arc<Metrics>,
+        drain: Drain,
+    ) -> Self {
+        let (per_host, allows_private) = (config.bot_connections_per_host, config.allow_private_bots);
+        let bots = BotClient::new(per_host, allows_private, metrics.clone(), sockets.clone());
+        tokio::spawn(sweep(bots.clone(), sockets, drain));
+        Self { node, notifier, metrics, bots }
+    }
+}
+
+async fn sweep(bots: BotClient, sockets: Arc<SocketBudget>, drain: Drain) {
+    loop {
+        tokio::select! {
+            () = drain.begun() => return,
+            () = tokio::time::sleep(SWEEP_EVERY) => bots.sweep(),
+            () = sockets.wait_for_shortage() => bots.close_idle(),
+        }
+    }
+}
+
+impl LeaseContext for ProductionEnvironment {
+    fn now(&self) -> UnixMs {
+        self.node.now()
+    }
+
+    fn random_bytes(&self) -> [u8; 10] {
+        self.node.random_bytes()
+    }
+
+    fn address(&self) -> String {
+        self.node.address()
+    }
+
+    fn has_exclusive_store(&self) -> bool {
+        self.node.has_exclusive_store()
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        self.node.commit(command).await
+    }
+}
+
+impl MatchEnvironment for ProductionEnvironment {
+    async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
+        let page = self.node.store.read(move |reader| reader.match_log(id, 0, usize::MAX)).await?;
+        Ok(page.map(|page| page.rows).unwrap_or_default())
+    }
+
+    async fn fetch_face(&self, url: String) -> Face {
+        self.bots.face(&url).await
+    }
+
+    async fn call(&self, call: BotCall) -> BotAnswer {
+        self.bots.call(call).await
+    }
+
+    fn notify_saved(&self, id: MatchId, version: u32) {
+        self.notifier.notify(id, version);
+    }
+
+    async fn queue_notified(&self) {
+        self.notifier.queue_notified().await;
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}

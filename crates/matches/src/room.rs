@@ -1,0 +1,265 @@
+//! One match in its room: the single writer of its log. It does the machine's next action, saves the result, notifies spectators, and goes
+//! on. It sends nothing and saves nothing once its worker's lease may have expired.
+
+use super::environment::{BotCall, MatchEnvironment, Webhook};
+use super::view::View;
+use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
+use engine::limits::FAILURE_BYTES_MAX;
+use engine::matches::archive;
+use engine::matches::entry::Notice;
+use engine::matches::machine::{MatchError, MatchMachine, MoveAnswer, NextAction, PendingStep, SeatSet};
+use engine::rows::MatchLogRow;
+use engine::time::UnixMs;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use node::lease::Lease;
+use std::time::Duration;
+use store::StoreError;
+use tokio::time::sleep;
+
+/// How a room ended, for its worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RoomOutcome {
+    /// The match has its result.
+    Finished,
+    /// The match is broken, and kept for study.
+    Failed,
+    /// Another worker has the match, or it was cancelled.
+    Fenced,
+    /// The worker's lease is not valid any more.
+    LeaseLost,
+}
+
+/// Why a room stops before its match is over.
+enum StopReason {
+    Ended(RoomOutcome),
+    Broken(MatchError),
+    /// The log is not what this room expects (a commit with an unknown outcome may have succeeded): load it again.
+    Reload,
+}
+
+impl From<MatchError> for StopReason {
+    fn from(broken: MatchError) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+pub(super) async fn play<O: MatchEnvironment>(environment: O, lease: Lease, claimed: ClaimedMatch) -> RoomOutcome {
+    let mut resumes_from_log = claimed.version > 0;
+    loop {
+        let mut room = match Room::load(&environment, &lease, &claimed, resumes_from_log).await {
+            Ok(room) => room,
+            Err(stop) => match resolve_stop(&environment, &lease, &claimed, stop).await {
+                Some(ending) => return ending,
+                None => continue,
+            },
+        };
+        let stop = room.run().await;
+        resumes_from_log = true;
+        if let Some(ending) = resolve_stop(&environment, &lease, &claimed, stop).await {
+            return ending;
+        }
+    }
+}
+
+/// How a stop ends the match; `None`: go on with the log as it is.
+async fn resolve_stop<O: MatchEnvironment>(
+    environment: &O,
+    lease: &Lease,
+    claimed: &ClaimedMatch,
+    stop: StopReason,
+) -> Option<RoomOutcome> {
+    match stop {
+        StopReason::Ended(ending) => Some(ending),
+        StopReason::Reload => None,
+        StopReason::Broken(broken) => Some(fail_match(environment, lease, claimed, &broken).await),
+    }
+}
+
+/// Ends a broken match; its log is kept for study.
+async fn fail_match<O: MatchEnvironment>(
+    environment: &O,
+    lease: &Lease,
+    claimed: &ClaimedMatch,
+    broken: &MatchError,
+) -> RoomOutcome {
+    let id = claimed.spec.id;
+    let mut reason = broken.to_string();
+    reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
+    tracing::error!(match.id = %id, reason, "a match is broken");
+    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.now() };
+    match save(environment, lease, command).await {
+        Ok(Outcome::Done) => {
+            environment.metrics().match_failed();
+            environment.notify_saved(id, u32::MAX);
+            RoomOutcome::Failed
+        }
+        Ok(_) => RoomOutcome::Fenced,
+        Err(ending) => ending,
+    }
+}
+
+/// Saves, with retries while the store cannot be reached and the lease holds.
+async fn save<O: MatchEnvironment>(environment: &O, lease: &Lease, command: Command) -> Result<Outcome, RoomOutcome> {
+    retry(lease, || environment.commit(command.clone())).await
+}
+
+async fn retry<T, F>(lease: &Lease, attempt: impl Fn() -> F) -> Result<T, RoomOutcome>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut pause = Duration::from_millis(25);
+    while lease.is_valid() {
+        match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(_) => sleep(pause).await,
+        }
+        pause = (pause * 2).min(Duration::from_millis(500));
+    }
+    Err(RoomOutcome::LeaseLost)
+}
+
+struct Room<'a, O> {
+    environment: &'a O,
+    lease: &'a Lease,
+    epoch: u32,
+    machine: MatchMachine,
+    /// The log so far: packed for the archive at the end.
+    log: Vec<MatchLogRow>,
+    /// When the first /start was about to be sent, if this room sent it.
+    started_at: Option<UnixMs>,
+}
+
+impl<'a, O: MatchEnvironment> Room<'a, O> {
+    async fn load(
+        environment: &'a O,
+        lease: &'a Lease,
+        claimed: &ClaimedMatch,
+        has_log: bool,
+    ) -> Result<Self, StopReason> {
+        let spec = claimed.spec.clone();
+        let log = match has_log {
+            true => retry(lease, || environment.read_log(spec.id)).await.map_err(StopReason::Ended)?,
+            false => Vec::new(),
+        };
+        let machine = MatchMachine::resume(spec, &log)?;
+        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, started_at: None })
+    }
+
+    /// Plays until something stops it.
+    async fn run(&mut self) -> StopReason {
+        loop {
+            if !self.lease.is_valid() {
+                return StopReason::Ended(RoomOutcome::LeaseLost);
+            }
+            let done = match self.machine.next_action() {
+                NextAction::Open => self.open().await,
+                NextAction::Notify { notice, seats } => self.notify(notice, seats).await,
+                NextAction::RequestMoves { seats } => self.request_moves(seats).await,
+                NextAction::Finish => return self.finish().await,
+            };
+            if let Err(stop) = done {
+                return stop;
+            }
+        }
+    }
+
+    async fn open(&mut self) -> Result<(), StopReason> {
+        let seats = self.machine.spec().seats.iter();
+        let faces =
+            futures_util::future::join_all(seats.map(|seat| self.environment.fetch_face(seat.url.clone()))).await;
+        let step = self.machine.record_opened(faces);
+        let started_at = self.environment.now();
+        self.append(step, Some(started_at)).await?;
+        self.started_at = Some(started_at);
+        self.environment.metrics().match_started(started_at.since(self.machine.spec().id.created_at()));
+        Ok(())
+    }
+
+    /// Notifies bots of the start or the end; each answer is saved as it comes, so that no bot is notified twice.
+    async fn notify(&mut self, notice: Notice, seats: SeatSet) -> Result<(), StopReason> {
+        let path = match notice {
+            Notice::Start => Webhook::Start,
+            Notice::End => Webhook::End,
+        };
+        let environment = self.environment;
+        let calls = self.calls(seats, path).into_iter();
+        let mut answers: FuturesUnordered<_> =
+            calls.map(|(seat, call)| async move { (seat, environment.call(call).await) }).collect();
+        while let Some((seat, answer)) = answers.next().await {
+            let step = self.machine.record_delivery(notice, seat, answer.class, answer.latency_ms);
+            self.append(step, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Requests the moves of the living snakes and plays the turn.
+    async fn request_moves(&mut self, seats: SeatSet) -> Result<(), StopReason> {
+        let mut answers_by_seat: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
+        let environment = self.environment;
+        let calls = self.calls(seats, Webhook::Move).into_iter();
+        let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
+        for (seat, answer) in futures_util::future::join_all(calls).await {
+            self.environment.metrics().bot_answered(answer.class, answer.latency_ms);
+            answers_by_seat[seat] = Some(answer.into());
+        }
+        let step = self.machine.play_turn(answers_by_seat)?;
+        let late = step.row.late_moves - self.machine.late_moves();
+        self.append(step, None).await?;
+        self.environment.metrics().turn_saved(late);
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> StopReason {
+        let spec = self.machine.spec();
+        let now = self.environment.now();
+        let finish = Command::FinishMatch {
+            append: self.append_command(Vec::new(), None),
+            result: self.machine.result(),
+            archive: archive::pack(&self.log),
+            now,
+        };
+        match save(self.environment, self.lease, finish).await {
+            Ok(Outcome::Done) => {
+                self.environment.metrics().match_finished();
+                if let Some(started_at) = self.started_at {
+                    self.environment.metrics().match_ran(now.since(started_at));
+                }
+                self.environment.notify_saved(spec.id, u32::MAX);
+                StopReason::Ended(RoomOutcome::Finished)
+            }
+            Ok(Outcome::VersionConflict(_)) => StopReason::Reload,
+            Ok(_) => StopReason::Ended(RoomOutcome::Fenced),
+            Err(ending) => StopReason::Ended(ending),
+        }
+    }
+
+    /// Save, then notify, then go on.
+    async fn append(&mut self, step: PendingStep, started_at: Option<UnixMs>) -> Result<(), StopReason> {
+        let command = Command::AppendMatch(self.append_command(vec![step.row.clone()], started_at));
+        match save(self.environment, self.lease, command).await {
+            Ok(Outcome::Done) => {
+                self.log.push(step.row.clone());
+                self.machine.accept(step);
+                self.environment.notify_saved(self.machine.spec().id, self.machine.version());
+                Ok(())
+            }
+            Ok(Outcome::VersionConflict(_)) => Err(StopReason::Reload),
+            Ok(_) => Err(StopReason::Ended(RoomOutcome::Fenced)),
+            Err(ending) => Err(StopReason::Ended(ending)),
+        }
+    }
+
+    fn append_command(&self, rows: Vec<MatchLogRow>, started_at: Option<UnixMs>) -> MatchAppend {
+        let expected_version = self.machine.version();
+        MatchAppend { id: self.machine.spec().id, epoch: self.epoch, rows, expected_version, started_at }
+    }
+
+    fn calls(&self, seats: SeatSet, path: Webhook) -> Vec<(usize, BotCall)> {
+        let view = View::new(&self.machine);
+        let spec = self.machine.spec();
+        let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
+        let call =
+            |seat: usize| BotCall { url: spec.seats[seat].url.clone(), webhook: path, body: view.body(seat), timeout };
+        seats.iter().map(|seat| (seat, call(seat))).collect()
+    }
+}

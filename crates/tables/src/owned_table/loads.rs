@@ -1,0 +1,90 @@
+//! Loading a table, and loading it again when its saved state is unknown.
+
+use super::{Operation, OwnedTable, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, TableResult, catch_panic};
+use crate::TableError;
+use crate::environment::TableEnvironment;
+use crate::load::{ClaimError, ClaimOutcome};
+use crate::owner_task::OwnerContext;
+use engine::commands::ClaimedTable;
+use engine::limits::LEASE_DURATION;
+use engine::tables::Table;
+
+impl OwnedTable {
+    /// Claims the table and loads it from the store; until then it answers no request.
+    pub(crate) fn load<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, reads_owner_first: bool) {
+        self.table = None;
+        self.disarm(context);
+        if context.is_draining {
+            return self.refuse_all(&TableError::Draining);
+        }
+        context.shared.metrics.table_loading();
+        context.claim(self.id, reads_owner_first);
+        self.operation = Some(Box::new(Operation::Loading));
+    }
+
+    /// A claim has ended.
+    pub(crate) fn claimed<O: TableEnvironment>(
+        &mut self,
+        context: &mut OwnerContext<O>,
+        claimed: Result<ClaimOutcome, ClaimError>,
+    ) -> TableResult {
+        self.operation = None;
+        match claimed {
+            Ok(ClaimOutcome::Ours(claimed)) => self.adopt(context, &claimed),
+            // Our own address: an earlier process, whose lease has not expired yet.
+            Ok(ClaimOutcome::Elsewhere(address)) if address == context.environment.address() => {
+                Err(TableError::HeldByPreviousProcess { lease: LEASE_DURATION })
+            }
+            Ok(ClaimOutcome::Elsewhere(address)) => Err(TableError::Elsewhere { address }),
+            Ok(ClaimOutcome::Missing) => Err(TableError::NoSuchTable),
+            Ok(ClaimOutcome::LeaseLost) => {
+                context.is_lease_lost = true;
+                Err(TableError::NotServing)
+            }
+            Err(ClaimError { error, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(error)),
+            Err(ClaimError { error, .. }) => {
+                self.refuse_all(&TableError::Store(error));
+                context.schedule_retry(self.id, self.retry_pause);
+                self.retry_pause = (self.retry_pause * 2).min(RETRY_PAUSE_MAX);
+                self.operation = Some(Box::new(Operation::WaitingToRetry));
+                Ok(())
+            }
+        }
+    }
+
+    /// The pause after a claim without an answer is over.
+    pub(crate) fn retry_due<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>) -> TableResult {
+        self.operation = None;
+        self.load(context, false);
+        Ok(())
+    }
+
+    /// Takes the table as the store returned it.
+    pub(crate) fn adopt<O: TableEnvironment>(
+        &mut self,
+        context: &mut OwnerContext<O>,
+        claimed: &ClaimedTable,
+    ) -> TableResult {
+        let restored = catch_panic(self.id, || Table::restore(&claimed.snapshot, &claimed.rows))?;
+        let table = restored.map_err(|corrupt| {
+            tracing::error!(table.id = %self.id, %corrupt, "a table cannot be read");
+            TableError::Broken
+        })?;
+        self.epoch = claimed.epoch;
+        self.permit = Some(context.shared.table_permits.acquire_unchecked(table.opener()));
+        self.unknown_opening = None;
+        self.table = Some(Box::new(table));
+        self.retry_pause = RETRY_PAUSE_MIN;
+        self.last_request_at = context.environment.steady_now();
+        self.presence_assumed_until = Some(self.last_request_at.plus(context.shared.config.presence_grace));
+        self.notify_waiters(context, None)?;
+        self.resume_queue(context)
+    }
+
+    /// The ownership has claimed the table, too. The operation in flight tells which claim has the higher epoch.
+    pub(crate) fn claimed_concurrently<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, epoch: u32) {
+        if self.operation.is_none() && epoch > self.epoch {
+            self.load(context, false);
+        }
+    }
+}
