@@ -13,40 +13,11 @@ use crate::format::round;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
     ticks: Option<CpuTicks>,
-    memory_available_bytes: Option<u64>,
+    /// Memory that is available without swapping.
+    pub(crate) memory_available_bytes: Option<u64>,
     sockets: Option<SocketCounts>,
     refused: Option<TcpCounters>,
     packets_dropped: Option<u64>,
-}
-
-/// What happened between two samples, and the state at the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct HostFigures {
-    /// The share of all processors that was not idle: 1 is all of them, all the time. Stolen time counts, because
-    /// nothing here could use it.
-    pub busy_share: Option<f64>,
-    /// The share of all processors that the hypervisor took away.
-    pub steal_share: Option<f64>,
-    /// The share of all processors that the kernel spent in interrupts: packets that arrive, those of the loopback
-    /// included, are handled there, and in no process's time.
-    pub interrupt_share: Option<f64>,
-    /// Memory that is available without swapping.
-    pub memory_available_bytes: Option<u64>,
-    /// TCP sockets (IPv4 and, if the kernel reports it, IPv6) in use.
-    pub tcp_in_use: Option<u64>,
-    /// TCP sockets in TIME_WAIT.
-    pub tcp_time_wait: Option<u64>,
-    /// Connections refused because a listener's accept queue was full.
-    pub listen_overflows: Option<u64>,
-    /// Connections refused at a listener for any reason, those above included.
-    pub listen_drops: Option<u64>,
-    /// Connections refused because a listener's queue of half-open ones was full.
-    pub request_queue_drops: Option<u64>,
-    /// Connections that the machine aborted because nothing was received for too long: sent data was not acknowledged,
-    /// or keepalive was not.
-    pub timed_out: Option<u64>,
-    /// Packets that arrived while the backlog of a processor was full: everything on loopback passes through it.
-    pub packets_dropped: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,50 +65,35 @@ impl HostCounters {
         }
     }
 
-    /// What happened since an earlier sample.
+    /// What happened since an earlier sample, and the state now, by name; without what is unknown.
     #[must_use]
-    pub fn since(&self, before: &Self) -> HostFigures {
+    pub fn since(&self, before: &Self) -> BTreeMap<String, f64> {
         let shares = self.ticks.zip(before.ticks).and_then(|(now, before)| now.shares_since(before));
-        let refused = |count: fn(&TcpCounters) -> u64| {
-            let (now, before) = self.refused.as_ref().zip(before.refused.as_ref())?;
-            Some(count(now).saturating_sub(count(before)))
-        };
-        HostFigures {
-            busy_share: shares.map(|shares| shares.busy),
-            steal_share: shares.map(|shares| shares.steal),
-            interrupt_share: shares.map(|shares| shares.interrupts),
-            memory_available_bytes: self.memory_available_bytes,
-            tcp_in_use: self.sockets.map(|sockets| sockets.in_use),
-            tcp_time_wait: self.sockets.map(|sockets| sockets.time_wait),
-            listen_overflows: refused(|refused| refused.overflows),
-            listen_drops: refused(|refused| refused.drops),
-            request_queue_drops: refused(|refused| refused.request_queue),
-            timed_out: refused(|refused| refused.timed_out),
-            packets_dropped: self
-                .packets_dropped
-                .zip(before.packets_dropped)
-                .map(|(now, before)| now.saturating_sub(before)),
-        }
-    }
-}
-
-impl HostFigures {
-    /// By name, without what is unknown.
-    #[must_use]
-    pub fn by_name(&self) -> BTreeMap<String, f64> {
-        let count = |value: Option<u64>| value.map(|value| value as f64);
+        let rise = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?) as f64);
+        let refused = |count: fn(TcpCounters) -> u64| rise(self.refused.map(count), before.refused.map(count));
         let all = [
-            ("busy_share", self.busy_share.map(round)),
-            ("steal_share", self.steal_share.map(round)),
-            ("interrupt_share", self.interrupt_share.map(round)),
-            ("memory_available_bytes", count(self.memory_available_bytes)),
-            ("tcp_in_use", count(self.tcp_in_use)),
-            ("tcp_time_wait", count(self.tcp_time_wait)),
-            ("listen_overflows", count(self.listen_overflows)),
-            ("listen_drops", count(self.listen_drops)),
-            ("request_queue_drops", count(self.request_queue_drops)),
-            ("timed_out", count(self.timed_out)),
-            ("packets_dropped", count(self.packets_dropped)),
+            // Shares of all processors: 1 is all of them, all the time. Busy is what was not idle; stolen time counts,
+            // because nothing here could use it.
+            ("busy_share", shares.map(|shares| round(shares.busy))),
+            // What the hypervisor took away.
+            ("steal_share", shares.map(|shares| round(shares.steal))),
+            // What the kernel spent in interrupts: packets that arrive, those of the loopback included, are handled
+            // there, and in no process's time.
+            ("interrupt_share", shares.map(|shares| round(shares.interrupts))),
+            ("memory_available_bytes", self.memory_available_bytes.map(|bytes| bytes as f64)),
+            // IPv4 and, if the kernel reports it, IPv6.
+            ("tcp_in_use", self.sockets.map(|sockets| sockets.in_use as f64)),
+            ("tcp_time_wait", self.sockets.map(|sockets| sockets.time_wait as f64)),
+            // Connections refused because a listener's accept queue was full; refused at a listener for any reason;
+            // refused because a listener's queue of half-open ones was full.
+            ("listen_overflows", refused(|tcp| tcp.overflows)),
+            ("listen_drops", refused(|tcp| tcp.drops)),
+            ("request_queue_drops", refused(|tcp| tcp.request_queue)),
+            // Connections that the machine aborted because nothing was received for too long: sent data was not
+            // acknowledged, or keepalive was not.
+            ("timed_out", refused(|tcp| tcp.timed_out)),
+            // Packets that arrived while the backlog of a processor was full: everything on loopback passes through it.
+            ("packets_dropped", rise(self.packets_dropped, before.packets_dropped)),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
@@ -301,7 +257,7 @@ mod tests {
     #[test]
     fn figures_of_this_machine_have_names() {
         let before = HostCounters::read();
-        let names: Vec<String> = HostCounters::read().since(&before).by_name().into_keys().collect();
+        let names: Vec<String> = HostCounters::read().since(&before).into_keys().collect();
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
         assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
         assert!(names.iter().any(|name| name == "packets_dropped"), "{names:?}");
@@ -315,6 +271,6 @@ mod tests {
         };
         let expected = [("busy_share", 0.75), ("steal_share", 0.25), ("interrupt_share", 0.25)];
         let expected = expected.map(|(name, share)| (name.to_owned(), share));
-        assert_eq!(then.since(&idle).by_name(), BTreeMap::from(expected));
+        assert_eq!(then.since(&idle), BTreeMap::from(expected));
     }
 }

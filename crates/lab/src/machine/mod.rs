@@ -13,9 +13,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use disk::{free_bytes, fsync_ms_p50};
-pub use host::{HostCounters, HostFigures, local_ports};
+pub use host::{HostCounters, local_ports};
 pub use process::{ProcessUsage, process_name, read_pss_bytes, read_usage, start_ticks};
-pub use process_table::{ProcessRow, ProcessTable};
+pub use process_table::ProcessTable;
 pub(crate) use process_table::{read_pss_of, read_usages};
 
 /// What figures depend on besides the program.

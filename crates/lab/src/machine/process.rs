@@ -55,21 +55,21 @@ impl ProcessUsage {
 }
 
 /// The fields of proc_pid_stat(5) that are used here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) parent: u32,
-    pub(super) group: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    pub parent: u32,
+    pub group: u32,
     pub(super) user_ticks: u64,
     pub(super) system_ticks: u64,
-    children_ticks: u64,
-    threads: u64,
-    /// When it started, in ticks since the machine did.
-    pub(super) started_ticks: u64,
+    pub(super) children_ticks: u64,
+    pub(super) threads: u64,
+    /// When it started, in ticks since the machine did; distinguishes it from a later process with the same id.
+    pub started_ticks: u64,
 }
 
 impl Stat {
     /// The second field is the program's name and may contain anything, so counting starts after its last parenthesis.
-    pub(super) fn parse(stat: &str) -> Option<Self> {
+    fn parse(stat: &str) -> Option<Self> {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         // The first of them is the third field of the manual page.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
@@ -84,9 +84,19 @@ impl Stat {
         })
     }
 
+    /// Processor time since it started, user and system, in seconds.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        seconds(self.user_ticks + self.system_ticks)
+    }
+
     pub(super) fn read(pid: u32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
+}
+
+fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// Voluntary and involuntary context switches of one thread's status.
@@ -110,7 +120,6 @@ pub fn process_name(pid: u32) -> Option<String> {
 pub fn read_usage(pid: u32) -> Option<ProcessUsage> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let stat = Stat::read(pid)?;
-    let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
     let switches = context_switches_of(pid, stat.threads);
     Some(ProcessUsage {
         rss_bytes: kib_to_bytes(value_of(&status, "VmRSS")?)?,

@@ -15,7 +15,6 @@ impl Facts {
         let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let number = |path: &str| read(path)?.parse::<u64>().ok();
         let reuse = number("/proc/sys/net/ipv4/tcp_tw_reuse");
-        let now = HostCounters::read();
         Self {
             open_files_max: getrlimit(Resource::Nofile).current,
             open_files_free: read("/proc/sys/fs/file-nr").and_then(|text| open_files_free(&text)),
@@ -25,7 +24,7 @@ impl Facts {
             accept_queue_max: number("/proc/sys/net/core/somaxconn"),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             cores: std::thread::available_parallelism().ok().map(|cores| cores.get() as u64),
-            memory_available_bytes: now.since(&now).memory_available_bytes,
+            memory_available_bytes: HostCounters::read().memory_available_bytes,
             disk_free_bytes: free_bytes(dir),
         }
     }

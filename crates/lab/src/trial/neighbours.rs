@@ -36,7 +36,7 @@ impl Neighbours {
         }
         let processes = ProcessTable::scan();
         self.next_scan_at = Some(begin + sample_pause(begin.elapsed(), SAMPLER_EVERY / 2));
-        let used_s = processes.rows().map(|row| ((row.pid, row.started_ticks), row.cpu_s())).collect();
+        let used_s = processes.processes().map(|(pid, stat)| ((pid, stat.started_ticks), stat.cpu_s())).collect();
         let now = CpuSnapshot { at: begin, used_s };
         let busy = self.previous.as_ref().map_or_else(Vec::new, |before| now.usage_since(before, known));
         self.previous = Some(now);

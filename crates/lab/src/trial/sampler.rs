@@ -135,7 +135,7 @@ impl<'a> Sampler<'a> {
     fn sampler_row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> SamplerRow {
         let gauges = self.context.worker_pool.gauges();
         let host = HostCounters::read();
-        let mut machine = host.since(&self.host).by_name();
+        let mut machine = host.since(&self.host);
         let known = self.processes.iter().flat_map(WatchedProcess::pids).copied().collect();
         let others = self.neighbours.scan(&known);
         machine.extend(others.into_iter().map(|(name, cores)| (format!("{NEIGHBOUR_PREFIX}{name}"), cores)));
