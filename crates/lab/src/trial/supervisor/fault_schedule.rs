@@ -18,19 +18,19 @@ pub struct ScheduledFault {
 #[must_use]
 pub fn fault_schedule(faults: &[Fault]) -> Vec<ScheduledFault> {
     let mut all: Vec<ScheduledFault> = faults.iter().flat_map(scheduled_actions).collect();
-    all.sort_by_key(|order| order.at);
+    all.sort_by_key(|scheduled| scheduled.at);
     all
 }
 
 fn scheduled_actions(fault: &Fault) -> impl Iterator<Item = ScheduledFault> + use<> {
-    let order = |at, act| ScheduledFault { at, process: fault.process.clone(), action: act };
+    let scheduled = |at, act| ScheduledFault { at, process: fault.process.clone(), action: act };
     let end = match fault.action {
         FaultAction::Stop => Some(FaultAction::Continue),
         FaultAction::Kill | FaultAction::Term => Some(FaultAction::Restart),
         FaultAction::Continue | FaultAction::Restart => None,
     };
-    let end = fault.duration.zip(end).map(|(duration, act)| order(fault.at.saturating_add(duration), act));
-    [Some(order(fault.at, fault.action)), end].into_iter().flatten()
+    let end = fault.duration.zip(end).map(|(duration, act)| scheduled(fault.at.saturating_add(duration), act));
+    [Some(scheduled(fault.at, fault.action)), end].into_iter().flatten()
 }
 
 /// The name of the action in records.
@@ -57,7 +57,8 @@ mod tests {
             duration: duration.map(Duration::from_secs),
         };
         let found = fault_schedule(&faults.iter().map(fault).collect::<Vec<_>>());
-        let found: Vec<_> = found.iter().map(|order| (order.at.as_secs(), action_name(order.action))).collect();
+        let found: Vec<_> =
+            found.iter().map(|scheduled| (scheduled.at.as_secs(), action_name(scheduled.action))).collect();
         assert_eq!(found, expected);
     }
 

@@ -9,22 +9,17 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::fault_schedule::{ScheduledFault, action_name};
-use super::managed_process::{Intent, ManagedProcess, next_exit};
+use super::managed_process::{ManagedProcess, RestartEvent, next_exit};
 use super::readiness::await_ready;
-use super::{ProcessSupervisor, TrialError, not_ready_message};
-use crate::format::first_few;
-use crate::format::round;
+use super::running_process::Intent;
+use super::{ProcessSupervisor, TrialError};
+use crate::format::{first_few, round};
 use crate::limits::STOP_WITHIN;
 use crate::measurement::timeline::FaultRow;
 use crate::scenario::FaultAction;
 
-/// A finished step of a restart that runs in the background. Processes and faults are given by their indices.
-pub(super) enum RestartEvent {
-    /// The old process and its group are gone.
-    OldProcessGone { process: usize, fault: usize },
-    /// The new process is ready, or was not in time.
-    Ready { process: usize, fault: usize, outcome: Result<(), String> },
-}
+/// Receives each fault when it is done or cannot be done.
+type FaultRecorder<'a> = dyn FnMut(&FaultRow) + Send + 'a;
 
 /// What wakes the supervisor.
 enum SupervisorEvent {
@@ -46,8 +41,8 @@ impl ProcessSupervisor {
     ///
     /// # Errors
     /// The first fault that is not, with the processes that the lab did start.
-    pub fn check_faults(&self, orders: &[ScheduledFault]) -> Result<(), TrialError> {
-        orders.iter().try_for_each(|order| self.index_of(&order.process).map(drop)).map_err(TrialError)
+    pub fn check_faults(&self, faults: &[ScheduledFault]) -> Result<(), TrialError> {
+        faults.iter().try_for_each(|fault| self.index_of(&fault.process).map(drop)).map_err(TrialError)
     }
 
     /// Carries every fault out at its moment after `start`, and follows restarts to their end. Returns only with a
@@ -56,17 +51,17 @@ impl ProcessSupervisor {
     pub async fn supervise(
         &mut self,
         start: Instant,
-        orders: &[ScheduledFault],
-        tell: &mut (dyn FnMut(&FaultRow) + Send),
+        faults: &[ScheduledFault],
+        record: &mut FaultRecorder<'_>,
     ) -> String {
-        let mut orders = orders.iter().peekable();
+        let mut faults = faults.iter().peekable();
         loop {
-            let due = orders.peek().map(|order| start + order.at);
+            let due = faults.peek().map(|fault| start + fault.at);
             let failure = match self.next_event(due).await {
                 SupervisorEvent::Exited(index, status) => self.handle_exit(index, status),
-                SupervisorEvent::Restart(event) => self.handle_restart_event(event, start, tell),
-                SupervisorEvent::FaultDue => match orders.next() {
-                    Some(order) => self.apply_fault(order, start, tell),
+                SupervisorEvent::Restart(event) => self.handle_restart_event(event, start, record),
+                SupervisorEvent::FaultDue => match faults.next() {
+                    Some(fault) => self.apply_fault(fault, start, record),
                     None => None,
                 },
                 SupervisorEvent::KillDue => self.kill_overdue(),
@@ -85,9 +80,9 @@ impl ProcessSupervisor {
 
     /// The run is over at `now_s`, for the reason `why`: returns the faults that were never carried out, or not
     /// followed to their end. Call it once, with the faults that were supervised.
-    pub fn close_pending_faults(&mut self, orders: &[ScheduledFault], now_s: f64, why: &str) -> Vec<FaultRow> {
-        let missed = orders.iter().skip(self.fault_rows.len());
-        let missed = missed.map(|order| FaultRow { t_s: now_s, failed: Some(why.to_owned()), ..fault_row(order) });
+    pub fn close_pending_faults(&mut self, faults: &[ScheduledFault], now_s: f64, why: &str) -> Vec<FaultRow> {
+        let missed = faults.iter().skip(self.fault_rows.len());
+        let missed = missed.map(|fault| FaultRow { t_s: now_s, failed: Some(why.to_owned()), ..fault_row(fault) });
         let missed: Vec<FaultRow> = missed.collect();
         let under_way = std::mem::take(&mut self.pending_faults);
         let unfinished = under_way.into_iter().map(|fault| {
@@ -105,7 +100,7 @@ impl ProcessSupervisor {
             last.retain(|earlier| earlier.process != row.process);
             last.push(row.clone());
         }
-        let told = |row: FaultRow| {
+        let sentence = |row: FaultRow| {
             let became = match row.act.as_str() {
                 "kill" => "killed",
                 "term" if !self.is_running(&row.process) => "ended",
@@ -115,21 +110,19 @@ impl ProcessSupervisor {
             let back = if row.act == "stop" { "continued" } else { "started again" };
             Some(format!("{} was {became} by the fault at {} s, and not {back}", row.process, row.t_s))
         };
-        last.into_iter().filter_map(told).collect()
+        last.into_iter().filter_map(sentence).collect()
     }
 
     fn is_running(&mut self, process: &str) -> bool {
-        let found = self.processes.iter_mut().find(|managed| managed.name() == process);
-        let running = found.and_then(|managed| managed.running.as_mut());
-        running.is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+        self.processes.iter_mut().any(|managed| managed.name() == process && managed.is_running())
     }
 
     async fn next_event(&mut self, due: Option<Instant>) -> SupervisorEvent {
         let overdue = self.processes.iter().filter_map(ManagedProcess::kill_at).min();
-        let (members, restart_tasks) = (&mut self.processes, &mut self.restart_tasks);
+        let (processes, restart_tasks) = (&mut self.processes, &mut self.restart_tasks);
         tokio::select! {
             biased;
-            (index, status) = next_exit(members) => SupervisorEvent::Exited(index, status),
+            (index, status) = next_exit(processes) => SupervisorEvent::Exited(index, status),
             event = next_restart_event(restart_tasks) => SupervisorEvent::Restart(event),
             () = wait_until(due) => SupervisorEvent::FaultDue,
             () = wait_until(overdue) => SupervisorEvent::KillDue,
@@ -159,7 +152,7 @@ impl ProcessSupervisor {
         &mut self,
         event: RestartEvent,
         start: Instant,
-        tell: &mut (dyn FnMut(&FaultRow) + Send),
+        record: &mut FaultRecorder<'_>,
     ) -> Option<String> {
         let now_s = seconds_since(start);
         let (fault, outcome) = match event {
@@ -174,26 +167,28 @@ impl ProcessSupervisor {
             RestartEvent::Ready { process, fault, outcome } => {
                 self.processes[process].restart_task = None;
                 self.fault_rows[fault].ready_again_s = outcome.is_ok().then_some(now_s);
-                let spec = &self.processes[process].spec;
-                (fault, outcome.map_err(|why| format!("after its restart, {}", not_ready_message(spec, &why))))
+                let ManagedProcess { spec, command, .. } = &self.processes[process];
+                let failed =
+                    |why: String| format!("after its restart, {}", spec.not_ready_message(&why, Some(&command.log)));
+                (fault, outcome.map_err(failed))
             }
         };
         self.fault_rows[fault].failed = outcome.err();
         self.pending_faults.retain(|index| *index != fault);
-        tell(&self.fault_rows[fault]);
+        record(&self.fault_rows[fault]);
         self.fault_rows[fault].failed.clone()
     }
 
     /// What a fault could not do is recorded. It is a failure if a process stays down because of it.
     fn apply_fault(
         &mut self,
-        order: &ScheduledFault,
+        scheduled: &ScheduledFault,
         start: Instant,
-        tell: &mut (dyn FnMut(&FaultRow) + Send),
+        record: &mut FaultRecorder<'_>,
     ) -> Option<String> {
         let fault = self.fault_rows.len();
-        self.fault_rows.push(fault_row(order));
-        let progress = self.execute_action(order, fault);
+        self.fault_rows.push(fault_row(scheduled));
+        let progress = self.execute_action(scheduled, fault);
         self.fault_rows[fault].t_s = seconds_since(start);
         match progress {
             Ok(FaultProgress::Pending) => {
@@ -203,33 +198,33 @@ impl ProcessSupervisor {
             Ok(FaultProgress::Done) => {}
             Err(why) => self.fault_rows[fault].failed = Some(why),
         }
-        tell(&self.fault_rows[fault]);
-        let is_down = order.action == FaultAction::Restart && self.is_down(&order.process);
+        record(&self.fault_rows[fault]);
+        let is_down = scheduled.action == FaultAction::Restart && self.is_down(&scheduled.process);
         self.fault_rows[fault].failed.clone().filter(|_| is_down)
     }
 
     fn is_down(&self, process: &str) -> bool {
-        let found = self.processes.iter().find(|managed| managed.name() == process);
-        found.is_some_and(|managed| managed.running.is_none() && managed.restart_task.is_none())
+        let is_down = |managed: &ManagedProcess| managed.running.is_none() && managed.restart_task.is_none();
+        self.processes.iter().any(|managed| managed.name() == process && is_down(managed))
     }
 
-    fn execute_action(&mut self, order: &ScheduledFault, fault: usize) -> Result<FaultProgress, String> {
-        let index = self.index_of(&order.process)?;
+    fn execute_action(&mut self, scheduled: &ScheduledFault, fault: usize) -> Result<FaultProgress, String> {
+        let index = self.index_of(&scheduled.process)?;
         let managed = &mut self.processes[index];
         if let Some(exit) = managed.unexpected_exit() {
             return Err(exit);
         }
         if managed.is_restarting() {
-            return Err(format!("{} is being restarted already", order.process));
+            return Err(format!("{} is being restarted already", scheduled.process));
         }
         let Some(running) = &mut managed.running else {
-            return match order.action {
+            return match scheduled.action {
                 FaultAction::Restart => self.restart(index, fault),
-                _ => Err(format!("{} does not run at that moment", order.process)),
+                _ => Err(format!("{} does not run at that moment", scheduled.process)),
             };
         };
         self.fault_rows[fault].pid_before = Some(running.pid);
-        match order.action {
+        match scheduled.action {
             FaultAction::Kill => running.end_with(Signal::KILL),
             FaultAction::Term => running.end_with(Signal::TERM),
             FaultAction::Stop => running.signal(Signal::STOP),
@@ -239,11 +234,11 @@ impl ProcessSupervisor {
                 running.terminate();
             }
         }
-        match order.action {
+        match scheduled.action {
             FaultAction::Stop | FaultAction::Continue => self.fault_rows[fault].pid_after = Some(running.pid),
             FaultAction::Kill | FaultAction::Term | FaultAction::Restart => managed.cancel_restart(),
         }
-        Ok(if order.action == FaultAction::Restart { FaultProgress::Pending } else { FaultProgress::Done })
+        Ok(if scheduled.action == FaultAction::Restart { FaultProgress::Pending } else { FaultProgress::Done })
     }
 
     /// Starts the same command again, and awaits its readiness in the background.
@@ -290,11 +285,11 @@ impl ProcessSupervisor {
 }
 
 /// What is known of a fault before it is carried out.
-fn fault_row(order: &ScheduledFault) -> FaultRow {
+fn fault_row(scheduled: &ScheduledFault) -> FaultRow {
     FaultRow {
-        planned_s: round(order.at.as_secs_f64()),
-        process: order.process.clone(),
-        act: action_name(order.action).to_owned(),
+        planned_s: round(scheduled.at.as_secs_f64()),
+        process: scheduled.process.clone(),
+        act: action_name(scheduled.action).to_owned(),
         ..FaultRow::default()
     }
 }

@@ -1,24 +1,36 @@
-//! One process that the trial started: whether it runs, what it is meant to do next, and its group. Does not know why.
+//! One process of the trial: whether it runs, what its log says when it fails, and the current step of its restart. Does
+//! not know why it is restarted.
 
+use std::fmt;
+use std::fs::File;
 use std::future::poll_fn;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use tokio::process::Child;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::log_tail::read_tail;
-use super::process_spec::{ProcessSpec, SpawnCommand};
+use super::running_process::{Intent, RunningProcess, SpawnCommand};
+use crate::scenario::BaseUrl;
 
-/// How long killed processes may take to exit.
-const GROUP_KILL_WITHIN: Duration = Duration::from_millis(500);
+/// Lines of a log that an error message quotes.
+const TAIL_LINES: usize = 10;
 
-/// The interval between checks of a killed group.
-const GROUP_KILL_POLL_EVERY: Duration = Duration::from_millis(5);
+/// Bytes at the end of a log in which those lines are searched.
+const TAIL_BYTES: u64 = 4096;
+
+/// A process that the trial needs: where it listens, and when it is ready.
+#[derive(Clone)]
+pub(super) struct ProcessSpec {
+    pub(super) name: String,
+    pub(super) base: BaseUrl,
+    pub(super) ready_path: Option<String>,
+    pub(super) ready_timeout: Duration,
+}
 
 pub(super) struct ManagedProcess {
     pub(super) spec: ProcessSpec,
@@ -29,30 +41,30 @@ pub(super) struct ManagedProcess {
     pub(super) restart_task: Option<AbortHandle>,
 }
 
-/// A process with its group. Dropping it kills the rest of the group.
-#[derive(Debug)]
-pub(super) struct RunningProcess {
-    pub(super) child: Child,
-    pub(super) pid: u32,
-    /// The process group that the child leads, until the group has been killed.
-    pub(super) group: Option<Pid>,
-    pub(super) intent: Intent,
+/// A finished step of a restart that runs in the background. Processes and faults are given by their indices.
+pub(super) enum RestartEvent {
+    /// The old process and its group are gone.
+    OldProcessGone { process: usize, fault: usize },
+    /// The new process is ready, or was not in time.
+    Ready { process: usize, fault: usize, outcome: Result<(), String> },
 }
 
-/// What is intended for a running process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Intent {
-    /// It runs until the end of the trial; its own exit is a failure.
-    KeepRunning,
-    /// The scenario terminated it.
-    Exit,
-    /// It exits to be started again. If it is still running by then, it is killed.
-    Restart { fault: usize, kill_at: Instant },
+impl ProcessSpec {
+    /// The sentence about a process that is not ready; its log is quoted if the lab started it.
+    pub(super) fn not_ready_message(&self, why: &str, log: Option<&Path>) -> String {
+        let log = log.map_or_else(String::new, |log| LogTail::read(log).to_string());
+        format!("{} was not ready within {:?}: {why}{log}", self.name, self.ready_timeout)
+    }
 }
 
 impl ManagedProcess {
     pub(super) fn name(&self) -> &str {
         &self.spec.name
+    }
+
+    /// Whether the process itself, and not only its restart, is under way.
+    pub(super) fn is_running(&mut self) -> bool {
+        self.running.as_mut().is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
     }
 
     /// A sentence about a process that has exited without being terminated.
@@ -63,8 +75,8 @@ impl ManagedProcess {
     }
 
     pub(super) fn unexpected_exit_message(&self, status: ExitStatus) -> String {
-        let tail = read_tail(&self.command.log);
-        match crate::guard::refusal(status.code(), tail.last_line()) {
+        let tail = LogTail::read(&self.command.log);
+        match crate::guard::refusal(status.code(), tail.lines.last().map(String::as_str)) {
             Some(why) => format!("{} could not be started: {why}", self.name()),
             None => format!("{} ended by itself ({status}){tail}", self.name()),
         }
@@ -115,48 +127,35 @@ pub(super) async fn next_exit(members: &mut [ManagedProcess]) -> (usize, ExitSta
     .await
 }
 
-impl RunningProcess {
-    /// Signals the whole group, unless it has been killed: from then on its id may belong to another process.
-    pub(super) fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // The whole group may have exited at this moment.
-            let _ = kill_process_group(group, signal);
-        }
-    }
+/// The last lines of a log, formatted for the end of a message.
+struct LogTail {
+    log: PathBuf,
+    lines: Vec<String>,
+}
 
-    /// The scenario terminates it.
-    pub(super) fn end_with(&mut self, signal: Signal) {
-        self.intent = Intent::Exit;
-        self.signal(signal);
-    }
-
-    pub(super) fn postpone_kill(&mut self, until: Instant) {
-        if let Intent::Restart { kill_at, .. } = &mut self.intent {
-            *kill_at = until;
-        }
-    }
-
-    /// Asks the group to exit. A stopped process receives the signal only once it continues.
-    pub(super) fn terminate(&self) {
-        self.signal(Signal::TERM);
-        self.signal(Signal::CONT);
-    }
-
-    /// Kills the rest of the group after its leader has exited, and waits until the group is gone. Zombies that are not
-    /// reaped keep a group alive, so the wait is bounded.
-    pub(super) async fn kill_group(mut self) {
-        self.signal(Signal::KILL);
-        let deadline = Instant::now() + GROUP_KILL_WITHIN;
-        if let Some(group) = self.group.take() {
-            while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
-                tokio::time::sleep(GROUP_KILL_POLL_EVERY).await;
-            }
-        }
+impl LogTail {
+    /// Reads the end of a log; empty if the log cannot be read.
+    fn read(log: &Path) -> Self {
+        let read = || -> std::io::Result<String> {
+            let mut file = File::open(log)?;
+            let len = file.metadata()?.len();
+            file.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES)))?;
+            let mut bytes = Vec::new();
+            file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let text = read().unwrap_or_default();
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        Self { log: log.to_owned(), lines: lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec() }
     }
 }
 
-impl Drop for RunningProcess {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
+impl fmt::Display for LogTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let log = self.log.display();
+        match self.lines.as_slice() {
+            [] => write!(f, "; its log {log} is empty"),
+            lines => write!(f, "; the end of {log}:\n  {}", lines.join("\n  ")),
+        }
     }
 }

@@ -7,13 +7,14 @@
 
 mod fault_schedule;
 mod faults;
-mod log_tail;
 mod managed_process;
-mod process_spec;
 mod readiness;
+mod running_process;
 
+use std::net::TcpListener;
 use std::path::Path;
 
+use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -27,12 +28,9 @@ use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;
 use crate::measurement::timeline::FaultRow;
 use crate::preflight::check_reachable;
-use crate::scenario::{Command, HelperProcess, Scenario, Scope, Target, TargetLimits};
-use faults::RestartEvent;
-use managed_process::ManagedProcess;
-use process_spec::{ProcessSpec, SpawnCommand, check_port_free};
-
-use rustix::process::Signal;
+use crate::scenario::{BaseUrl, Command, Scenario, Scope, TargetLimits};
+use managed_process::{ManagedProcess, ProcessSpec, RestartEvent};
+use running_process::SpawnCommand;
 
 /// Names of running processes with their process ids.
 pub type ProcessList = Vec<(String, u32)>;
@@ -42,24 +40,19 @@ pub type ProcessList = Vec<(String, u32)>;
 pub struct ProcessSupervisor {
     processes: Vec<ManagedProcess>,
     guard: Option<Guard>,
-    /// After the members, because those are dropped first.
+    /// After the processes, because those are dropped first.
     trial_cgroup: Option<TrialCgroup>,
-    cgroups: Option<TargetCgroups>,
-    limits: LimitState,
+    target_cgroups: Option<TargetCgroups>,
+    target_limits: ProcessLimits,
+    limits_applied: Option<LimitsApplied>,
+    /// What the limits did to the target, once it was stopped.
+    limit_stats: Option<LimitStats>,
     process_list: watch::Sender<ProcessList>,
     /// Every fault that was carried out, or could not be.
     fault_rows: Vec<FaultRow>,
     /// The indices of those that have begun and are not finished.
     pending_faults: Vec<usize>,
     restart_tasks: JoinSet<RestartEvent>,
-}
-
-/// The target's limits, and what they did.
-#[derive(Default)]
-struct LimitState {
-    process_limits: ProcessLimits,
-    applied: Option<LimitsApplied>,
-    stats: Option<LimitStats>,
 }
 
 impl ProcessSupervisor {
@@ -80,11 +73,12 @@ impl ProcessSupervisor {
         if self.guard.is_none() {
             return Err(TrialError("[target.limits] need a guard, which this lab was built without".to_owned()));
         }
-        self.cgroups = TargetCgroups::apply(limits, run).map_err(TrialError)?;
-        let groups = self.cgroups.as_ref().map_or_else(Vec::new, TargetCgroups::procs_files);
-        self.limits.process_limits = ProcessLimits { groups, open_files: limits.open_files };
+        self.target_cgroups = TargetCgroups::apply(limits, run).map_err(TrialError)?;
+        let cgroups = self.target_cgroups.as_ref();
+        let groups = cgroups.map_or_else(Vec::new, TargetCgroups::procs_files);
+        self.target_limits = ProcessLimits { groups, open_files: limits.open_files };
         let files = LimitsApplied { open_files: limits.open_files, ..LimitsApplied::default() };
-        self.limits.applied = Some(self.cgroups.as_ref().map_or(files, |confined| confined.applied().clone()));
+        self.limits_applied = Some(cgroups.map_or(files, |cgroups| cgroups.applied().clone()));
         Ok(())
     }
 
@@ -93,16 +87,15 @@ impl ProcessSupervisor {
     /// that says what would be left running.
     #[must_use]
     pub fn create_trial_cgroup(&mut self, scenario: &Scenario, run: &str) -> Option<String> {
-        let starts = scenario.target.spawn.is_some() || scenario.helpers.iter().any(|helper| helper.spawn.is_some());
-        let guard = self.guard.as_ref().filter(|_| starts)?;
-        let limited = self.cgroups.as_ref().map_or_else(Vec::new, TargetCgroups::unified);
+        let guard = self.guard.as_ref().filter(|_| scenario.spawns_processes())?;
+        let limited = self.target_cgroups.as_ref().map_or_else(Vec::new, TargetCgroups::unified);
         match TrialCgroup::create(run, |groups| guard.watchdog_args(groups), &limited) {
-            Ok(together) => {
+            Ok(cgroup) => {
                 // In cgroup v2 a process belongs to exactly one group.
                 if limited.is_empty() {
-                    self.limits.process_limits.groups.push(together.procs());
+                    self.target_limits.groups.push(cgroup.procs());
                 }
-                self.trial_cgroup = Some(together);
+                self.trial_cgroup = Some(cgroup);
                 None
             }
             Err(why) => Some(format!(
@@ -115,13 +108,13 @@ impl ProcessSupervisor {
 
     #[must_use]
     pub fn limits_applied(&self) -> Option<&LimitsApplied> {
-        self.limits.applied.as_ref()
+        self.limits_applied.as_ref()
     }
 
     /// What the limits have done to the target until now, or until it was stopped.
     #[must_use]
     pub fn limit_stats(&self) -> Option<LimitStats> {
-        self.cgroups.as_ref().map(TargetCgroups::stats).or(self.limits.stats)
+        self.target_cgroups.as_ref().map(TargetCgroups::stats).or(self.limit_stats)
     }
 
     /// Starts what the scenario starts, and waits until everything that it needs is ready. What the scenario does not
@@ -131,90 +124,76 @@ impl ProcessSupervisor {
     /// A port is taken; a program does not start, exits early or is not ready in time; no process listens where a
     /// service should already run. Started processes are stopped by dropping the supervisor.
     pub async fn start(&mut self, scenario: &Scenario, scope: &Scope<'_>, dir: &Path) -> Result<(), TrialError> {
+        let groups = self.trial_cgroup.iter().map(TrialCgroup::procs).collect();
+        let helper_limits = ProcessLimits { groups, open_files: None };
         for helper in &scenario.helpers {
             let advice = format!(
                 "choose another port with --set, or use the process that runs there with --set process.{}.start=false",
                 helper.name
             );
-            let recipe = self.helper_spec(helper, scope, dir)?;
-            self.start_process(recipe, &advice).await?;
+            let spec = ProcessSpec {
+                name: helper.name.clone(),
+                base: helper.base.clone(),
+                ready_path: Some(helper.ready_path.clone()),
+                ready_timeout: helper.ready_timeout,
+            };
+            let command = self.spawn_command(&spec.name, helper.spawn.as_ref(), &helper_limits, scope, dir)?;
+            self.start_process(spec, command, &advice).await?;
         }
+        let target = &scenario.target;
         let advice = "choose another port with --set, or put the service that runs there on trial with --target";
-        let recipe = self.target_spec(&scenario.target, scope, dir)?;
-        self.start_process(recipe, advice).await
-    }
-
-    fn helper_spec(&self, helper: &HelperProcess, scope: &Scope<'_>, dir: &Path) -> Result<ProcessSpec, TrialError> {
-        let groups = self.trial_cgroup.iter().map(TrialCgroup::procs).collect();
-        let bounds = ProcessLimits { groups, open_files: None };
-        let start = self.spawn_command(&helper.name, helper.spawn.as_ref(), &bounds, scope, dir)?;
-        let (name, ready) = (helper.name.clone(), Some(helper.ready_path.clone()));
-        Ok(ProcessSpec {
-            name,
-            base: helper.base.clone(),
-            ready_path: ready,
-            ready_timeout: helper.ready_timeout,
-            command: start,
-        })
-    }
-
-    fn target_spec(&self, target: &Target, scope: &Scope<'_>, dir: &Path) -> Result<ProcessSpec, TrialError> {
-        let start = self.spawn_command(SERVER, target.spawn.as_ref(), &self.limits.process_limits, scope, dir)?;
-        let (name, ready) = (SERVER.to_owned(), target.ready_path.clone());
-        Ok(ProcessSpec {
-            name,
+        let spec = ProcessSpec {
+            name: SERVER.to_owned(),
             base: target.url.clone(),
-            ready_path: ready,
+            ready_path: target.ready_path.clone(),
             ready_timeout: target.ready_timeout,
-            command: start,
-        })
+        };
+        let command = self.spawn_command(SERVER, target.spawn.as_ref(), &self.target_limits, scope, dir)?;
+        self.start_process(spec, command, advice).await
     }
 
     fn spawn_command(
         &self,
         name: &str,
         command: Option<&Command>,
-        bounds: &ProcessLimits,
+        limits: &ProcessLimits,
         scope: &Scope<'_>,
         dir: &Path,
     ) -> Result<Option<SpawnCommand>, TrialError> {
-        let Some(command) = command else { return Ok(None) };
-        let guard = self.guard.as_ref().map(|guard| (guard, bounds));
-        let start = SpawnCommand::new(command, scope, dir.join(format!("{name}.log")), guard);
-        start.map(Some).map_err(|why| start_error(name, &why))
+        let guard = self.guard.as_ref().map(|guard| (guard, limits));
+        let filled = |command| SpawnCommand::new(command, scope, dir.join(format!("{name}.log")), guard);
+        command.map(filled).transpose().map_err(|why| start_error(name, &why))
     }
 
-    async fn start_process(&mut self, recipe: ProcessSpec, advice: &str) -> Result<(), TrialError> {
-        let Some(start) = recipe.command.clone() else {
-            check_reachable(&recipe.base).await.map_err(TrialError)?;
-            return self.await_ready(&recipe).await;
-        };
-        check_port_free(&recipe, advice)?;
-        let running = start.spawn().map_err(|why| start_error(&recipe.name, &why))?;
-        self.processes.push(ManagedProcess {
-            spec: recipe.clone(),
-            command: start,
-            running: Some(running),
-            restart_task: None,
-        });
-        self.publish_process_list();
-        self.await_ready(&recipe).await
-    }
-
-    async fn await_ready(&mut self, recipe: &ProcessSpec) -> Result<(), TrialError> {
-        let Some(path) = &recipe.ready_path else { return Ok(()) };
+    async fn start_process(
+        &mut self,
+        spec: ProcessSpec,
+        command: Option<SpawnCommand>,
+        advice: &str,
+    ) -> Result<(), TrialError> {
+        let log = command.as_ref().map(|command| command.log.clone());
+        match command {
+            None => check_reachable(&spec.base).await.map_err(TrialError)?,
+            Some(command) => {
+                check_port_free(&spec, advice)?;
+                let running = command.spawn().map_err(|why| start_error(&spec.name, &why))?;
+                let (spec, running, restart_task) = (spec.clone(), Some(running), None);
+                self.processes.push(ManagedProcess { spec, command, running, restart_task });
+                self.publish_process_list();
+            }
+        }
+        let Some(path) = &spec.ready_path else { return Ok(()) };
         let outcome = tokio::select! {
             biased;
             exit = self.await_unexpected_exit() => return Err(TrialError(exit)),
-            outcome = readiness::await_ready(&recipe.base, path, recipe.ready_timeout) => outcome,
+            outcome = readiness::await_ready(&spec.base, path, spec.ready_timeout) => outcome,
         };
-        outcome.map_err(|why| TrialError(not_ready_message(recipe, &why)))
+        outcome.map_err(|why| TrialError(spec.not_ready_message(&why, log.as_deref())))
     }
 
     /// Names and process ids of running processes.
     pub fn pids(&self) -> impl Iterator<Item = (&str, u32)> {
-        let running = self.processes.iter().filter_map(|member| Some((member, member.running.as_ref()?)));
-        running.map(|(member, running)| (member.name(), running.pid))
+        self.processes.iter().filter_map(|process| Some((process.name(), process.running.as_ref()?.pid)))
     }
 
     /// The same, as it changes.
@@ -224,8 +203,8 @@ impl ProcessSupervisor {
     }
 
     fn publish_process_list(&self) {
-        let roster = self.pids().map(|(name, pid)| (name.to_owned(), pid)).collect();
-        self.process_list.send_replace(roster);
+        let list = self.pids().map(|(name, pid)| (name.to_owned(), pid)).collect();
+        self.process_list.send_replace(list);
     }
 
     /// A sentence about the first process that has exited by itself, if one has.
@@ -242,11 +221,11 @@ impl ProcessSupervisor {
     /// members of their groups.
     pub async fn stop(&mut self) {
         self.restart_tasks.shutdown().await;
-        for running in self.processes.iter().rev().filter_map(|member| member.running.as_ref()) {
+        for running in self.processes.iter().rev().filter_map(|process| process.running.as_ref()) {
             running.terminate();
         }
         let deadline = Instant::now() + STOP_WITHIN;
-        for mut running in self.processes.drain(..).rev().filter_map(|member| member.running) {
+        for mut running in self.processes.drain(..).rev().filter_map(|process| process.running) {
             if tokio::time::timeout_at(deadline, running.child.wait()).await.is_err() {
                 running.signal(Signal::KILL);
                 let _ = running.child.wait().await;
@@ -254,9 +233,9 @@ impl ProcessSupervisor {
             running.kill_group().await;
         }
         self.publish_process_list();
-        self.limits.stats = self.limit_stats();
+        self.limit_stats = self.limit_stats();
         self.trial_cgroup = None;
-        self.cgroups = None;
+        self.target_cgroups = None;
     }
 }
 
@@ -264,7 +243,11 @@ fn start_error(name: &str, why: &str) -> TrialError {
     TrialError(format!("{name} could not be started: {why}"))
 }
 
-fn not_ready_message(recipe: &ProcessSpec, why: &str) -> String {
-    let log = recipe.command.as_ref().map_or_else(String::new, |start| log_tail::read_tail(&start.log).to_string());
-    format!("{} was not ready within {:?}: {why}{log}", recipe.name, recipe.ready_timeout)
+/// If another process already listens on the port, that process would look ready.
+fn check_port_free(spec: &ProcessSpec, advice: &str) -> Result<(), TrialError> {
+    let BaseUrl { host, port, .. } = &spec.base;
+    let bound = TcpListener::bind((host.as_str(), *port));
+    bound
+        .map(drop)
+        .map_err(|error| TrialError(format!("{} cannot be started on {host}:{port} ({error}): {advice}", spec.name)))
 }
