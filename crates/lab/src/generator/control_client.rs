@@ -46,6 +46,14 @@ pub struct ControlRequest {
     pub idempotent: bool,
 }
 
+impl ControlRequest {
+    /// A GET without a body.
+    #[must_use]
+    pub fn get(path: PathAndQuery, headers: HeaderMap, timeout: Duration) -> Self {
+        Self { method: Method::GET, path, headers, body: Bytes::new(), timeout, idempotent: true }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct ControlResponse {
     pub status: u16,

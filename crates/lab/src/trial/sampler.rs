@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Method;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
@@ -207,27 +205,16 @@ impl<'a> Sampler<'a> {
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
         let path = self.context.scenario.target.metrics_path.as_deref()?;
-        let call = ControlRequest {
-            method: Method::GET,
-            path: path.parse().ok()?,
-            headers: self.context.prepared.headers.clone(),
-            body: Bytes::new(),
-            timeout: SCRAPE_WITHIN,
-            idempotent: true,
-        };
+        let target = &self.context.prepared;
+        let call = ControlRequest::get(path.parse().ok()?, target.headers.clone(), SCRAPE_WITHIN);
         let what = format!("The target's metrics ({path})");
-        let reply = match self.context.prepared.client.send(&call).await {
-            Ok(reply) if reply.status == 200 => reply,
-            Ok(reply) => {
-                self.observations.record_failure(&what, || format!("it answered {}, and not 200", reply.status));
-                return None;
-            }
-            Err(failure) => {
-                self.observations.record_failure(&what, || failure.message);
-                return None;
-            }
+        let response = match target.client.send(&call).await {
+            Ok(response) if response.status == 200 => Ok(response),
+            Ok(response) => Err(format!("it answered {}, and not 200", response.status)),
+            Err(failure) => Err(failure.message),
         };
-        let found = metrics::parse(&String::from_utf8_lossy(&reply.body));
+        let response = response.map_err(|why| self.observations.record_failure(&what, || why)).ok()?;
+        let found = metrics::parse(&String::from_utf8_lossy(&response.body));
         if found.is_empty() {
             self.observations
                 .record_failure(&what, || "the answer has no sample in the text format of Prometheus".to_owned());

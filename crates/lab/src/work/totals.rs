@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use serde_json::Value;
 
 use crate::aggregate::{TotalsFigures, WorkFigures};
@@ -40,14 +39,8 @@ pub(crate) async fn read_json_with_timeout(
     timeout: Duration,
 ) -> Result<Value, String> {
     let path = path.render(&Scope::for_run(globals))?;
-    let request = ControlRequest {
-        method: Method::GET,
-        path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
-        headers: headers.clone(),
-        body: Bytes::new(),
-        timeout,
-        idempotent: true,
-    };
+    let parsed = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
+    let request = ControlRequest::get(parsed, headers.clone(), timeout);
     let response = client.send(&request).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
     if response.status != 200 {
         return Err(format!("GET {path} answered {}: {}", response.status, excerpt(&response.body)));

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 use tokio::time::Instant;
 
 use crate::generator::{ControlClient, ControlRequest};
@@ -34,13 +33,7 @@ pub(super) async fn await_ready(base: &BaseUrl, path: &str, within: Duration) ->
 
 async fn probe(base: &BaseUrl, path: &str) -> Result<u16, String> {
     let client = ControlClient::new(base).await.map_err(|failure| failure.message)?;
-    let call = ControlRequest {
-        method: Method::GET,
-        path: path.parse().map_err(|_| "not a path".to_owned())?,
-        headers: HeaderMap::new(),
-        body: Bytes::new(),
-        timeout: PROBE_WITHIN,
-        idempotent: true,
-    };
+    let path = path.parse().map_err(|_| "not a path".to_owned())?;
+    let call = ControlRequest::get(path, HeaderMap::new(), PROBE_WITHIN);
     client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)
 }
