@@ -13,6 +13,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, hold, load_spec, scenario, visit};
 use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, ok, response};
+use crate::trial::{OutDir, trial};
 
 /// A self-signed certificate for a name, as a server's configuration and as a file.
 struct TestCertificate {
@@ -210,4 +211,19 @@ async fn the_control_client_trusts_the_same() {
         ControlClient::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
     assert_eq!(kind, ErrorKind::Connect);
     assert!(message.contains("UnknownIssuer"), "{message}");
+}
+
+#[tokio::test]
+async fn the_setup_of_a_trial_trusts_the_same() {
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
+    let text = format!(
+        "format = 1\nname = \"t\"\nsummary = \"t\"\n[target]\nurl = \"https://{}\"\nca = {:?}\n[[setup]]\nrequest = \"GET /\"\n\
+         [[phase]]\nname = \"p\"\narrivals = {{ batch = 1 }}\nin_flight_max = 1\njourney = \"j\"\n[[journey]]\nname = \"j\"\n\
+         [[journey.step]]\nrequest = \"GET /\"\n",
+        target.address, identity.file
+    );
+    let (out, (_interrupt, never)) = (OutDir::new(), tokio::sync::watch::channel(false));
+    let finished = lab::trial::run(trial(&text, &[], &out.0, never)).await.unwrap();
+    assert_eq!((finished.run.results.total.unwrap().ok, target.requests()), (1, 2));
 }
