@@ -5,49 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{number, percent};
 use super::knee::{Knee, knee};
-use super::ladder::{Axis, ERROR_SHARE_MAX, Ladder, SaturationSign, shared_latency};
+use super::ladder::{Axis, ERROR_SHARE_MAX, Ladder, LevelPoint, LevelRef, SaturationSign, shared_latency};
 use super::suggest::{Suggestion, suggestions};
 
 /// Levels with at least this share of the best healthy throughput are as good as the best.
 const OPTIMAL_SHARE: f64 = 0.95;
-
-/// The measurements of one level.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LevelPoint {
-    /// The level's label in its source.
-    pub label: String,
-    /// The load step of the trial; carried along.
-    pub load_step: u32,
-    /// Connections or clients at once.
-    pub concurrency: Option<f64>,
-    /// Requests per second that were offered.
-    pub offered_per_s: Option<f64>,
-    /// Ok responses per second.
-    pub throughput_per_s: f64,
-    /// Errors as a share of all responses.
-    pub error_share: f64,
-    /// Denials of a limiter as a share of all responses.
-    pub denied_share: f64,
-    /// Median latency in milliseconds.
-    pub latency_p50_ms: Option<f64>,
-    pub latency_p95_ms: Option<f64>,
-    pub latency_p99_ms: Option<f64>,
-    /// Whether the level was assessed as overloaded, if it was assessed.
-    pub overloaded: Option<bool>,
-}
-
-/// A reference to one of the levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LevelRef {
-    pub label: String,
-    /// Its load step.
-    pub load_step: u32,
-    /// Its load on the axis: connections, or requests offered per second.
-    pub load: Option<f64>,
-    /// Its ok responses per second.
-    pub throughput_per_s: f64,
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {

@@ -12,9 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::capacity::LevelRef;
 use super::format::{number, percent};
-use super::ladder::{Axis, Ladder};
+use super::ladder::{Axis, Ladder, LevelRef};
 
 /// Points of the rising part: its two ends, and two between them that could be the knee.
 const POINTS_MIN: usize = 4;

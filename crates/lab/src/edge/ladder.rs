@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::capacity::{LevelPoint, LevelRef};
 use super::format::number;
 
 /// A level with more errors than this is saturated.
@@ -14,6 +13,44 @@ const FALLEN_SHARE: f64 = 0.9;
 
 /// How much more than the load latency may have grown within its linear load_step: what two runs of one level differ by.
 const LINEAR_SLACK: f64 = 1.1;
+
+/// The measurements of one level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LevelPoint {
+    /// The level's label in its source.
+    pub label: String,
+    /// The load step of the trial; carried along.
+    pub load_step: u32,
+    /// Connections or clients at once.
+    pub concurrency: Option<f64>,
+    /// Requests per second that were offered.
+    pub offered_per_s: Option<f64>,
+    /// Ok responses per second.
+    pub throughput_per_s: f64,
+    /// Errors as a share of all responses.
+    pub error_share: f64,
+    /// Denials of a limiter as a share of all responses.
+    pub denied_share: f64,
+    /// Median latency in milliseconds.
+    pub latency_p50_ms: Option<f64>,
+    pub latency_p95_ms: Option<f64>,
+    pub latency_p99_ms: Option<f64>,
+    /// Whether the level was assessed as overloaded, if it was assessed.
+    pub overloaded: Option<bool>,
+}
+
+/// A reference to one of the levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelRef {
+    pub label: String,
+    /// Its load step.
+    pub load_step: u32,
+    /// Its load on the axis: connections, or requests offered per second.
+    pub load: Option<f64>,
+    /// Its ok responses per second.
+    pub throughput_per_s: f64,
+}
 
 /// What the levels are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,6 @@
 //! nothing left over from the level before: leftovers would be counted against the wrong rate.
 
 mod capacity;
-#[cfg(test)]
-mod capacity_tests;
 mod fit;
 mod format;
 mod growth;
@@ -22,18 +20,16 @@ mod ladder;
 mod level_assessment;
 mod outcome;
 mod search;
-#[cfg(test)]
-mod simulated;
 mod spec;
 mod suggest;
 #[cfg(test)]
 mod tests;
 mod usl;
 
-pub use capacity::{Capacity, LevelPoint, LevelRef, PastPeak, Peak, Range, Saturation, capacity};
+pub use capacity::{Capacity, PastPeak, Peak, Range, Saturation, capacity};
 pub use growth::{Growth, Window, growth};
 pub use knee::{Knee, KneeMethod};
-pub use ladder::{Axis, SaturationSign};
+pub use ladder::{Axis, LevelPoint, LevelRef, SaturationSign};
 pub use level_assessment::{LevelAssessment, LevelMeasurement, OverloadReason};
 pub use outcome::{Ending, LevelResult, SearchOutcome};
 pub use search::Search;

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::capacity::LevelPoint;
 use super::format::{counted, number, percent};
 use super::growth::Growth;
+use super::ladder::LevelPoint;
 use super::level_assessment::{Assessment, LevelAssessment, LevelMeasurement};
 use super::spec::{Level, LevelPurpose, SearchSpec};
 

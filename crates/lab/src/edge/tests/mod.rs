@@ -1,11 +1,14 @@
 //! The search on simulated services, and growth as rows.
 
+mod capacity;
+mod simulated;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::simulated::{Service, Takes};
 use super::*;
+use simulated::{Service, Takes};
 
 fn spec() -> SearchSpec {
     SearchSpec {

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::level_assessment::LevelMeasurement;
-use super::spec::Level;
+use super::super::level_assessment::LevelMeasurement;
+use super::super::spec::Level;
 use crate::scenario::mix;
 
 /// How long a request occupies a server.

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::super::*;
 
 /// Connections, throughput, share of errors.
 const TUNED: [(f64, f64, f64); 12] = [
