@@ -49,6 +49,7 @@ pub mod report;
 pub mod safety;
 pub mod scenario;
 mod signals;
+mod statistics;
 pub mod sweep;
 pub mod trial;
 pub mod verdict;

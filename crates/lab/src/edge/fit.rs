@@ -125,7 +125,7 @@ fn freeze<const P: usize>(system: &mut [[f64; P]; P], right: &mut [f64; P], i: u
 
 /// Solves a small linear system: rows scaled to one, then elimination with the largest pivot. Nothing when it is
 /// singular.
-pub(super) fn solve<const P: usize>(mut system: [[f64; P]; P], mut right: [f64; P]) -> Option<[f64; P]> {
+fn solve<const P: usize>(mut system: [[f64; P]; P], mut right: [f64; P]) -> Option<[f64; P]> {
     let scale: [f64; P] = std::array::from_fn(|i| system[i][i].abs().sqrt());
     if scale.iter().any(|scale| *scale == 0.0 || !scale.is_finite()) {
         return None;

@@ -15,6 +15,8 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::{mean, median, sum_of_squares};
+
 /// Growth below this share of what was due meanwhile is not material.
 const MATERIAL_SHARE: f64 = 0.01;
 
@@ -38,7 +40,7 @@ const BINS_MAX: usize = 120;
 const EFFECTIVE_MIN: f64 = 3.0;
 
 /// The stretch of a level in which growth is looked for, in seconds from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// From here on.
     pub from_s: f64,
@@ -124,13 +126,6 @@ fn sen_slope(series: &[(f64, f64)]) -> Option<f64> {
     median(slopes)
 }
 
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    Some(if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], upper) } else { upper })
-}
-
 /// The Mann-Kendall statistic, standardised with ties and autocorrelation taken into account.
 fn kendall_z(series: &[(f64, f64)], per_s: f64) -> f64 {
     let rises = pairs(series).map(|(early, late)| match late.1.partial_cmp(&early.1) {
@@ -159,8 +154,7 @@ fn variance_with_ties(series: &[(f64, f64)]) -> f64 {
 fn effective_samples(series: &[(f64, f64)], per_s: f64) -> f64 {
     let n = series.len() as f64;
     let detrended: Vec<f64> = series.iter().map(|(t_s, count)| count - per_s * t_s).collect();
-    let mean = detrended.iter().sum::<f64>() / n;
-    let variance: f64 = detrended.iter().map(|value| (value - mean).powi(2)).sum();
+    let (mean, variance) = (mean(&detrended), sum_of_squares(&detrended));
     if variance <= f64::EPSILON * n {
         return n;
     }

@@ -13,9 +13,10 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fit::{Minimum, ResidualTerm, minimise, solve};
+use super::fit::{Minimum, ResidualTerm, minimise};
 use super::format::{number, percent};
 use crate::scenario::mix;
+use crate::statistics::{critical_value, sum_of_squares};
 
 /// Three levels are spent on the parameters. Of one left over the t factor is 12.7 and of two it is 4.3: below five
 /// an interval says nothing.
@@ -206,21 +207,15 @@ fn start_points(points: &[(f64, f64)]) -> Vec<UslCurve> {
 }
 
 fn linear_fit(points: &[(f64, f64)]) -> Option<UslCurve> {
-    let mut system = [[0.0; 3]; 3];
-    let mut right = [0.0; 3];
-    for (n, x) in points {
+    const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    let term = |parameters: &[f64; 3], i: usize| -> ResidualTerm<3> {
+        let (n, x) = points[i];
         // Weighted by X / N, so that shares of the throughput are what is fitted.
         let row = [1.0, n - 1.0, n * (n - 1.0)].map(|value| value * x / n);
-        for i in 0..3 {
-            right[i] += row[i];
-            for k in 0..3 {
-                system[i][k] += row[i] * row[k];
-            }
-        }
-    }
-    let [base, waiting, telling] = solve(system, right)?;
-    let curve = UslCurve { ln_lambda: -base.ln(), sigma: waiting / base, kappa: telling / base };
-    (base > 0.0).then_some(curve)
+        (row.iter().zip(parameters).map(|(value, parameter)| value * parameter).sum::<f64>() - 1.0, row)
+    };
+    let [base, waiting, telling] = minimise([0.0; 3], &[FREE; 3], points.len(), term)?.parameters;
+    (base > 0.0).then(|| UslCurve { ln_lambda: -base.ln(), sigma: waiting / base, kappa: telling / base })
 }
 
 fn best_fit(logs: &[(f64, f64)], starts: &[UslCurve]) -> Option<(UslCurve, f64)> {
@@ -240,8 +235,7 @@ fn best_fit(logs: &[(f64, f64)], starts: &[UslCurve]) -> Option<(UslCurve, f64)>
 /// R squared and the typical residual, both of the logarithms.
 fn goodness(logs: &[(f64, f64)], sum: f64) -> (f64, f64) {
     let count = logs.len() as f64;
-    let mean = logs.iter().map(|point| point.1).sum::<f64>() / count;
-    let total: f64 = logs.iter().map(|point| (point.1 - mean).powi(2)).sum();
+    let total = sum_of_squares(&logs.iter().map(|point| point.1).collect::<Vec<f64>>());
     let explained = if total > 0.0 { (1.0 - sum / total).max(0.0) } else { 0.0 };
     (explained, (sum / (count - 3.0)).sqrt())
 }
@@ -249,7 +243,7 @@ fn goodness(logs: &[(f64, f64)], sum: f64) -> (f64, f64) {
 /// Curves fitted to the first one with its residuals dealt anew.
 fn bootstrap_fits(logs: &[(f64, f64)], curve: UslCurve, seed: u64, resamples: usize) -> Vec<UslCurve> {
     let free = logs.len() as f64 - 3.0;
-    let stretch = (logs.len() as f64 / free).sqrt() * student_t(free) / Z;
+    let stretch = (logs.len() as f64 / free).sqrt() * critical_value(2.0 * TAIL, free) / Z;
     let residual = |(n, ln_x): &(f64, f64)| stretch * (ln_x - curve.ln_throughput(*n));
     let residuals: Vec<f64> = logs.iter().map(residual).collect();
     let deal = |resample: usize| {
@@ -260,16 +254,6 @@ fn bootstrap_fits(logs: &[(f64, f64)], curve: UslCurve, seed: u64, resamples: us
         logs.iter().enumerate().map(dealt).collect::<Vec<_>>()
     };
     (0..resamples).filter_map(|resample| best_fit(&deal(resample), &[curve])).map(|(curve, _)| curve).collect()
-}
-
-/// Student's t at 97.5 % for two degrees of freedom or more, within 1 % (Abramowitz and Stegun 26.7.5).
-fn student_t(free: f64) -> f64 {
-    let z2 = Z * Z;
-    let g1 = Z * (z2 + 1.0) / 4.0;
-    let g2 = Z * ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
-    let g3 = Z * (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
-    let g4 = Z * ((((79.0 * z2 + 776.0) * z2 + 1482.0) * z2 - 1920.0) * z2 - 945.0) / 92_160.0;
-    Z + g1 / free + g2 / free.powi(2) + g3 / free.powi(3) + g4 / free.powi(4)
 }
 
 fn estimate(value: f64, resampled: impl Iterator<Item = f64>) -> Estimate {

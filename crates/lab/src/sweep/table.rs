@@ -6,6 +6,7 @@ use super::plan::{SweepPlan, Variation};
 use super::runner::{RunFailure, RunResult, SweepOutcome, SweepRun};
 use crate::compare::stats::{ComparisonScale, Decision, Family};
 use crate::report::Run;
+use crate::statistics::median;
 use crate::verdict::Verdict;
 
 /// The resolution of a figure of a run, as a share.
@@ -69,15 +70,10 @@ pub enum Ranking {
 }
 
 impl FigureSummary {
-    fn from_values(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let middle = |index: usize| values.get(index).copied();
-        let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
-        let range = match values.as_slice() {
-            [low, .., high] => Some((*low, *high)),
-            _ => None,
-        };
-        Self { median: middle(low).zip(middle(high)).map(|(low, high)| low.midpoint(high)), range }
+    fn from_values(values: Vec<f64>) -> Self {
+        let least = values.iter().copied().min_by(f64::total_cmp);
+        let range = least.zip(values.iter().copied().max_by(f64::total_cmp)).filter(|_| values.len() > 1);
+        Self { median: median(values), range }
     }
 }
 

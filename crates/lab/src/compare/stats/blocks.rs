@@ -99,8 +99,8 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::student::critical_value;
     use super::*;
+    use crate::statistics::critical_value;
 
     #[test]
     fn lengths() {

@@ -4,8 +4,8 @@ use super::counts::{self, EventCount};
 use super::estimators::Estimator;
 use super::repeats;
 use super::resampling::{DistanceEvidence, PairResampling};
-use super::student::{critical_value, normal_two_sided_p};
 use super::{ComparisonScale, Decision, FAMILY_LEVEL, RESAMPLES, TestResult, UndecidedReason};
+use crate::statistics::{critical_value, normal_two_sided_p};
 
 /// The figures to test, in order.
 #[derive(Debug)]

@@ -26,7 +26,6 @@ mod estimators;
 mod family;
 mod repeats;
 mod resampling;
-mod student;
 
 #[cfg(test)]
 pub(crate) mod synthetic;

@@ -3,8 +3,8 @@
 //! runs of one side can also be compared with a single one of the other. Does not look inside a run.
 
 use super::resampling::DistanceEvidence;
-use super::student::two_sided_p;
 use super::{ComparisonScale, UndecidedReason};
+use crate::statistics::{mean, sum_of_squares, two_sided_p};
 
 /// Fewer degrees of freedom than this are not conclusive: three runs in total have one.
 const DEGREES_OF_FREEDOM_MIN: usize = 2;
@@ -53,15 +53,6 @@ pub(super) fn side_mean(scale: ComparisonScale, side: &[f64]) -> Option<f64> {
     let values = side.iter().map(|figure| scale.value(*figure)).collect::<Option<Vec<f64>>>();
     let mean = values.filter(|values| !values.is_empty()).map(|values| mean(&values));
     mean.map(|mean| if scale == ComparisonScale::Ratio { mean.exp() } else { mean })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn sum_of_squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use super::autocorrelation::Autocorrelation;
 use super::blocks::{Block, Blocks, RunResampling, UNITS_MIN};
 use super::estimators::{Estimator, Resample};
-use super::student::two_sided_p;
 use super::{ComparisonScale, UndecidedReason};
+use crate::statistics::{mean, sum_of_squares, two_sided_p};
 
 /// The correlation of two runs' counts over time from which they follow the same plan.
 const SAME_PLAN_CORRELATION_MIN: f64 = 0.5;
@@ -204,13 +204,8 @@ fn has_same_plan(before: &[f64], after: &[f64]) -> bool {
     products > SAME_PLAN_CORRELATION_MIN * f64::sqrt(squares_before * squares_after)
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
 fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
+    sum_of_squares(values) / values.len().saturating_sub(1).max(1) as f64
 }
 
 #[cfg(test)]

@@ -1,12 +1,31 @@
-//! Tails of the distributions that decisions use. The mathematics is the library's; this file only selects the tail.
+//! Statistics that several decisions use: means and medians, and the tails of distributions, whose mathematics is the
+//! library's. Does not know what the numbers are.
 
 use std::f64::consts::SQRT_2;
 
 use statrs::function::beta::{beta_reg, inv_beta_reg};
 use statrs::function::erf::erfc;
 
+/// The mean; 0 of no values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The sum of the squares of all distances from the mean.
+pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+/// The median; none of no values.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    Some(values[(values.len() - 1) / 2].midpoint(upper))
+}
+
 /// The probability that Student's t with `freedom` degrees of freedom is at least `t` from zero, on either side.
-pub(super) fn two_sided_p(t: f64, freedom: f64) -> f64 {
+pub(crate) fn two_sided_p(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
@@ -14,13 +33,13 @@ pub(super) fn two_sided_p(t: f64, freedom: f64) -> f64 {
 }
 
 /// The distance from zero that Student's t exceeds with probability `p`, both sides together.
-pub(super) fn critical_value(p: f64, freedom: f64) -> f64 {
+pub(crate) fn critical_value(p: f64, freedom: f64) -> f64 {
     let x = inv_beta_reg(freedom / 2.0, 0.5, p);
     (freedom * (1.0 - x) / x).sqrt()
 }
 
 /// The same probability for the normal distribution.
-pub(super) fn normal_two_sided_p(z: f64) -> f64 {
+pub(crate) fn normal_two_sided_p(z: f64) -> f64 {
     erfc(z.abs() / SQRT_2)
 }
 
