@@ -1,30 +1,19 @@
-//! Numbers inside the sentences of this module. Refuses to know what they count.
+//! Numbers inside the sentences of this module. Does not know what they count.
+
+use crate::format::count;
 
 /// Enough digits to act on, thousands separated: `16,356`, `79.3`, `0.12`.
 pub(super) fn number(value: f64) -> String {
-    let digits = match value.abs() {
-        magnitude if !magnitude.is_finite() => return "-".to_owned(),
-        0.0 => return "0".to_owned(),
-        magnitude if magnitude >= 100.0 || value.fract() == 0.0 => 0,
-        magnitude if magnitude >= 10.0 => 1,
-        magnitude if magnitude >= 0.1 => 2,
-        _ => return format!("{value:.2e}"),
-    };
-    separated(&format!("{value:.digits$}"))
-}
-
-fn separated(plain: &str) -> String {
-    let (sign, rest) = plain.strip_prefix('-').map_or(("", plain), |rest| ("-", rest));
-    let (whole, part) = rest.split_once('.').map_or((rest, ""), |(whole, part)| (whole, part));
-    let mut out = String::with_capacity(plain.len() + whole.len() / 3);
-    out.push_str(sign);
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) {
-            out.push(',');
+    match value.abs() {
+        magnitude if !magnitude.is_finite() => "-".to_owned(),
+        magnitude if magnitude >= 100.0 || magnitude.fract() == 0.0 => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            sign.to_owned() + &count(magnitude.round_ties_even() as u64)
         }
-        out.push(digit);
+        magnitude if magnitude >= 10.0 => format!("{value:.1}"),
+        magnitude if magnitude >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
     }
-    if part.is_empty() { out } else { out + "." + part }
 }
 
 /// A share as a percentage: `19.7 %`, `5 %`, `0.02 %`.
@@ -38,11 +27,6 @@ pub(super) fn percent(share: f64) -> String {
         _ => format!("{value:.2}"),
     };
     text + " %"
-}
-
-/// `1 level`, `2 levels`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -75,6 +59,5 @@ mod tests {
             (f64::NAN, "- %"),
         ];
         shares.iter().for_each(|(value, text)| assert_eq!(percent(*value), *text));
-        assert_eq!((counted(1, "level"), counted(3, "level")), ("1 level".to_owned(), "3 levels".to_owned()));
     }
 }

@@ -13,7 +13,7 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::statistics::{mean, median, sum_of_squares};
 
@@ -63,7 +63,7 @@ impl Window {
 }
 
 /// How a count developed within its window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// Length of the window in seconds.
     pub window_s: f64,

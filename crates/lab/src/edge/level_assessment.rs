@@ -2,20 +2,17 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::format::{number, percent};
 use super::growth::{Growth, Window, growth};
-use super::spec::{LatencyGate, Overload};
 use crate::format::first_few;
 use crate::limits::LEVEL_PAUSED_MAX;
+use crate::scenario::EdgeSearch;
 
 /// The measurements of one level.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LevelMeasurement {
-    /// Requests per second that were offered.
-    pub rate_per_s: f64,
     /// Seconds from the first request due to the end of the level.
     pub lasting_s: f64,
     /// Requests that were due.
@@ -66,7 +63,7 @@ impl LevelMeasurement {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "judged", content = "because")]
 pub enum LevelAssessment {
     /// The service kept up.
@@ -81,23 +78,19 @@ impl fmt::Display for LevelAssessment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sustained => f.write_str("sustained"),
-            Self::Overloaded(reasons) => {
-                write!(f, "overloaded: {}", first_few(reasons, "; "))
-            }
+            Self::Overloaded(reasons) => write!(f, "overloaded: {}", first_few(reasons, "; ")),
             Self::Void(why) => write!(f, "void: {why}"),
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum OverloadReason {
     /// A quantile of latency is above its limit.
     Latency { quantile: f64, latency_ms: f64, limit_ms: f64 },
     /// Too many errors.
     Errors { error_share: f64, limit_share: f64 },
-    /// Too many denials.
-    Denied { denied_share: f64, limit_share: f64 },
     /// Requests without a response pile up.
     Backlog { growth_per_s: f64, due_share: f64 },
     /// Work piles up in the service's queue.
@@ -115,9 +108,6 @@ impl fmt::Display for OverloadReason {
             }
             Self::Errors { error_share, limit_share } => {
                 write!(f, "{} of the answers are errors, above {}", percent(*error_share), percent(*limit_share))
-            }
-            Self::Denied { denied_share, limit_share } => {
-                write!(f, "{} of the answers are denials, above {}", percent(*denied_share), percent(*limit_share))
             }
             Self::Backlog { growth_per_s, due_share } => {
                 let (growth, share) = (number(*growth_per_s), percent(*due_share));
@@ -146,74 +136,52 @@ pub(super) struct Assessment {
     pub(super) backlog: Option<Growth>,
 }
 
-impl Overload {
-    pub(super) fn assess(&self, seen: &LevelMeasurement) -> Assessment {
-        let window = Window::settled(seen.lasting_s, seen.latency_p50_ms);
-        let due_per_s = if seen.lasting_s > 0.0 { seen.due as f64 / seen.lasting_s } else { 0.0 };
-        let backlog = growth(&seen.backlog, window, due_per_s);
-        if let Some(why) = self.void_reason(seen, backlog) {
-            return Assessment { level: LevelAssessment::Void(why), decisive: false, backlog };
-        }
-        let work = growth(&seen.work_waiting, window, due_per_s);
-        let growths = [backlog, work].map(|growth| growth.filter(|growth| growth.grows && self.backlog));
-        let mut reasons = self.exceeded_limits(seen);
-        let share = |growth: &Growth| (growth.per_s, growth.per_s / due_per_s);
-        reasons.extend(
-            growths[0]
-                .as_ref()
-                .map(share)
-                .map(|(growth_per_s, due_share)| OverloadReason::Backlog { growth_per_s, due_share }),
-        );
-        reasons.extend(
-            growths[1]
-                .as_ref()
-                .map(share)
-                .map(|(growth_per_s, due_share)| OverloadReason::WorkWaiting { growth_per_s, due_share }),
-        );
-        if !reasons.is_empty() && seen.paused_share > LEVEL_PAUSED_MAX {
-            let why = format!("the generator itself paused for {} of the level", percent(seen.paused_share));
-            return Assessment { level: LevelAssessment::Void(why), decisive: false, backlog };
-        }
-        let decisive = seen.ok == 0 || growths.iter().flatten().any(|growth| growth.decisive);
-        let judged = if reasons.is_empty() { LevelAssessment::Sustained } else { LevelAssessment::Overloaded(reasons) };
-        Assessment { level: judged, decisive, backlog }
+/// Assesses a level by what the scenario calls overload.
+pub(super) fn assess(spec: &EdgeSearch, seen: &LevelMeasurement) -> Assessment {
+    let window = Window::settled(seen.lasting_s, seen.latency_p50_ms);
+    let due_per_s = if seen.lasting_s > 0.0 { seen.due as f64 / seen.lasting_s } else { 0.0 };
+    let backlog = growth(&seen.backlog, window, due_per_s);
+    let void = |why: String| Assessment { level: LevelAssessment::Void(why), decisive: false, backlog };
+    if let Some(why) = void_reason(spec, seen, backlog) {
+        return void(why);
     }
+    let work = growth(&seen.work_waiting, window, due_per_s);
+    let growths = [backlog, work].map(|growth| growth.filter(|growth| growth.grows && spec.backlog));
+    let [backlog_share, work_share] =
+        growths.map(|growth| growth.map(|growth| (growth.per_s, growth.per_s / due_per_s)));
+    let mut reasons = exceeded_limits(spec, seen);
+    reasons.extend(backlog_share.map(|(growth_per_s, due_share)| OverloadReason::Backlog { growth_per_s, due_share }));
+    reasons.extend(work_share.map(|(growth_per_s, due_share)| OverloadReason::WorkWaiting { growth_per_s, due_share }));
+    if !reasons.is_empty() && seen.paused_share > LEVEL_PAUSED_MAX {
+        return void(format!("the generator itself paused for {} of the level", percent(seen.paused_share)));
+    }
+    let decisive = seen.ok == 0 || growths.iter().flatten().any(|growth| growth.decisive);
+    let level = if reasons.is_empty() { LevelAssessment::Sustained } else { LevelAssessment::Overloaded(reasons) };
+    Assessment { level, decisive, backlog }
+}
 
-    fn void_reason(&self, seen: &LevelMeasurement, backlog: Option<Growth>) -> Option<String> {
-        if seen.generator_behind {
-            return Some("the generator was behind its own schedule".to_owned());
-        }
-        if seen.due == 0 || !(seen.lasting_s.is_finite() && seen.lasting_s > 0.0) {
-            return Some("no request was due".to_owned());
-        }
-        if self.backlog && backlog.is_none() {
-            let samples = seen.backlog.len();
-            return Some(format!("the backlog was sampled {samples} times, too seldom to see it grow"));
-        }
-        None
+fn void_reason(spec: &EdgeSearch, seen: &LevelMeasurement, backlog: Option<Growth>) -> Option<String> {
+    if seen.generator_behind {
+        return Some("the generator was behind its own schedule".to_owned());
     }
+    if seen.due == 0 || !(seen.lasting_s.is_finite() && seen.lasting_s > 0.0) {
+        return Some("no request was due".to_owned());
+    }
+    let samples = seen.backlog.len();
+    (spec.backlog && backlog.is_none())
+        .then(|| format!("the backlog was sampled {samples} times, too seldom to see it grow"))
+}
 
-    fn exceeded_limits(&self, seen: &LevelMeasurement) -> Vec<OverloadReason> {
-        if seen.ok == 0 {
-            return vec![OverloadReason::NothingGood { due: seen.due }];
-        }
-        let mut reasons = Vec::new();
-        if let (Some(LatencyGate { quantile, limit_ms }), Some(latency_ms)) = (self.latency_ms, seen.latency_gate_ms) {
-            let above = latency_ms > limit_ms;
-            reasons.extend(above.then_some(OverloadReason::Latency { quantile, latency_ms, limit_ms }));
-        }
-        let error_share = seen.error_share();
-        reasons.extend(
-            self.error_share
-                .filter(|limit| error_share > *limit)
-                .map(|limit_share| OverloadReason::Errors { error_share, limit_share }),
-        );
-        let denied_share = seen.denied_share();
-        reasons.extend(
-            self.denied_share
-                .filter(|limit| denied_share > *limit)
-                .map(|limit_share| OverloadReason::Denied { denied_share, limit_share }),
-        );
-        reasons
+fn exceeded_limits(spec: &EdgeSearch, seen: &LevelMeasurement) -> Vec<OverloadReason> {
+    if seen.ok == 0 {
+        return vec![OverloadReason::NothingGood { due: seen.due }];
     }
+    let latency = spec.latency_ms.zip(seen.latency_gate_ms);
+    let latency = latency.filter(|((_, limit_ms), latency_ms)| latency_ms > limit_ms);
+    let latency =
+        latency.map(|((quantile, limit_ms), latency_ms)| OverloadReason::Latency { quantile, latency_ms, limit_ms });
+    let error_share = seen.error_share();
+    let errors = spec.error_share.filter(|limit_share| error_share > *limit_share);
+    let errors = errors.map(|limit_share| OverloadReason::Errors { error_share, limit_share });
+    latency.into_iter().chain(errors).collect()
 }

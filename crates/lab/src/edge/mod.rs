@@ -20,7 +20,6 @@ mod ladder;
 mod level_assessment;
 mod outcome;
 mod search;
-mod spec;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -31,8 +30,7 @@ pub use growth::{Growth, Window, growth};
 pub use knee::{Knee, KneeMethod};
 pub use ladder::{Axis, LevelPoint, LevelRef, SaturationSign};
 pub use level_assessment::{LevelAssessment, LevelMeasurement, OverloadReason};
-pub use outcome::{Ending, LevelResult, SearchOutcome};
+pub use outcome::{Ending, Level, LevelPurpose, LevelResult, SearchOutcome};
 pub use search::Search;
-pub use spec::{LatencyGate, Level, LevelPurpose, Overload, SearchSpec};
 pub use suggest::{Suggestion, SuggestionKind};
 pub use usl::{Estimate, FitError, Usl, UslPeak, fit};

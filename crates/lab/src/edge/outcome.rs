@@ -1,15 +1,63 @@
 //! The result of a search, or why there is none: the figures, the sentence, and every level with its assessment. Does
 //! not know how the search decides.
 
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-use super::format::{counted, number, percent};
+use serde::{Serialize, Serializer};
+
+use super::format::{number, percent};
 use super::growth::Growth;
 use super::ladder::LevelPoint;
 use super::level_assessment::{Assessment, LevelAssessment, LevelMeasurement};
-use super::spec::{Level, LevelPurpose, SearchSpec};
+use crate::format::pluralize;
+use crate::scenario::EdgeSearch;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A time at one rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// Its number in the search, counted from 1.
+    pub number: usize,
+    /// Requests per second, constant, in an open loop.
+    pub rate_per_s: f64,
+    #[serde(rename = "lasting_s", serialize_with = "as_seconds")]
+    pub duration: Duration,
+    /// Why the search needs it.
+    pub purpose: LevelPurpose,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LevelPurpose {
+    /// Upwards, until something is too much.
+    Climb,
+    /// Downwards, when the first level was too much.
+    Descend,
+    /// Between what was sustained and what was too much.
+    Bisect,
+    /// The edge again, for longer.
+    Hold,
+}
+
+impl Level {
+    /// Its title in a note: `bisect 4: 1,414 requests/s for 5 s`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let purpose = match self.purpose {
+            LevelPurpose::Climb => "climb",
+            LevelPurpose::Descend => "descend",
+            LevelPurpose::Bisect => "bisect",
+            LevelPurpose::Hold => "hold",
+        };
+        let (rate, lasting) = (number(self.rate_per_s), number(self.duration.as_secs_f64()));
+        format!("{purpose} {}: {rate} requests/s for {lasting} s", self.number)
+    }
+}
+
+fn as_seconds<S: Serializer>(duration: &Duration, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_f64(duration.as_secs_f64())
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Ending {
     /// The edge was found, and the hold sustained it.
@@ -28,7 +76,7 @@ pub enum Ending {
     NotEnded,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelResult {
     /// The level as requested.
     #[serde(flatten)]
@@ -56,11 +104,11 @@ pub struct LevelResult {
 }
 
 impl LevelResult {
-    pub(super) fn new(level: Level, seen: &LevelMeasurement, judgement: Assessment, stands: bool) -> Self {
+    pub(super) fn new(level: Level, seen: &LevelMeasurement, assessment: Assessment, stands: bool) -> Self {
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         Self {
             level,
-            judged: judgement.level,
+            judged: assessment.level,
             stands,
             throughput_per_s: Some(seen.throughput_per_s()).filter(|value| value.is_finite()).unwrap_or(0.0),
             error_share: seen.error_share(),
@@ -68,12 +116,12 @@ impl LevelResult {
             latency_gate_ms: finite(seen.latency_gate_ms),
             latency_p50_ms: finite(seen.latency_p50_ms),
             latency_p99_ms: finite(seen.latency_p99_ms),
-            backlog: judgement.backlog,
+            backlog: assessment.backlog,
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchOutcome {
     /// How it ended.
     pub ending: Ending,
@@ -93,10 +141,9 @@ pub struct SearchOutcome {
 
 impl SearchOutcome {
     pub(super) fn new(
-        spec: &SearchSpec,
+        spec: &EdgeSearch,
         ending: Ending,
-        held_per_s: Option<f64>,
-        overloaded_per_s: Option<f64>,
+        (held_per_s, overloaded_per_s): (Option<f64>, Option<f64>),
         levels: Vec<LevelResult>,
     ) -> Self {
         let mut outcome = Self {
@@ -144,7 +191,7 @@ impl SearchOutcome {
         matches!(self.ending, Ending::Void { .. })
     }
 
-    fn sentence(&self, spec: &SearchSpec) -> String {
+    fn sentence(&self, spec: &EdgeSearch) -> String {
         let known = self.known_sentence();
         let hold_s = number(spec.hold_duration.as_secs_f64());
         match &self.ending {
@@ -161,7 +208,7 @@ impl SearchOutcome {
             Ending::NotHeld { holds } => format!(
                 "No edge: {} of {hold_s} s failed, the last at {} requests/s ({}). Short levels do not show what this \
                  service sustains: make them longer.",
-                counted(*holds, "hold"),
+                pluralize(*holds as u64, "hold"),
                 self.overloaded_per_s.map_or("unknown".to_owned(), number),
                 self.last_judged()
             ),
@@ -170,13 +217,16 @@ impl SearchOutcome {
                 format!("Ended at {rate} requests/s, twice void: {why}. {known}")
             }
             Ending::LevelsSpent => {
-                format!("Ended after {}, as many as were allowed. {known}", counted(spec.levels_max, "level"))
+                format!(
+                    "Ended after {}, as many as were allowed. {known}",
+                    pluralize(self.levels.len() as u64, "level")
+                )
             }
-            Ending::NotEnded => format!("Not ended after {}. {known}", counted(self.levels.len(), "level")),
+            Ending::NotEnded => format!("Not ended after {}. {known}", pluralize(self.levels.len() as u64, "level")),
         }
     }
 
-    fn found_sentence(&self, spec: &SearchSpec) -> String {
+    fn found_sentence(&self, spec: &EdgeSearch) -> String {
         let (Some(edge), Some(over)) = (self.edge_per_s, self.overloaded_per_s) else { return self.known_sentence() };
         let why = self.levels.iter().rev().find(|tried| tried.stands && tried.level.rate_per_s == over);
         let why = why.map_or(String::new(), |tried| format!(" ({})", tried.judged));

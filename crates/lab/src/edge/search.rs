@@ -1,5 +1,5 @@
-//! The search for the highest rate that a service sustains, as a state machine: climb, bisect, hold. Refuses to
-//! know how a level is driven and how it is judged.
+//! The search for the highest rate that a service sustains, as a state machine: climb, bisect, hold. Does not
+//! know how a level is driven and assessed.
 //!
 //! ```text
 //! climb ---overloaded--> bisect ---close enough--> hold ---sustained--> found
@@ -7,22 +7,27 @@
 //!   +--overloaded--> descend                        +-+ overloaded: a step down, twice as wide each time
 //! ```
 //!
-//! Whom it believes:
-//! - An overload is believed when it is decisive (a backlog that grew steadily by several times what is material)
-//!   or when the same rate is overloaded twice. A pause of a fifth of a second can break a 99th percentile; it
-//!   does not come back on request.
-//! - A sustained level is believed at once: if it was luck, the hold, which is longer, says so.
-//! - A void level is repeated once; a second void in a row ends the search, because a third would be no wiser.
+//! Which assessments it relies on:
+//! - An overload stands when it is decisive (a backlog that grew steadily by several times what is material) or when
+//!   the same rate is overloaded twice. A pause of a fifth of a second can raise a 99th percentile; it does not come
+//!   back on request.
+//! - A sustained level stands at once: if it was luck, the hold, which is longer, shows it.
+//! - A void level is repeated once; a second void in a row ends the search, because a third would show no more.
 
-use super::level_assessment::{LevelAssessment, LevelMeasurement};
-use super::outcome::{Ending, LevelResult, SearchOutcome, highest_sustained};
-use super::spec::{Level, LevelPurpose, SearchSpec};
-use crate::limits::EDGE_HOLDS_MAX;
+use super::level_assessment::{LevelAssessment, LevelMeasurement, assess};
+use super::outcome::{Ending, Level, LevelPurpose, LevelResult, SearchOutcome, highest_sustained};
+use crate::limits::{EDGE_FLOOR_DIVISOR, EDGE_HOLDS_MAX, EDGE_LEVELS_MAX};
+use crate::scenario::EdgeSearch;
+
+/// By how much the climb multiplies.
+const CLIMB_FACTOR: f64 = 2.0;
 
 /// A running search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    spec: SearchSpec,
+    spec: EdgeSearch,
+    /// Levels in all, repetitions included.
+    pub(super) levels_max: usize,
     purpose: LevelPurpose,
     rate_per_s: f64,
     /// The level before was of the same rate, overloaded, and not decisive.
@@ -40,15 +45,10 @@ pub struct Search {
 
 impl Search {
     /// A search that has not started.
-    ///
-    /// # Errors
-    /// Every mistake of the specification, each in a sentence.
-    pub fn new(spec: SearchSpec) -> Result<Self, Vec<String>> {
-        let mistakes = spec.validation_errors();
-        if !mistakes.is_empty() {
-            return Err(mistakes);
-        }
-        Ok(Self {
+    #[must_use]
+    pub fn new(spec: EdgeSearch) -> Self {
+        Self {
+            levels_max: EDGE_LEVELS_MAX,
             purpose: LevelPurpose::Climb,
             rate_per_s: spec.from_per_s,
             overload_suspected: false,
@@ -61,26 +61,27 @@ impl Search {
             levels: Vec::new(),
             ending: None,
             spec,
-        })
+        }
+    }
+
+    /// The lowest rate that is tried when the first level is overloaded, in requests per second: a part of the first,
+    /// and no less than ten requests in a level.
+    fn floor_per_s(&self) -> f64 {
+        let countable = 10.0 / self.spec.level_duration.as_secs_f64();
+        (self.spec.from_per_s / EDGE_FLOOR_DIVISOR).max(countable).min(self.spec.from_per_s)
     }
 
     /// The next level; the same one again until it is recorded; none once the search has ended.
     pub fn next_level(&mut self) -> Option<Level> {
-        if self.ending.is_none() && self.levels.len() >= self.spec.levels_max {
+        if self.ending.is_none() && self.levels.len() >= self.levels_max {
             self.ending = Some(Ending::LevelsSpent);
         }
         if self.ending.is_some() {
             return None;
         }
-        let lasting =
-            if self.purpose == LevelPurpose::Hold { self.spec.hold_duration } else { self.spec.level_duration };
-        let level = Level {
-            number: self.levels.len() + 1,
-            rate_per_s: self.rate_per_s,
-            duration: lasting,
-            purpose: self.purpose,
-        };
-        Some(self.pending.get_or_insert(level).clone())
+        let (number, rate_per_s, purpose) = (self.levels.len() + 1, self.rate_per_s, self.purpose);
+        let duration = if purpose == LevelPurpose::Hold { self.spec.hold_duration } else { self.spec.level_duration };
+        Some(self.pending.get_or_insert(Level { number, rate_per_s, duration, purpose }).clone())
     }
 
     /// Records the measurements of the level, and returns its assessment.
@@ -88,14 +89,14 @@ impl Search {
         let Some(level) = self.pending.take() else {
             return LevelAssessment::Void("no level was asked for".to_owned());
         };
-        let judgement = self.spec.overload.assess(seen);
-        let stands = match &judgement.level {
+        let assessment = assess(&self.spec, seen);
+        let stands = match &assessment.level {
             LevelAssessment::Sustained => true,
-            LevelAssessment::Overloaded(_) => judgement.decisive || self.overload_suspected,
+            LevelAssessment::Overloaded(_) => assessment.decisive || self.overload_suspected,
             LevelAssessment::Void(_) => false,
         };
-        let judged = judgement.level.clone();
-        self.levels.push(LevelResult::new(level, seen, judgement, stands));
+        let judged = assessment.level.clone();
+        self.levels.push(LevelResult::new(level, seen, assessment, stands));
         self.decide(&judged, stands);
         judged
     }
@@ -104,7 +105,8 @@ impl Search {
     #[must_use]
     pub fn outcome(&self) -> SearchOutcome {
         let ending = self.ending.clone().unwrap_or(Ending::NotEnded);
-        SearchOutcome::new(&self.spec, ending, self.held_per_s, self.overloaded_per_s, self.levels.clone())
+        let bounds = (self.held_per_s, self.overloaded_per_s);
+        SearchOutcome::new(&self.spec, ending, bounds, self.levels.clone())
     }
 
     fn decide(&mut self, judged: &LevelAssessment, stands: bool) {
@@ -122,7 +124,7 @@ impl Search {
         match self.purpose {
             LevelPurpose::Climb if rate_per_s >= self.spec.to_per_s => self.move_to(LevelPurpose::Hold, rate_per_s),
             LevelPurpose::Climb => {
-                self.move_to(LevelPurpose::Climb, (rate_per_s * self.spec.factor).min(self.spec.to_per_s));
+                self.move_to(LevelPurpose::Climb, (rate_per_s * CLIMB_FACTOR).min(self.spec.to_per_s));
             }
             LevelPurpose::Descend | LevelPurpose::Bisect => self.bisect(),
             LevelPurpose::Hold => self.held(),
@@ -148,11 +150,11 @@ impl Search {
     }
 
     fn descend(&mut self) {
-        let floor_per_s = self.spec.floor_per_s();
+        let floor_per_s = self.floor_per_s();
         if self.rate_per_s <= floor_per_s {
             return self.end(Ending::NoneSustained { floor_per_s });
         }
-        self.move_to(LevelPurpose::Descend, (self.rate_per_s / self.spec.factor).max(floor_per_s));
+        self.move_to(LevelPurpose::Descend, (self.rate_per_s / CLIMB_FACTOR).max(floor_per_s));
     }
 
     /// The geometric middle: a rate is as far from its double as from its half.
@@ -170,7 +172,7 @@ impl Search {
         self.holds_failed += 1;
         let lower_per_s = self.rate_per_s / (1.0 + self.step);
         self.step *= 2.0;
-        if self.holds_failed >= EDGE_HOLDS_MAX || lower_per_s < self.spec.floor_per_s() {
+        if self.holds_failed >= EDGE_HOLDS_MAX || lower_per_s < self.floor_per_s() {
             return self.end(Ending::NotHeld { holds: self.holds_failed });
         }
         self.move_to(LevelPurpose::Hold, lower_per_s);

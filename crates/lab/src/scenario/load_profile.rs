@@ -405,6 +405,9 @@ impl EdgeSearch {
         if edge.from_per_s >= edge.to_per_s {
             at.add_error("must have a `from` below its `to`");
         }
+        if edge.hold_duration < edge.level_duration {
+            at.add_error("must have a `hold` that lasts at least as long as its `level`");
+        }
         if edge.to_per_s * edge.level_duration.max(edge.hold_duration).as_secs_f64() > ARRIVALS_MAX as f64 {
             at.add_error(format!("must be at most {ARRIVALS_MAX} arrivals at any level: lower `to`, or shorten it"));
         }

@@ -371,32 +371,29 @@ fn interruption_note(context: &RunContext) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edge::{LevelMeasurement, Overload, Search, SearchSpec};
+    use crate::edge::{LevelMeasurement, Search};
+    use crate::scenario::EdgeSearch;
     use crate::verdict::{Verdict, overall_verdict};
 
     /// The gate of a search from 50 to 100 a second, whose levels from the given one on were void.
     #[track_caller]
     fn check(void_from: usize, expected: Verdict, says: &str) {
         let second = Duration::from_secs(2);
-        let overload = Overload { error_share: Some(0.01), ..Overload::default() };
-        let spec = SearchSpec {
+        let spec = EdgeSearch {
             from_per_s: 50.0,
             to_per_s: 100.0,
-            factor: 2.0,
             precision: 0.1,
             level_duration: second,
             hold_duration: second,
-            levels_max: 9,
-            overload,
+            error_share: Some(0.01),
+            ..EdgeSearch::default()
         };
-        let mut search = Search::new(spec).unwrap();
+        let mut search = Search::new(spec);
         while let Some(level) = search.next_level() {
             let due = (level.rate_per_s * 2.0) as u64;
             let generator_behind = level.number >= void_from;
-            let (rate_per_s, lasting_s) = (level.rate_per_s, 2.0);
             search.record_level(&LevelMeasurement {
-                rate_per_s,
-                lasting_s,
+                lasting_s: 2.0,
                 due,
                 ok: due,
                 generator_behind,

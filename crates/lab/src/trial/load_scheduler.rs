@@ -114,13 +114,7 @@ async fn run_phase(context: &RunContext, index: usize, start: Duration) -> (Vec<
     if let LoadProfile::Edge(edge) = &phase.load_profile {
         context.sleep_until(start).await;
         let (load_steps, outcome) = run_search(context, phase, position, edge).await;
-        match outcome {
-            Ok(outcome) => {
-                let mut outcomes = context.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-                outcomes.insert(phase.name.clone(), outcome);
-            }
-            Err(errors) => errors.into_iter().for_each(|error| context.log_note(error)),
-        }
+        context.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
         return (load_steps, context.start.elapsed());
     }
     let specs = load_specs(phase, position);

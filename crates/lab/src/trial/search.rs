@@ -7,8 +7,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::run_context::RunContext;
 use crate::aggregate::Aggregate;
-use crate::edge::{LatencyGate, Level, LevelMeasurement, Overload, Search, SearchOutcome, SearchSpec};
-use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
+use crate::edge::{Level, LevelMeasurement, Search, SearchOutcome};
+use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_SAMPLE_EVERY};
 use crate::plan::{self, LoadSpec, PhasePosition};
 use crate::scenario::{EdgeSearch, Phase};
 
@@ -18,36 +18,15 @@ const LEVEL_PAUSE: Duration = Duration::from_millis(200);
 /// From handing a level over to its first arrival.
 const LEVEL_LEAD: Duration = Duration::from_millis(20);
 
-pub(super) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
-    SearchSpec {
-        from_per_s: edge.from_per_s,
-        to_per_s: edge.to_per_s,
-        factor: 2.0,
-        precision: edge.precision,
-        level_duration: edge.level_duration,
-        hold_duration: edge.hold_duration,
-        levels_max: EDGE_LEVELS_MAX,
-        overload: Overload {
-            latency_ms: edge.latency_ms.map(|(quantile, limit_ms)| LatencyGate { quantile, limit_ms }),
-            error_share: edge.error_share,
-            denied_share: None,
-            backlog: edge.backlog,
-        },
-    }
-}
-
 /// Searches; returns the load steps that it ran, and what it found.
 pub(super) async fn run_search(
     context: &RunContext,
     phase: &Phase,
     position: PhasePosition,
     edge: &EdgeSearch,
-) -> (Vec<u32>, Result<SearchOutcome, Vec<String>>) {
+) -> (Vec<u32>, SearchOutcome) {
     let mut load_steps = Vec::new();
-    let mut search = match Search::new(search_spec(edge)) {
-        Ok(search) => search,
-        Err(errors) => return (load_steps, Err(errors)),
-    };
+    let mut search = Search::new(edge.clone());
     while let Some(level) = search.next_level() {
         let start = context.start.elapsed() + LEVEL_LEAD;
         let number = u32::try_from(load_steps.len()).unwrap_or(u32::MAX);
@@ -67,7 +46,7 @@ pub(super) async fn run_search(
         context.log_note(format!("{}: {judged}", level.title()));
         await_drained(context).await;
     }
-    (load_steps, Ok(search.outcome()))
+    (load_steps, search.outcome())
 }
 
 async fn run_level(context: &RunContext, load_spec: LoadSpec, edge: &EdgeSearch, level: &Level) -> LevelMeasurement {
@@ -87,7 +66,6 @@ async fn run_level(context: &RunContext, load_spec: LoadSpec, edge: &EdgeSearch,
     });
     // Responses that arrived after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
-    seen.rate_per_s = level.rate_per_s;
     seen.lasting_s = duration.as_secs_f64();
     seen.due = (level.rate_per_s * seen.lasting_s).round() as u64;
     seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;

@@ -8,25 +8,34 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::scenario::EdgeSearch;
 use simulated::{Service, Takes};
 
-fn spec() -> SearchSpec {
-    SearchSpec {
+fn spec() -> EdgeSearch {
+    EdgeSearch {
         from_per_s: 50.0,
         to_per_s: 20_000.0,
-        factor: 2.0,
         precision: 0.03,
         level_duration: Duration::from_secs(5),
         hold_duration: Duration::from_secs(20),
-        levels_max: 40,
-        overload: Overload { backlog: true, ..Overload::default() },
+        backlog: true,
+        ..EdgeSearch::default()
     }
 }
 
-fn run(service: &Service, spec: SearchSpec) -> SearchOutcome {
-    let quantile = spec.overload.latency_ms.map_or(0.99, |gate| gate.quantile);
-    let levels_max = spec.levels_max;
-    let mut search = Search::new(spec).unwrap();
+/// Only errors are overload.
+fn errors_only() -> EdgeSearch {
+    EdgeSearch { error_share: Some(0.01), backlog: false, ..spec() }
+}
+
+fn run(service: &Service, spec: EdgeSearch) -> SearchOutcome {
+    run_at_most(40, service, spec)
+}
+
+fn run_at_most(levels_max: usize, service: &Service, spec: EdgeSearch) -> SearchOutcome {
+    let quantile = spec.latency_ms.map_or(0.99, |(quantile, _)| quantile);
+    let mut search = Search::new(spec);
+    search.levels_max = levels_max;
     let mut driven = 0;
     while let Some(level) = search.next_level() {
         driven += 1;
@@ -40,7 +49,7 @@ fn run(service: &Service, spec: SearchSpec) -> SearchOutcome {
 
 /// The edge is where it was expected, within a share, after no more than so many levels.
 #[track_caller]
-fn check_found(service: &Service, spec: SearchSpec, expected_per_s: f64, within: f64, levels_max: usize) {
+fn check_found(service: &Service, spec: EdgeSearch, expected_per_s: f64, within: f64, levels_max: usize) {
     let outcome = run(service, spec);
     assert_eq!(outcome.ending, Ending::Found, "{service:?}: {}", outcome.reason);
     let edge_per_s = outcome.edge_per_s.unwrap();
@@ -69,7 +78,7 @@ fn the_edge_of_exponential_servers_is_found_in_levels_of_ten_thousand_requests()
         for seed in 1..=10 {
             let service = Service { takes: Takes::Exponential, seed, ..Service::new(servers, service_ms) };
             let (level, hold) = (Duration::from_secs(15), Duration::from_secs(45));
-            let spec = SearchSpec { level_duration: level, hold_duration: hold, from_per_s: 200.0, ..spec() };
+            let spec = EdgeSearch { level_duration: level, hold_duration: hold, from_per_s: 200.0, ..spec() };
             check_found(&service, spec, service.capacity_per_s(), 0.05, 20);
         }
     }
@@ -82,12 +91,9 @@ fn a_hiccup_in_any_one_level_does_not_move_the_edge() {
             let hiccup = Some((number, at_s, 0.2));
             let service = Service { hiccup, takes: Takes::Jittered(0.2), ..Service::new(8, 10.0) };
             check_found(&service, spec(), 800.0, 0.05, 20);
-            let overload = Overload {
-                latency_ms: Some(LatencyGate { quantile: 0.99, limit_ms: 100.0 }),
-                error_share: Some(0.01),
-                ..Overload::default()
-            };
-            check_found(&service, SearchSpec { overload, ..spec() }, 800.0, 0.05, 20);
+            let (latency_ms, error_share) = (Some((0.99, 100.0)), Some(0.01));
+            let spec = EdgeSearch { latency_ms, error_share, backlog: false, ..spec() };
+            check_found(&service, spec, 800.0, 0.05, 20);
         }
     }
 }
@@ -96,21 +102,20 @@ fn a_hiccup_in_any_one_level_does_not_move_the_edge() {
 fn other_overloads_are_found_where_they_begin() {
     let base = Service::new(8, 5.0);
     // Errors of more than 1 % come 1 % above the rate from which on they come.
-    let errors = Overload { error_share: Some(0.01), ..Overload::default() };
     let failing = Service { errors_above_per_s: 700.0, ..base.clone() };
-    check_found(&failing, SearchSpec { overload: errors, ..spec() }, 707.0, 0.03, 18);
+    check_found(&failing, errors_only(), 707.0, 0.03, 18);
     // Waiting work grows by more than 1 % of what is due 1 % above what is worked off.
     let working = Service { work_per_s: 300.0, ..base.clone() };
     check_found(&working, spec(), 303.0, 0.03, 18);
     // One server with a gate of 20 ms above a service time of 5: the queue may be as long as three requests.
-    let gate = Overload { latency_ms: Some(LatencyGate { quantile: 0.99, limit_ms: 20.0 }), ..Overload::default() };
-    check_found(&Service::new(1, 5.0), SearchSpec { overload: gate, ..spec() }, 200.0, 0.03, 20);
+    let gate = EdgeSearch { latency_ms: Some((0.99, 20.0)), backlog: false, ..spec() };
+    check_found(&Service::new(1, 5.0), gate, 200.0, 0.03, 20);
     // Below the first level.
-    check_found(&base, SearchSpec { from_per_s: 10_000.0, ..spec() }, 1600.0, 0.05, 20);
+    check_found(&base, EdgeSearch { from_per_s: 10_000.0, ..spec() }, 1600.0, 0.05, 20);
 }
 
 #[track_caller]
-fn check_ending(service: &Service, spec: SearchSpec, ending: &Ending, edge_per_s: Option<f64>, reason: &str) {
+fn check_ending(service: &Service, spec: EdgeSearch, ending: &Ending, edge_per_s: Option<f64>, reason: &str) {
     let outcome = run(service, spec);
     assert_eq!((&outcome.ending, outcome.edge_per_s), (ending, edge_per_s), "{}", outcome.reason);
     assert!(outcome.reason.contains(reason), "{}", outcome.reason);
@@ -119,7 +124,7 @@ fn check_ending(service: &Service, spec: SearchSpec, ending: &Ending, edge_per_s
 #[test]
 fn searches_without_an_edge_say_why() {
     let service = Service::new(8, 5.0);
-    let low = SearchSpec { to_per_s: 1000.0, ..spec() };
+    let low = EdgeSearch { to_per_s: 1000.0, ..spec() };
     let sustained = Some(1000.0);
     check_ending(
         &service,
@@ -140,8 +145,7 @@ fn searches_without_an_edge_say_why() {
     let void = Ending::Void { why: "the generator was behind its own schedule".to_owned() };
     check_ending(&behind, spec(), &void, None, "Ended at 800 requests/s, twice void: the generator was behind");
     check_ending(&behind, spec(), &void, None, "Sustained up to 400 requests/s; no rate was too much.");
-    let few = SearchSpec { levels_max: 8, ..spec() };
-    let slow = run(&Service::new(1, 100.0), SearchSpec { from_per_s: 5.0, ..spec() });
+    let slow = run(&Service::new(1, 100.0), EdgeSearch { from_per_s: 5.0, ..spec() });
     assert!(
         slow.reason.ends_with("growth below 5.7 % of them does not show: the edge is no sharper than that."),
         "{}",
@@ -149,13 +153,15 @@ fn searches_without_an_edge_say_why() {
     );
     let fast = run(&service, spec());
     assert!(!fast.reason.contains("sharper"), "{}", fast.reason);
-    check_ending(&service, few, &Ending::LevelsSpent, None, "Ended after 8 levels");
+    let few = run_at_most(8, &service, spec());
+    assert_eq!((few.ending, few.edge_per_s), (Ending::LevelsSpent, None));
+    assert!(few.reason.contains("Ended after 8 levels"), "{}", few.reason);
 }
 
 /// Answers level after level by a rule, and compares the rates that were asked for.
 #[track_caller]
-fn check_rates(spec: SearchSpec, answer: impl Fn(&Level) -> LevelMeasurement, rates_per_s: &[f64], ending: &Ending) {
-    let mut search = Search::new(spec).unwrap();
+fn check_rates(spec: EdgeSearch, answer: impl Fn(&Level) -> LevelMeasurement, rates_per_s: &[f64], ending: &Ending) {
+    let mut search = Search::new(spec);
     let mut rates = Vec::new();
     while let Some(level) = search.next_level() {
         rates.push((level.rate_per_s * 10.0).round() / 10.0);
@@ -169,27 +175,12 @@ fn check_rates(spec: SearchSpec, answer: impl Fn(&Level) -> LevelMeasurement, ra
 fn with_errors(level: &Level, errors: u64) -> LevelMeasurement {
     let lasting_s = level.duration.as_secs_f64();
     let backlog = (0..).map(|i| (f64::from(i) / 10.0, 3.0)).take_while(|sample| sample.0 < lasting_s).collect();
-    let rate_per_s = level.rate_per_s;
-    LevelMeasurement {
-        rate_per_s,
-        lasting_s,
-        due: 1000,
-        ok: 1000 - errors,
-        errors,
-        backlog,
-        ..LevelMeasurement::default()
-    }
+    LevelMeasurement { lasting_s, due: 1000, ok: 1000 - errors, errors, backlog, ..LevelMeasurement::default() }
 }
 
 #[test]
 fn rates_asked_for() {
-    let coarse = SearchSpec {
-        from_per_s: 100.0,
-        to_per_s: 1600.0,
-        precision: 0.25,
-        overload: Overload { error_share: Some(0.01), ..Overload::default() },
-        ..spec()
-    };
+    let coarse = EdgeSearch { from_per_s: 100.0, to_per_s: 1600.0, precision: 0.25, ..errors_only() };
     let beyond = |limit: f64| move |level: &Level| with_errors(level, if level.rate_per_s > limit { 50 } else { 0 });
     // An overload that errors show is seen twice before it is believed.
     check_rates(
@@ -213,7 +204,7 @@ fn rates_asked_for() {
     let never = |level: &Level| {
         with_errors(level, if level.purpose == LevelPurpose::Hold || level.rate_per_s > 1000.0 { 50 } else { 0 })
     };
-    let mut search = Search::new(SearchSpec { precision: 0.005, ..coarse.clone() }).unwrap();
+    let mut search = Search::new(EdgeSearch { precision: 0.005, ..coarse.clone() });
     while let Some(level) = search.next_level() {
         search.record_level(&never(&level));
     }
@@ -228,7 +219,7 @@ fn rates_asked_for() {
 fn a_level_is_void_without_an_assessment() {
     #[track_caller]
     fn check(change: impl Fn(&mut LevelMeasurement), sentence: &str) {
-        let mut search = Search::new(spec()).unwrap();
+        let mut search = Search::new(spec());
         assert_eq!(
             search.record_level(&LevelMeasurement::default()),
             LevelAssessment::Void("no level was asked for".to_owned())
@@ -250,14 +241,14 @@ fn a_level_is_void_without_an_assessment() {
 #[test]
 fn reasons_are_sentences() {
     #[track_caller]
-    fn check(overload: Overload, change: impl Fn(&mut LevelMeasurement), sentence: &str) {
-        let mut search = Search::new(SearchSpec { overload, ..spec() }).unwrap();
+    fn check(spec: EdgeSearch, change: impl Fn(&mut LevelMeasurement), sentence: &str) {
+        let mut search = Search::new(spec);
         let level = search.next_level().unwrap();
         let mut seen = with_errors(&level, 20);
         change(&mut seen);
         assert_eq!(search.record_level(&seen).to_string(), sentence);
     }
-    let gate = Overload { latency_ms: Some(LatencyGate { quantile: 0.999, limit_ms: 20.0 }), ..Overload::default() };
+    let gate = EdgeSearch { latency_ms: Some((0.999, 20.0)), backlog: false, ..spec() };
     check(
         gate.clone(),
         |seen| seen.latency_gate_ms = Some(31.25),
@@ -265,53 +256,24 @@ fn reasons_are_sentences() {
     );
     check(gate.clone(), |seen| seen.latency_gate_ms = Some(20.0), "sustained");
     check(gate, |seen| seen.ok = 0, "overloaded: not one of 1,000 requests was answered well");
-    let errors = Overload { error_share: Some(0.01), ..Overload::default() };
-    check(errors.clone(), |_| (), "overloaded: 2 % of the answers are errors, above 1 %");
-    check(errors, |seen| seen.denied = 9000, "sustained");
-    let denied = Overload { denied_share: Some(0.0), ..Overload::default() };
-    check(denied.clone(), |_| (), "sustained");
-    check(denied, |seen| seen.denied = 1000, "overloaded: 50 % of the answers are denials, above 0 %");
-    let backlog = Overload { backlog: true, ..Overload::default() };
+    check(errors_only(), |_| (), "overloaded: 2 % of the answers are errors, above 1 %");
+    check(errors_only(), |seen| seen.denied = 9000, "sustained");
     let grows = |seen: &mut LevelMeasurement| seen.backlog.iter_mut().for_each(|sample| sample.1 += 20.0 * sample.0);
     let expected = "overloaded: requests without an answer grow by 20 each second, 10 % of what is due";
-    check(backlog.clone(), grows, expected);
+    check(spec(), grows, expected);
     check(
-        backlog,
+        spec(),
         |seen| seen.work_waiting = seen.backlog.iter().map(|sample| (sample.0, 100.0 - sample.0)).collect(),
         "sustained",
     );
 }
 
 #[test]
-fn mistakes_of_a_specification_come_all_at_once() {
-    #[track_caller]
-    fn check(spec: SearchSpec, words: &[&str]) {
-        let mistakes = Search::new(spec).unwrap_err();
-        assert_eq!(mistakes.len(), words.len(), "{mistakes:?}");
-        mistakes.iter().zip(words).for_each(|(mistake, word)| assert!(mistake.contains(word), "{mistake}"));
-    }
-    check(SearchSpec { from_per_s: 0.0, ..spec() }, &["`from_per_s` is 0"]);
-    check(SearchSpec { to_per_s: f64::NAN, factor: 1.0, ..spec() }, &["`to_per_s`", "`factor` is 1"]);
-    check(SearchSpec { precision: 0.0, levels_max: 1000, ..spec() }, &["`precision`", "from 3 to 64 levels"]);
-    let second = Duration::from_secs(1);
-    check(
-        SearchSpec { level_duration: second, hold_duration: Duration::ZERO, ..spec() },
-        &["`level` lasts 1 s", "`hold` lasts 0 s"],
-    );
-    check(SearchSpec { overload: Overload::default(), ..spec() }, &["names nothing"]);
-    let latency_ms = Some(LatencyGate { quantile: 99.0, limit_ms: -1.0 });
-    let overload = Overload { latency_ms, error_share: Some(1.0), denied_share: Some(-0.1), backlog: false };
-    check(SearchSpec { overload, ..spec() }, &["`quantile` is 99", "`limit_ms`", "`error_share`", "`denied_share`"]);
-}
-
-#[test]
-fn what_a_search_says_survives_the_disk() {
+fn what_a_search_found_is_written_with_its_levels() {
     // Rates and windows without endless fractions: a text of them need not be the last bit.
-    let overload = Overload { error_share: Some(0.01), backlog: true, ..Overload::default() };
-    let level = Duration::from_secs(6);
-    let mut search =
-        Search::new(SearchSpec { to_per_s: 200.0, level_duration: level, hold_duration: level, overload, ..spec() })
-            .unwrap();
+    let (level_duration, hold_duration) = (Duration::from_secs(6), Duration::from_secs(6));
+    let error_share = Some(0.01);
+    let mut search = Search::new(EdgeSearch { to_per_s: 200.0, level_duration, hold_duration, error_share, ..spec() });
     while let Some(level) = search.next_level() {
         let seen = with_errors(&level, if level.number == 2 { 50 } else { 0 });
         search.record_level(&LevelMeasurement {
@@ -325,17 +287,11 @@ fn what_a_search_says_survives_the_disk() {
     let first = r#"{"number":1,"rate_per_s":50.0,"lasting_s":6.0,"purpose":"climb","judged":"sustained","stands":true"#;
     let second = r#""judged":"overloaded","because":[{"reason":"errors","error_share":0.05,"limit_share":0.01}]"#;
     assert!(text.contains(first) && text.contains(second) && text.contains(r#""judged":"void""#), "{text}");
-    assert_eq!(serde_json::from_str::<SearchOutcome>(&text).unwrap(), outcome);
     // Neither the void level nor the overload that did not come back says anything about capacity.
     let points: Vec<_> =
         outcome.points(7).iter().map(|point| (point.load_step, point.offered_per_s.unwrap())).collect();
     assert_eq!(points, [(7, 50.0), (9, 100.0), (11, 200.0), (12, 200.0)]);
     assert_eq!(outcome.levels[0].level.title(), "climb 1: 50 requests/s for 6 s");
-    let read: SearchSpec = toml::from_str(
-        "from_per_s = 50.0\nto_per_s = 20000.0\nlevel_s = 5.0\nhold_s = 20.0\nlevels_max = 40\noverload = { backlog = true }",
-    )
-    .unwrap();
-    assert_eq!(read, spec());
 }
 
 /// `count(t)` every tenth of a second for ten seconds, at 100 requests per second.
@@ -397,7 +353,7 @@ proptest! {
         // Long service times fill the whole window: a level is many times as long as a request takes.
         let service_ms = (1000.0 * servers as f64 / capacity_per_s).min(100.0);
         let service = Service { takes: Takes::Jittered(jitter), seed, ..Service::new(servers, service_ms) };
-        let outcome = run(&service, SearchSpec { from_per_s, ..spec() });
+        let outcome = run(&service, EdgeSearch { from_per_s, ..spec() });
         prop_assert_eq!(&outcome.ending, &Ending::Found, "{}", outcome.reason);
         let off = outcome.edge_per_s.unwrap() / service.capacity_per_s() - 1.0;
         prop_assert!(off.abs() <= 0.05, "{}: {} of {}", outcome.reason, off, service.capacity_per_s());
@@ -405,7 +361,7 @@ proptest! {
 
     #[test]
     fn whatever_is_seen_the_search_ends(answers in prop::collection::vec((0u64..3, 0u64..400, any::<bool>()), 64)) {
-        let mut search = Search::new(SearchSpec { levels_max: 64, ..spec() }).unwrap();
+        let mut search = Search::new(spec());
         let mut rates = Vec::new();
         while let Some(level) = search.next_level() {
             prop_assert!(level.rate_per_s.is_finite() && level.rate_per_s > 0.0 && level.rate_per_s <= 20_000.0);

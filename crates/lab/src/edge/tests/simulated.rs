@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::super::level_assessment::LevelMeasurement;
-use super::super::spec::Level;
+use super::super::outcome::Level;
 use crate::scenario::mix;
 
 /// How long a request occupies a server.
@@ -76,7 +76,6 @@ impl Service {
         let errors = (answered as f64 * error_share) as u64;
         let at = |quantile: f64| latencies_ms.get((quantile * latencies_ms.len() as f64) as usize).copied();
         LevelMeasurement {
-            rate_per_s: level.rate_per_s,
             lasting_s,
             due: dues.len() as u64,
             ok: answered - errors,

@@ -284,6 +284,10 @@ fn errors_in_searches() {
         &[".edge` must be at most 100000000 arrivals at any level: lower `to`, or shorten it"],
     );
     wrong(
+        &edge(&format!("from = 5, to = 9, level = \"9s\", hold = \"8s\", {backlog}")),
+        &[".edge` must have a `hold` that lasts at least as long as its `level`"],
+    );
+    wrong(
         &edge(&format!("from = 5, to = 9, level = \"1s\", precision = 2, {backlog}")),
         &[".edge.level` must be from 2s to 86400s, not 1s", ".edge.precision` must be from 0.001 to 0.5, not 2"],
     );
