@@ -12,7 +12,7 @@ use tokio::time::MissedTickBehavior;
 use super::run_context::RunContext;
 use crate::flag::wait_until_raised;
 use crate::scenario::Observer;
-use crate::work::read_json_with_timeout;
+use crate::work::read_json;
 
 /// What was read from the target, and what could not be.
 #[derive(Default)]
@@ -58,8 +58,7 @@ async fn read_figures(context: &RunContext, observer: &Observer, observations: &
     let timeout = observer.interval.max(Duration::from_millis(100));
     loop {
         ticks.tick().await;
-        let answer =
-            read_json_with_timeout(&target.client, &observer.path, &target.headers, &target.globals, timeout).await;
+        let answer = read_json(&target.client, &observer.path, &target.headers, &target.globals, timeout).await;
         let read = |pointer: &String| answer.as_ref().ok()?.pointer(pointer)?.as_f64();
         let missing = observer.figures.iter().find(|(_, pointer)| read(pointer).is_none());
         if let Some((figure, pointer)) = missing {

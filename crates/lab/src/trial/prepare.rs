@@ -11,6 +11,7 @@ use super::{Secrets, TrialError};
 use crate::aggregate::TotalsFigures;
 use crate::format::first_few;
 use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
+use crate::limits::REQUEST_TIMEOUT;
 use crate::measurement::ErrorKind;
 use crate::scenario::{FeedRows, Scenario, Scope, Template};
 use crate::work::{read_json, read_totals};
@@ -55,7 +56,7 @@ pub(super) async fn prepare(
     let pick = |(_, items): &(String, Vec<Template>)| items.iter().map(|item| item.render(&scope)).collect();
     let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(TrialError)?;
     let config = match &scenario.target.config_path {
-        Some(path) => Some(read_json(&client, path, &headers, &globals).await.map_err(TrialError)?),
+        Some(path) => Some(read_json(&client, path, &headers, &globals, REQUEST_TIMEOUT).await.map_err(TrialError)?),
         None => None,
     };
     let totals = read_all_totals(scenario, &client, &headers, &globals).await.map_err(TrialError)?;
@@ -72,7 +73,9 @@ pub(super) async fn read_all_totals(
     let mut all = Vec::with_capacity(scenario.work_specs.len());
     for work in &scenario.work_specs {
         all.push(match &work.totals {
-            Some(totals) => Some(read_totals(totals, &read_json(client, &totals.path, headers, globals).await?)),
+            Some(totals) => {
+                Some(read_totals(totals, &read_json(client, &totals.path, headers, globals, REQUEST_TIMEOUT).await?))
+            }
             None => None,
         });
     }

@@ -12,8 +12,8 @@ mod tests;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use status_poller::StatusPoller;
+pub(crate) use totals::read_json;
 pub use totals::{Mismatch, read_totals, reconcile};
-pub(crate) use totals::{read_json, read_json_with_timeout};
 pub use tracker::Tracker;
 
 use crate::scenario::WorkSpec;

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::aggregate::{TotalsFigures, WorkFigures};
 use crate::generator::{ControlClient, ControlRequest, excerpt};
-use crate::limits::REQUEST_TIMEOUT;
 use crate::scenario::{Scope, Template, WorkTotals};
 
 /// Where the server's count and the lab's differ.
@@ -21,17 +20,8 @@ pub struct Mismatch {
     pub server: Option<i64>,
 }
 
-pub(crate) async fn read_json(
-    client: &ControlClient,
-    path: &Template,
-    headers: &HeaderMap,
-    globals: &BTreeMap<String, String>,
-) -> Result<Value, String> {
-    read_json_with_timeout(client, path, headers, globals, REQUEST_TIMEOUT).await
-}
-
 /// A JSON document of the target, if it is received in time.
-pub(crate) async fn read_json_with_timeout(
+pub(crate) async fn read_json(
     client: &ControlClient,
     path: &Template,
     headers: &HeaderMap,
