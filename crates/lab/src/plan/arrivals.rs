@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::due_times::{PoissonArrivals, due_offset, timed_arrival_count};
+use super::due_times::{PoissonArrivals, due_offset};
 use super::{LoadSpec, Schedule};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +46,9 @@ impl ArrivalIter {
                 ArrivalSource::Drawn(PoissonArrivals::new(spec.seed, rate_per_s, lasting))
             }
             // A worker beyond the last has no segment.
-            ref schedule => ArrivalSource::Computed {
-                next: worker,
-                count: if worker < of { timed_arrival_count(schedule) } else { 0 },
-            },
+            ref schedule => {
+                ArrivalSource::Computed { next: worker, count: if worker < of { schedule.timed_count() } else { 0 } }
+            }
         };
         Self { spec, worker, worker_count: of.max(1), source }
     }

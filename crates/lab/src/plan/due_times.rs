@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use super::Schedule;
-use crate::scenario::due_within;
 use crate::scenario::rng::{DrawPurpose, draw, to_unit_interval};
 
 /// When arrival `index` of an even rate is due.
@@ -16,21 +15,6 @@ pub(super) fn constant_rate_offset(index: u64, rate_per_s: f64) -> Duration {
 pub(super) fn multiply(every: Duration, times: u64) -> Duration {
     let nanos = every.as_nanos().saturating_mul(u128::from(times));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
-/// How many arrivals of a schedule are due by the clock; Poisson arrivals are counted as they come.
-pub(super) fn timed_arrival_count(schedule: &Schedule) -> u64 {
-    match *schedule {
-        Schedule::Bursts { batch, times, .. } => batch.saturating_mul(times),
-        Schedule::ConstantRate { rate_per_s, lasting }
-        | Schedule::Hold { rate_per_s: Some(rate_per_s), lasting, .. } => {
-            due_within(rate_per_s * lasting.as_secs_f64())
-        }
-        Schedule::Ramp { from_per_s, to_per_s, lasting } => {
-            due_within((from_per_s + to_per_s) / 2.0 * lasting.as_secs_f64())
-        }
-        Schedule::Hold { .. } | Schedule::Poisson { .. } | Schedule::ClosedLoop { .. } => 0,
-    }
 }
 
 /// When arrival `index` is due, from the start of the schedule.

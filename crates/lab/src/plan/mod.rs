@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::{Arrival, ArrivalIter};
 pub use label::load_step_label;
 
+pub use crate::scenario::Schedule;
 use crate::scenario::rng::{DrawPurpose, draw};
-use crate::scenario::{self, BurstTrigger, EdgeSearch, OpeningSpec, PerClientLimit, Phase, Reconnect, mix};
+use crate::scenario::{EdgeSearch, Phase, Reconnect, mix};
 
 /// A stretch of a phase as workers drive it: everything that they need to know, and no more. Pure data: any worker, in
 /// any process, computes its own segment of it.
@@ -48,44 +49,6 @@ pub struct LoadSpec {
     pub seed: u64,
 }
 
-/// When the arrivals of a load are due.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// `batch` arrivals at once, every `every`, `times` times; each burst is a load step.
-    Bursts {
-        batch: u64,
-        every: Duration,
-        times: u64,
-    },
-    ConstantRate {
-        rate_per_s: f64,
-        lasting: Duration,
-    },
-    /// A rate that changes linearly.
-    Ramp {
-        from_per_s: f64,
-        to_per_s: f64,
-        lasting: Duration,
-    },
-    /// Independent arrivals.
-    Poisson {
-        rate_per_s: f64,
-        lasting: Duration,
-    },
-    ClosedLoop {
-        clients: u64,
-        each: PerClientLimit,
-    },
-    /// Held connections; requests over them are due once all are open, and counted from there.
-    Hold {
-        connections: u64,
-        opening: OpeningSpec,
-        rate_per_s: Option<f64>,
-        lasting: Duration,
-    },
-}
-
 /// The position of a phase in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhasePosition {
@@ -113,31 +76,8 @@ impl PhasePosition {
 /// when a later one may start is known once the one before is over.
 #[must_use]
 pub fn load_specs(phase: &Phase, position: PhasePosition) -> Vec<LoadSpec> {
-    use scenario::LoadProfile as Load;
-    let one = |schedule| vec![load_spec(phase, position, 0, schedule)];
-    let numbered = |schedules: Vec<Schedule>| -> Vec<LoadSpec> {
-        (0..).zip(schedules).map(|(number, schedule)| load_spec(phase, position, number, schedule)).collect()
-    };
-    match phase.load_profile {
-        Load::Batch { batch, trigger: BurstTrigger::Interval(every), times } => {
-            one(Schedule::Bursts { batch, every, times })
-        }
-        Load::Batch { batch, trigger: BurstTrigger::PreviousDone, times } => {
-            let burst = || Schedule::Bursts { batch, every: Duration::ZERO, times: 1 };
-            numbered((0..times).map(|_| burst()).collect())
-        }
-        Load::Rate { rate_per_s, duration: lasting } => one(Schedule::ConstantRate { rate_per_s, lasting }),
-        Load::Ramp { from_per_s, to_per_s, duration: lasting } => one(Schedule::Ramp { from_per_s, to_per_s, lasting }),
-        Load::Poisson { rate_per_s, duration: lasting } => one(Schedule::Poisson { rate_per_s, lasting }),
-        Load::Clients { clients, per_client: each } => one(Schedule::ClosedLoop { clients, each }),
-        Load::Ladder { ref levels, per_client: each, .. } => {
-            numbered(levels.iter().map(|&clients| Schedule::ClosedLoop { clients, each }).collect())
-        }
-        Load::Hold { connections, opening, rate_per_s, duration: lasting } => {
-            one(Schedule::Hold { connections, opening, rate_per_s, lasting })
-        }
-        Load::Edge(_) => Vec::new(),
-    }
+    let schedules = (0..).zip(phase.load_profile.schedules());
+    schedules.map(|(number, schedule)| load_spec(phase, position, number, schedule)).collect()
 }
 
 /// Level `number`, counted from 0, of a search: its rate is known when the level before is over.
@@ -158,10 +98,7 @@ pub fn search_level(
 }
 
 fn load_spec(phase: &Phase, position: PhasePosition, number: u32, schedule: Schedule) -> LoadSpec {
-    let in_flight_max = match schedule {
-        Schedule::ClosedLoop { clients, .. } => clients,
-        _ => phase.in_flight_max,
-    };
+    let in_flight_max = schedule.concurrency().unwrap_or(phase.in_flight_max);
     LoadSpec {
         phase_index: position.phase,
         journey_index: phase.journey_index,
@@ -214,35 +151,5 @@ impl LoadSpec {
             due_times::constant_rate_offset(number.saturating_sub(opening.inherited), open)
         });
         (number < connections).then_some(self.start.saturating_add(offset))
-    }
-
-    /// The duration, if it is known in advance; of a load that holds connections as planned.
-    #[must_use]
-    pub fn duration(&self) -> Option<Duration> {
-        match self.schedule {
-            Schedule::Bursts { every, times, .. } => Some(due_times::multiply(every, times.saturating_sub(1))),
-            Schedule::ConstantRate { lasting, .. }
-            | Schedule::Ramp { lasting, .. }
-            | Schedule::Poisson { lasting, .. }
-            | Schedule::ClosedLoop { each: PerClientLimit::Duration(lasting), .. } => Some(lasting),
-            Schedule::Hold { connections, opening, lasting, .. } => {
-                Some(opening.planned_duration(connections).saturating_add(lasting))
-            }
-            Schedule::ClosedLoop { each: PerClientLimit::Requests(_), .. } => None,
-        }
-    }
-
-    /// How many arrivals it has, if that is known in advance: Poisson arrivals are counted as they come, and a closed
-    /// loop with a duration makes as many as the target answers.
-    #[must_use]
-    pub fn arrival_count(&self) -> Option<u64> {
-        match self.schedule {
-            Schedule::Poisson { .. } => None,
-            Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(requests) } => {
-                Some(clients.saturating_mul(requests))
-            }
-            Schedule::ClosedLoop { each: PerClientLimit::Duration(_), .. } => None,
-            ref timed => Some(due_times::timed_arrival_count(timed)),
-        }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::ARRIVALS_MAX;
-use crate::scenario::LoadProfile as Load;
+use crate::scenario::{BurstTrigger, LoadProfile as Load, OpeningSpec, PerClientLimit};
 
 fn phase(arrivals: Load) -> Phase {
     let in_flight_max = arrivals.concurrency().unwrap_or(100);
@@ -40,7 +40,7 @@ fn only_missing_connections_are_opened_in_their_turn() {
     let spec = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, duration: ms(1000) }, 1);
     let due_ms = |number| spec.opening_due(number).map(|due| (due - spec.start).as_millis());
     assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
-    assert_eq!(spec.duration(), Some(ms(4000)));
+    assert_eq!(spec.schedule.duration(), Some(ms(4000)));
 }
 
 fn only_load_spec(load: Load, seed: u64) -> LoadSpec {
@@ -99,7 +99,16 @@ fn check(load: Load, expected: &[(u64, u32)]) {
         .map(|arrival| ((arrival.intended - spec.start).as_millis() as u64, arrival.load_step - spec.load_step))
         .collect();
     assert_eq!(found, expected);
-    assert_eq!((spec.arrival_count(), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
+    assert_eq!((arrival_count(&spec), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
+}
+
+/// How many arrivals a load has, if that is known in advance.
+fn arrival_count(spec: &LoadSpec) -> Option<u64> {
+    match spec.schedule {
+        Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(requests) } => Some(clients * requests),
+        Schedule::Poisson { .. } | Schedule::ClosedLoop { .. } => None,
+        ref timed => Some(timed.timed_count()),
+    }
 }
 
 #[test]
@@ -111,7 +120,7 @@ fn due_times_and_load_steps() {
     check(rate(4.0, 600), &[(0, 0), (250, 0), (500, 0)]);
     check(rate(0.5, 1000), &[(0, 0)]);
     // 0.07 a second for 100 s are seven, although the product of the two doubles is above it.
-    assert_eq!(only_load_spec(rate(0.07, 100_000), 1).arrival_count(), Some(7));
+    assert_eq!(arrival_count(&only_load_spec(rate(0.07, 100_000), 1)), Some(7));
     // Four a second in the mean of two seconds, the more the later, and the other way round.
     check(ramp(0.0, 8.0, 1000), &[(0, 0), (500, 0), (707, 0), (866, 0)]);
     check(ramp(8.0, 0.0, 1000), &[(0, 0), (133, 0), (292, 0), (500, 0)]);
@@ -128,7 +137,12 @@ fn loads_of_a_phase() {
     fn legs_are(load: Load, expected: &[(u32, u64, Option<u64>, Option<u64>)]) {
         let specs = load_specs(&phase(load), position(1));
         let row = |spec: &LoadSpec| {
-            (spec.load_step, spec.in_flight_max, spec.arrival_count(), spec.duration().map(|length| length.as_secs()))
+            (
+                spec.load_step,
+                spec.in_flight_max,
+                arrival_count(spec),
+                spec.schedule.duration().map(|length| length.as_secs()),
+            )
         };
         assert_eq!(specs.iter().map(row).collect::<Vec<_>>(), expected);
         assert!(specs.iter().all(|spec| (spec.phase_index, spec.journey_index, spec.start.as_secs()) == (1, 3, 5)));
@@ -205,7 +219,7 @@ fn a_level_of_a_search_is_a_load_like_any_other() {
     let at = |number, poisson| search_level(&phase, &edge(poisson), position(1), number, 20.0, ms(500));
     assert_eq!(at(4, false).schedule, Schedule::ConstantRate { rate_per_s: 20.0, lasting: ms(500) });
     assert_eq!(at(4, true).schedule, Schedule::Poisson { rate_per_s: 20.0, lasting: ms(500) });
-    assert_eq!((at(4, false).load_step, at(4, false).arrival_count()), (14, Some(10)));
+    assert_eq!((at(4, false).load_step, arrival_count(&at(4, false))), (14, Some(10)));
     assert_ne!(at(4, false).seed, at(5, false).seed);
 }
 
@@ -285,21 +299,21 @@ proptest! {
         let spec = only_load_spec(load.clone(), seed);
         let all: Vec<Arrival> = spec.arrivals(0, 1).collect();
         prop_assert!(all.is_sorted_by_key(|arrival| arrival.intended));
-        let end = spec.start + spec.duration().unwrap();
+        let end = spec.start + spec.schedule.duration().unwrap();
         match load {
             Load::Batch { .. } => prop_assert_eq!(all.last().unwrap().intended, end),
             _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= spec.start && arrival.intended < end)),
         }
-        prop_assert!(spec.arrival_count().is_none_or(|count| count == all.len() as u64));
+        prop_assert!(arrival_count(&spec).is_none_or(|count| count == all.len() as u64));
         prop_assert!(load.max_count().is_some_and(|most| most >= all.len() as u64));
-        prop_assert!(load.min_duration() == spec.duration().unwrap());
+        prop_assert!(load.min_duration() == spec.schedule.duration().unwrap());
     }
 
     #[test]
     fn a_ramp_has_the_integral_of_its_rate(from in 0.0_f64..100_000.0, to in 0.0_f64..100_000.0, s in 1_u64..3600) {
         prop_assume!(from + to > 1.0);
         let spec = only_load_spec(ramp(from, to, s * 1000), 1);
-        let count = spec.arrival_count().unwrap();
+        let count = arrival_count(&spec).unwrap();
         for step in 0..50 {
             let index = count * step / 50;
             let t = due_times::due_offset(&spec.schedule, index).as_secs_f64();
@@ -326,7 +340,7 @@ proptest! {
 fn a_load_at_its_limits_does_not_break() {
     let day = Duration::from_secs(24 * 60 * 60);
     let many = only_load_spec(Load::Rate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), duration: day }, 1);
-    assert_eq!(many.arrival_count(), Some(ARRIVALS_MAX));
+    assert_eq!(arrival_count(&many), Some(ARRIVALS_MAX));
     let last = many.arrivals(7, 8).nth(ARRIVALS_MAX as usize / 8 - 1).unwrap();
     assert!(last.index == ARRIVALS_MAX - 1 && last.intended < many.start + day, "{last:?}");
     let bursts = only_load_spec(Load::Batch { batch: 1, trigger: BurstTrigger::Interval(day), times: u64::MAX }, 1);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use toml::de::DeTable;
@@ -124,11 +125,14 @@ impl Document {
         self.source.changes.push(SourceChange::Target(url.to_owned()));
         let origin = Origin::Argument(format!("--target {url}"));
         let node = Node { value: Value::Text(url.to_owned()), origin };
-        let Some(target) = self.root.get_mut("target") else { return };
-        target.insert("url", node);
+        let target = self.root.as_table_mut().and_then(|root| root.get_mut("target")?.as_table_mut());
+        let Some(target) = target else { return };
+        target.insert("url".to_owned(), node);
         let of_process = ["spawn", "env"];
         let of_tls = ["ca", "insecure"].into_iter().filter(|_| !url.starts_with("https://"));
-        of_process.into_iter().chain(of_tls).for_each(|key| target.remove(key));
+        of_process.into_iter().chain(of_tls).for_each(|key| {
+            target.shift_remove(key);
+        });
     }
 
     /// The scenario's own summary.
@@ -167,9 +171,9 @@ impl Document {
     #[must_use]
     pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
         let root = self.with_variables(&ErrorCollector::default());
-        let named = root.entries_of("feed").iter().filter_map(|feed| {
-            let file = feed.node.get("file")?;
-            Some((file.origin.clone(), format!("feed.{}.file", feed.key), file.as_text()?.to_owned()))
+        let named = root.entries_of("feed").filter_map(|(name, feed)| {
+            let file = feed.get("file")?;
+            Some((file.origin.clone(), format!("feed.{name}.file"), file.as_text()?.to_owned()))
         });
         named.collect()
     }
@@ -235,36 +239,32 @@ const OPTIONAL_TABLES: [&str; 5] = ["bounds", "gates", "generator", "signals", "
 
 /// Follows a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
 fn set_at_path(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
-    match node.value {
-        Value::Table(_) if node.get(path).is_some() || !path.contains('.') || walked == "gates" => {
-            if vars::is_variable_path(walked) && node.get(path).is_none() {
-                return Err("is not a variable of this scenario".to_owned());
-            }
-            if walked.is_empty() && node.get(path).is_none() {
-                return Err("is neither a variable nor a key of this scenario".to_owned());
-            }
-            node.insert(path, new);
-            Ok(())
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let next = match &mut node.value {
+        Value::Table(entries) if entries.contains_key(path) || !path.contains('.') || walked == "gates" => {
+            match entries.contains_key(path) {
+                false if vars::is_variable_path(walked) => return Err("is not a variable of this scenario".to_owned()),
+                false if walked.is_empty() => return Err("is neither a variable nor a key of this scenario".to_owned()),
+                _ => entries.insert(path.to_owned(), new),
+            };
+            return Ok(());
         }
-        Value::Table(_) => {
-            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            if node.get(first).is_none() && OPTIONAL_TABLES.contains(&join_path(walked, first).as_str()) {
-                node.insert(first, Node { value: Value::Table(Vec::new()), origin: new.origin.clone() });
+        Value::Table(entries) => {
+            if !entries.contains_key(first) && OPTIONAL_TABLES.contains(&join_path(walked, first).as_str()) {
+                let table = Node { value: Value::Table(IndexMap::new()), origin: new.origin.clone() };
+                entries.insert(first.to_owned(), table);
             }
-            let next = node.get_mut(first).ok_or_else(|| unknown_path_message(first, walked))?;
-            set_at_path(next, &join_path(walked, first), rest, new)
+            entries.get_mut(first)
         }
-        Value::Array(ref mut items) => {
-            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            let index = find_named_item(items, first).ok_or_else(|| unknown_path_message(first, walked))?;
-            if rest.is_empty() {
-                items[index] = new;
-                return Ok(());
-            }
-            set_at_path(&mut items[index], &join_path(walked, first), rest, new)
-        }
-        _ => Err(format!("leads nowhere: `{walked}` is {}", node.kind())),
+        Value::Array(items) => find_named_item(items, first).map(|index| &mut items[index]),
+        _ => return Err(format!("leads nowhere: `{walked}` is {}", node.kind())),
+    };
+    let next = next.ok_or_else(|| unknown_path_message(first, walked))?;
+    if rest.is_empty() {
+        *next = new;
+        return Ok(());
     }
+    set_at_path(next, &join_path(walked, first), rest, new)
 }
 
 fn find_named_item(items: &[Node], name: &str) -> Option<usize> {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::journey::Journey;
-use super::load_profile::{LoadProfile, PerClientLimit};
+use super::load_profile::LoadProfile;
 use super::phase::Phase;
 use super::reader::{NodeReader, read_name};
 use super::step::{Step, StepAction};
@@ -150,16 +150,11 @@ pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duratio
 }
 
 /// From its start to its last arrival, at most.
-fn max_duration(arrivals: &LoadProfile) -> Option<Duration> {
-    match arrivals {
-        LoadProfile::Rate { duration, .. }
-        | LoadProfile::Ramp { duration, .. }
-        | LoadProfile::Poisson { duration, .. }
-        | LoadProfile::Clients { per_client: PerClientLimit::Duration(duration), .. } => Some(*duration),
+fn max_duration(profile: &LoadProfile) -> Option<Duration> {
+    match profile {
         LoadProfile::Hold { opening, duration, .. } => Some(opening.timeout.saturating_add(*duration)),
-        LoadProfile::Batch { .. } | LoadProfile::Clients { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => {
-            None
-        }
+        LoadProfile::Batch { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => None,
+        other => other.duration(),
     }
 }
 

@@ -158,7 +158,7 @@ fn add_work(paths: &mut BTreeSet<String>, work: &WorkSpec) {
     for index in &work.status_mapping.progress {
         paths.insert(format!("{name}.progress_per_s.{}", work.status_mapping.figures[*index].0));
     }
-    work.derived.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.{figure}")));
+    work.derived.iter().for_each(|figure| add_statistics(paths, &format!("{name}.{}", figure.name)));
 }
 
 fn add_statistics(paths: &mut BTreeSet<String>, path: &str) {

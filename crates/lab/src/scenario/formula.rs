@@ -71,56 +71,6 @@ impl Formula {
     }
 }
 
-/// The formula as people write it, with no more parentheses than it needs.
-impl fmt::Display for Formula {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Figure(path) => f.write_str(path),
-            Self::Negate(of) => write!(f, "-{}", Parenthesized { formula: of, precedence: Precedence::Atom }),
-            Self::Binary(left, join, right) => {
-                // Left-associative operators need parentheses only on the right.
-                let (sign, rank, rank_right) = match join {
-                    ArithmeticOp::Add => ("+", Precedence::Sum, Precedence::Product),
-                    ArithmeticOp::Subtract => ("-", Precedence::Sum, Precedence::Product),
-                    ArithmeticOp::Multiply => ("*", Precedence::Product, Precedence::Atom),
-                    ArithmeticOp::Divide => ("/", Precedence::Product, Precedence::Atom),
-                };
-                let (left, right) = (
-                    Parenthesized { formula: left, precedence: rank },
-                    Parenthesized { formula: right, precedence: rank_right },
-                );
-                write!(f, "{left} {sign} {right}")
-            }
-        }
-    }
-}
-
-/// How strongly an operator binds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Precedence {
-    Sum,
-    Product,
-    Atom,
-}
-
-/// A formula inside another one, in parentheses if it binds less strongly than `rank`.
-struct Parenthesized<'a> {
-    formula: &'a Formula,
-    precedence: Precedence,
-}
-
-impl fmt::Display for Parenthesized<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rank = match self.formula {
-            Formula::Binary(_, ArithmeticOp::Add | ArithmeticOp::Subtract, _) => Precedence::Sum,
-            Formula::Binary(_, ArithmeticOp::Multiply | ArithmeticOp::Divide, _) => Precedence::Product,
-            Formula::Number(_) | Formula::Figure(_) | Formula::Negate(_) => Precedence::Atom,
-        };
-        if rank < self.precedence { write!(f, "({})", self.formula) } else { write!(f, "{}", self.formula) }
-    }
-}
-
 struct FormulaParser<'a> {
     text: &'a str,
     position: usize,
@@ -230,22 +180,5 @@ mod tests {
         check("1.2.3", Err("expected a plain number before here at character 6, found `1.2.3`"));
         check("a & 1", Err("expected the end or one of + - * / at character 3, found `&`"));
         check(&"(".repeat(401), Err("a formula has at most 400 characters"));
-    }
-
-    #[track_caller]
-    fn check_written(text: &str, expected: &str) {
-        let formula = Formula::parse(text).unwrap();
-        assert_eq!(formula.to_string(), expected);
-        assert_eq!(Formula::parse(expected), Ok(formula));
-    }
-
-    #[test]
-    fn a_formula_is_written_with_the_parentheses_that_it_needs() {
-        check_written("run_s*1000/(turns*200)", "run_s * 1000 / (turns * 200)");
-        check_written("((a+b))*c", "(a + b) * c");
-        check_written("a+b-c-(d-e)", "a + b - c - (d - e)");
-        check_written("a*b+c/d", "a * b + c / d");
-        check_written("-(a+1)*-b", "-(a + 1) * -b");
-        check_written("0.25", "0.25");
     }
 }

@@ -6,21 +6,20 @@ use super::rng::{DrawPurpose, draw, to_range};
 use super::zipf::Zipf;
 use crate::limits::{KEY_DRAWS_MAX, KEYS_MAX, ZIPF_MAX, ZIPF_MIN};
 
-/// Keys that arrivals draw from, as `{{key.NAME}}`: a number from 0 to below `count`.
+/// Keys that arrivals draw from, as `{{key.NAME}}`: a number from 0 to below their count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySet {
     pub name: String,
-    /// The number of different keys.
-    pub count: u64,
-    pub distribution: KeyDistribution,
+    pub(super) sampler: KeySampler,
 }
 
 /// How often each key is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum KeyDistribution {
-    Uniform,
+pub(super) enum KeySampler {
+    /// All of so many keys alike.
+    Uniform(u64),
     /// Key k with a weight of 1 / (k + 1)^s (Zipf's law).
-    Zipf(f64),
+    Zipf(Zipf),
 }
 
 impl KeySet {
@@ -28,14 +27,14 @@ impl KeySet {
     /// further errors.
     pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
         check_name(at, name);
-        let keys = at.table(|fields| Self {
-            name: name.to_owned(),
-            count: fields.required("count", "how many different keys there are", |at| at.int(1..=KEYS_MAX)),
-            distribution: fields
-                .optional("zipf", |at| at.float(ZIPF_MIN..=ZIPF_MAX))
-                .map_or(KeyDistribution::Uniform, KeyDistribution::Zipf),
+        let sampler = at.table(|fields| {
+            let count = fields.required("count", "how many different keys there are", |at| at.int(1..=KEYS_MAX));
+            match fields.optional("zipf", |at| at.float(ZIPF_MIN..=ZIPF_MAX)) {
+                Some(exponent) => KeySampler::Zipf(Zipf::new(count, exponent)),
+                None => KeySampler::Uniform(count),
+            }
         });
-        keys.unwrap_or_else(|| Self { name: name.to_owned(), count: 1, distribution: KeyDistribution::Uniform })
+        Self { name: name.to_owned(), sampler: sampler.unwrap_or(KeySampler::Uniform(1)) }
     }
 }
 
@@ -46,23 +45,13 @@ pub(crate) struct KeyDraw {
     number: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum KeySampler {
-    Uniform(u64),
-    Zipf(Zipf),
-}
-
 // No number in it is ever NaN: counts and exponents have bounds.
 impl Eq for KeyDraw {}
 
 impl KeyDraw {
     /// Draw `ordinal`, counted from 1, of the keys at `place` in the scenario.
     pub(crate) fn new(keys: &KeySet, index: usize, ordinal: u64) -> Self {
-        let law = match keys.distribution {
-            KeyDistribution::Uniform => KeySampler::Uniform(keys.count),
-            KeyDistribution::Zipf(exponent) => KeySampler::Zipf(Zipf::new(keys.count, exponent)),
-        };
-        Self { sampler: law, number: index as u64 * KEY_DRAWS_MAX + ordinal - 1 }
+        Self { sampler: keys.sampler, number: index as u64 * KEY_DRAWS_MAX + ordinal - 1 }
     }
 
     pub(crate) fn draw_key(&self, seed: u64) -> u64 {

@@ -4,9 +4,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::reader::{NodeReader, TableReader, parse_duration};
+use super::schedule::{OpeningSpec, PerClientLimit, Schedule};
 use crate::limits::{
     ARRIVALS_MAX, CONNECTIONS_MAX, EDGE_HOLD, EDGE_LEVEL, EDGE_LEVEL_MIN, EDGE_LEVELS_MAX, EDGE_PRECISION,
     EDGE_PRECISION_MAX, EDGE_PRECISION_MIN, LOAD_STEPS_MAX, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX,
@@ -65,41 +64,6 @@ pub enum LoadProfile {
     Edge(EdgeSearch),
 }
 
-/// How held connections are opened, before anything else is sent over them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpeningSpec {
-    /// How many are started per second; without a value, as fast as `concurrency` allows.
-    pub per_s: Option<f64>,
-    /// How many are being opened at the same time, over all workers.
-    pub concurrency: u64,
-    /// How long opening all of them may take.
-    pub timeout: Duration,
-    /// How many need not be opened, because an earlier phase left them open.
-    #[serde(default)]
-    pub inherited: u64,
-}
-
-impl Default for OpeningSpec {
-    fn default() -> Self {
-        Self { per_s: None, concurrency: OPENING_AT_ONCE, timeout: OPEN_WITHIN, inherited: 0 }
-    }
-}
-
-impl OpeningSpec {
-    /// How many of `connections` are planned to be opened.
-    #[must_use]
-    pub fn new_connections(&self, connections: u64) -> u64 {
-        connections.saturating_sub(self.inherited)
-    }
-
-    /// How long starting the missing ones of `connections` is planned to take.
-    #[must_use]
-    pub fn planned_duration(&self, connections: u64) -> Duration {
-        let seconds = self.per_s.map_or(0.0, |per_s| self.new_connections(connections) as f64 / per_s);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
-    }
-}
-
 /// When the next burst is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BurstTrigger {
@@ -107,22 +71,6 @@ pub enum BurstTrigger {
     Interval(Duration),
     /// When the previous one is over.
     PreviousDone,
-}
-
-/// How much a client of a closed loop does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PerClientLimit {
-    /// A number of journeys.
-    Requests(u64),
-    /// Journeys until the time is over.
-    Duration(Duration),
-}
-
-impl Default for PerClientLimit {
-    fn default() -> Self {
-        Self::Requests(1)
-    }
 }
 
 /// A search for the highest rate that the target sustains.
@@ -148,36 +96,42 @@ pub struct EdgeSearch {
     pub backlog: bool,
 }
 
-/// Above the mean of a Poisson process: this many standard deviations, plus this many arrivals for small means. A count
-/// beyond it is rarer than one in 10^15.
-const POISSON_MARGIN: (f64, f64) = (8.0, 16.0);
-
 impl LoadProfile {
+    /// The schedules of its load steps, as far as they are known before it starts: none for a search.
+    #[must_use]
+    pub fn schedules(&self) -> Vec<Schedule> {
+        match *self {
+            Self::Batch { batch, trigger: BurstTrigger::Interval(every), times } => {
+                vec![Schedule::Bursts { batch, every, times }]
+            }
+            Self::Batch { batch, trigger: BurstTrigger::PreviousDone, times } => {
+                vec![Schedule::Bursts { batch, every: Duration::ZERO, times: 1 }; times as usize]
+            }
+            Self::Rate { rate_per_s, duration: lasting } => vec![Schedule::ConstantRate { rate_per_s, lasting }],
+            Self::Ramp { from_per_s, to_per_s, duration: lasting } => {
+                vec![Schedule::Ramp { from_per_s, to_per_s, lasting }]
+            }
+            Self::Poisson { rate_per_s, duration: lasting } => vec![Schedule::Poisson { rate_per_s, lasting }],
+            Self::Clients { clients, per_client: each } => vec![Schedule::ClosedLoop { clients, each }],
+            Self::Ladder { ref levels, per_client: each, .. } => {
+                levels.iter().map(|&clients| Schedule::ClosedLoop { clients, each }).collect()
+            }
+            Self::Hold { connections, opening, rate_per_s, duration: lasting } => {
+                vec![Schedule::Hold { connections, opening, rate_per_s, lasting }]
+            }
+            Self::Edge(_) => Vec::new(),
+        }
+    }
+
     /// The highest number of arrivals; none if only the bounds of the run limit it: closed loops for a time, and
     /// searches. For independent arrivals, which are counted as they come, a number that no run reaches.
     #[must_use]
     pub fn max_count(&self) -> Option<u64> {
-        match self {
-            Self::Batch { batch, times, .. } => Some(batch.saturating_mul(*times)),
-            Self::Rate { rate_per_s, duration } => Some(due_within(rate_per_s * duration.as_secs_f64())),
-            Self::Ramp { from_per_s, to_per_s, duration } => {
-                Some(due_within((from_per_s + to_per_s) / 2.0 * duration.as_secs_f64()))
-            }
-            Self::Poisson { rate_per_s, duration } => {
-                let mean = rate_per_s * duration.as_secs_f64();
-                Some((mean + POISSON_MARGIN.0 * mean.sqrt() + POISSON_MARGIN.1) as u64)
-            }
-            Self::Clients { clients, per_client: PerClientLimit::Requests(requests) } => {
-                Some(clients.saturating_mul(*requests))
-            }
-            Self::Ladder { levels, per_client: PerClientLimit::Requests(requests), .. } => {
-                Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
-            }
-            Self::Hold { rate_per_s, duration, .. } => {
-                Some(rate_per_s.map_or(0, |rate| due_within(rate * duration.as_secs_f64())))
-            }
-            Self::Clients { .. } | Self::Ladder { .. } | Self::Edge(_) => None,
+        if matches!(self, Self::Edge(_)) {
+            return None;
         }
+        let counts = self.schedules();
+        counts.iter().map(Schedule::max_count).try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
     }
 
     /// The number of load steps, which have figures of their own: bursts, levels, or the whole phase.
@@ -195,59 +149,28 @@ impl LoadProfile {
     /// The concurrency of a load that limits itself.
     #[must_use]
     pub fn concurrency(&self) -> Option<u64> {
-        match self {
-            Self::Clients { clients, .. } => Some(*clients),
-            Self::Ladder { levels, .. } => levels.iter().max().copied(),
-            Self::Hold { connections, .. } => Some(*connections),
-            _ => None,
-        }
+        self.schedules().iter().filter_map(Schedule::concurrency).max()
     }
 
     /// From its start to its end; none if that depends on the target.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
-        match self {
-            Self::Batch { trigger: BurstTrigger::PreviousDone, .. }
-            | Self::Clients { per_client: PerClientLimit::Requests(_), .. }
-            | Self::Ladder { per_client: PerClientLimit::Requests(_), .. }
-            | Self::Edge(_) => None,
-            _ => Some(self.min_duration()),
-        }
+        let waits = matches!(self, Self::Batch { trigger: BurstTrigger::PreviousDone, .. } | Self::Edge(_));
+        let is_known = !waits && self.schedules().iter().all(|schedule| schedule.duration().is_some());
+        is_known.then(|| self.min_duration())
     }
 
     /// From its start to its end, or the part of it that is known in advance.
     #[must_use]
     pub fn min_duration(&self) -> Duration {
-        let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
-        match self {
-            Self::Batch { trigger: BurstTrigger::Interval(every), times: bursts, .. } => {
-                times(*every, (*bursts as usize).saturating_sub(1))
-            }
-            Self::Rate { duration, .. }
-            | Self::Ramp { duration, .. }
-            | Self::Poisson { duration, .. }
-            | Self::Clients { per_client: PerClientLimit::Duration(duration), .. } => *duration,
-            Self::Hold { connections, opening, duration, .. } => {
-                opening.planned_duration(*connections).saturating_add(*duration)
-            }
-            Self::Ladder { levels, per_client, pause } => {
-                let level =
-                    if let PerClientLimit::Duration(duration) = per_client { *duration } else { Duration::ZERO };
-                times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))
-            }
+        let schedules = self.schedules();
+        let known = match self {
             Self::Edge(edge) => edge.level_duration.saturating_add(edge.hold_duration),
-            Self::Batch { trigger: BurstTrigger::PreviousDone, .. } | Self::Clients { .. } => Duration::ZERO,
-        }
+            Self::Ladder { pause, .. } => pause.saturating_mul((schedules.len() as u32).saturating_sub(1)),
+            _ => Duration::ZERO,
+        };
+        schedules.iter().filter_map(Schedule::duration).fold(known, Duration::saturating_add)
     }
-}
-
-/// The share of a count that rounding may add to it: no arrival is made of it.
-const ROUNDING: f64 = 1e-12;
-
-/// How many arrivals are due before the integral of the rate reaches `expected`.
-#[must_use]
-pub(crate) fn due_within(expected: f64) -> u64 {
-    (expected - expected * ROUNDING).ceil().max(0.0) as u64
 }
 
 /// The forms that an error message lists.

@@ -20,6 +20,7 @@ mod repeat;
 mod response;
 pub(crate) mod rng;
 mod scenario_reader;
+mod schedule;
 mod scope;
 mod step;
 mod target;
@@ -41,24 +42,24 @@ pub use document::{Document, ScenarioSource};
 pub use fault::{Fault, FaultAction};
 pub use feed::{Feed, FeedFormat, FeedOrder, FeedRows};
 pub use figure_names::{RESERVED_NAMES, STATISTICS, WORK_FIGURES, known_figures};
-pub use formula::{ArithmeticOp, Formula};
+pub use formula::Formula;
 pub use gate::{ComparisonOp, Gate, HeadlineFigure};
 pub use journey::{BackgroundLoops, Journey};
-pub use keys::{KeyDistribution, KeySet};
-pub(crate) use load_profile::due_within;
-pub use load_profile::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit};
+pub use keys::KeySet;
+pub use load_profile::{BurstTrigger, EdgeSearch, LoadProfile};
 pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
 pub use observer::Observer;
 pub use phase::{Phase, Reconnect};
 pub use repeat::{EndCondition, NextStep, Repeat, RepeatEnd, RepeatState};
 pub use response::{Denial, ExpectedStatuses, JsonMatch, KeepRule, LongPoll, SequenceCheck, ValueSource};
 pub(crate) use rng::mix;
+pub use schedule::{OpeningSpec, PerClientLimit, Schedule};
 pub use scope::{ArrivalContext, Scope};
 pub use step::{Body, Request, Retry, Step, StepAction};
 pub use target::{BaseUrl, Command, HelperProcess, Target, TargetLimits};
 pub use template::Template;
 pub use validation::{Origin, ValidationError, ValidationErrors};
-pub use work::{StatusMapping, StatusRequest, WorkSpec, WorkState, WorkTotals};
+pub use work::{DerivedFigure, StatusMapping, StatusRequest, WorkSpec, WorkState, WorkTotals};
 
 use reader::NodeReader;
 use validation::ErrorCollector;
@@ -146,8 +147,7 @@ impl Scenario {
     #[must_use]
     pub fn derived_formulas(&self) -> BTreeMap<String, String> {
         let of_work = |work: &WorkSpec| {
-            let named =
-                |(figure, formula): &(String, Formula)| (format!("{}.{figure}", work.name), formula.to_string());
+            let named = |figure: &DerivedFigure| (format!("{}.{}", work.name, figure.name), figure.text.clone());
             work.derived.iter().map(named).collect::<Vec<_>>()
         };
         self.work_specs.iter().flat_map(of_work).collect()

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use indexmap::IndexMap;
+
 use super::reader::{NodeReader, check_name, read_name, read_pointer};
 use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
-use super::tree::Value;
 use crate::limits::{OBSERVE_EVERY, OBSERVE_EVERY_MIN, WAIT_MAX};
 
 /// Figures of an endpoint of the target, read periodically and put on the timeline.
@@ -34,7 +35,7 @@ impl Observer {
 }
 
 fn read_figures(at: &NodeReader<'_>) -> Option<Vec<(String, String)>> {
-    if matches!(&at.node.value, Value::Table(entries) if entries.is_empty()) {
+    if at.node.as_table().is_some_and(IndexMap::is_empty) {
         at.add_error("must name at least one figure");
     }
     let figures = at.entries(|name, at| {

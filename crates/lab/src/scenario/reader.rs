@@ -5,7 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::tree::{Node, TableEntry, Value, join_path};
+use indexmap::IndexMap;
+
+use super::tree::{Node, Value, join_path};
 use super::validation::ErrorCollector;
 use crate::limits::RATE_PER_S_MAX;
 
@@ -141,7 +143,7 @@ impl<'a> NodeReader<'a> {
     /// A list, or a single value that stands for a list of one.
     pub(crate) fn one_or_many(&self) -> Vec<NodeReader<'a>> {
         match &self.node.value {
-            Value::Array(items) => items.iter().enumerate().map(|(i, node)| self.item_reader(node, i)).collect(),
+            Value::Array(_) => self.list().unwrap_or_default(),
             _ => vec![self.clone()],
         }
     }
@@ -152,13 +154,13 @@ impl<'a> NodeReader<'a> {
     }
 
     pub(crate) fn is_table(&self) -> bool {
-        matches!(self.node.value, Value::Table(_))
+        self.node.as_table().is_some()
     }
 
     /// What `read` makes of a table with a stated set of keys: a key that it does not ask for is unknown, and an error.
     /// None if a value is missing or wrong without which the whole has no meaning; its errors were added.
     pub(crate) fn table<T>(&self, read: impl FnOnce(&TableReader<'a>) -> T) -> Option<T> {
-        let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
+        let Some(entries) = self.node.as_table() else { return self.expected("a table") };
         let fields =
             TableReader { reader: self.clone(), entries, read_keys: RefCell::default(), is_complete: Cell::new(true) };
         let value = read(&fields);
@@ -169,15 +171,12 @@ impl<'a> NodeReader<'a> {
 
     /// What `read` makes of the entries of a table whose keys are names that the scenario chooses.
     pub(crate) fn entries<T>(&self, mut read: impl FnMut(&'a str, &NodeReader<'a>) -> Option<T>) -> Vec<T> {
-        let Value::Table(entries) = &self.node.value else {
-            self.expected::<()>("a table");
-            return Vec::new();
-        };
-        entries.iter().filter_map(|entry| read(&entry.key, &self.entry_reader(entry))).collect()
+        let entries = self.node.as_table().or_else(|| self.expected("a table"));
+        entries.into_iter().flatten().filter_map(|(key, node)| read(key, &self.entry_reader(key, node))).collect()
     }
 
-    fn entry_reader(&self, entry: &'a TableEntry) -> NodeReader<'a> {
-        NodeReader { node: &entry.node, path: join_path(&self.path, &entry.key), errors: self.errors }
+    fn entry_reader(&self, key: &str, node: &'a Node) -> NodeReader<'a> {
+        NodeReader { node, path: join_path(&self.path, key), errors: self.errors }
     }
 }
 
@@ -185,7 +184,7 @@ impl<'a> NodeReader<'a> {
 /// table as a whole is then incomplete, unless it can do without.
 pub(crate) struct TableReader<'a> {
     pub(crate) reader: NodeReader<'a>,
-    entries: &'a [TableEntry],
+    entries: &'a IndexMap<String, Node>,
     read_keys: RefCell<Vec<&'static str>>,
     is_complete: Cell<bool>,
 }
@@ -194,7 +193,7 @@ impl<'a> TableReader<'a> {
     /// The value of a key, to be read by the caller.
     pub(crate) fn get(&self, key: &'static str) -> Option<NodeReader<'a>> {
         self.read_keys.borrow_mut().push(key);
-        self.entries.iter().find(|entry| entry.key == key).map(|entry| self.reader.entry_reader(entry))
+        self.entries.get(key).map(|node| self.reader.entry_reader(key, node))
     }
 
     /// The same for a key that must be there; `what` says what it is for.
@@ -244,19 +243,19 @@ impl<'a> TableReader<'a> {
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key)
+        self.entries.contains_key(key)
     }
 
     /// Rejects the keys that were not asked for.
     fn reject_unknown_keys(self) {
-        let known = self.read_keys.into_inner();
+        let known = self.read_keys.take();
         #[cfg(test)]
         self.reader.errors.tables.borrow_mut().push({
-            let used = known.iter().copied().filter(|key| self.entries.iter().any(|entry| entry.key == *key));
+            let used = known.iter().copied().filter(|key| self.has(key));
             (known.clone(), used.collect())
         });
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            let at = self.reader.entry_reader(entry);
+        for (key, node) in self.entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+            let at = self.reader.entry_reader(key, node);
             at.add_error(format!("is not a key that stands here; known: {}", known.join(", ")));
         }
     }

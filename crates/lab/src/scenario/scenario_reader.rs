@@ -18,7 +18,7 @@ use super::reader::{NodeReader, check_template_name};
 use super::step::{Step, StepContext};
 use super::target::{HelperProcess, Target};
 use super::template::{FeedColumns, Template, TemplateNames};
-use super::tree::{Node, TableEntry};
+use super::tree::Node;
 use super::validation::Origin;
 use super::work::WorkSpec;
 use super::{FORMAT, Scenario, Secret};
@@ -134,7 +134,7 @@ impl DeclaredNames {
             |list| root.items_of(list).iter().map(|item| item.text_at("name").unwrap_or("").to_owned()).collect();
         Self {
             journeys: names("journey"),
-            works: root.entries_of("work").iter().map(|entry| entry.key.clone()).collect(),
+            works: root.entries_of("work").map(|(name, _)| name.clone()).collect(),
             phases: names("phase"),
             observers: names("observe"),
             pushes: names("push"),
@@ -247,13 +247,12 @@ fn check_unique_names(at: &NodeReader<'_>) {
 
 /// The named entries of a table or a list of tables: table, name, key, and where the name is written.
 fn named_tables<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, String, &'a Origin)> {
-    let by_key =
-        |entry: &'a TableEntry| (table, entry.key.as_str(), format!("{table}.{}", entry.key), &entry.node.origin);
+    let by_key = |(key, node): (&'a String, &'a Node)| (table, key.as_str(), format!("{table}.{key}"), &node.origin);
     let by_name = |item: &'a Node| {
         let (node, name) = (item.get("name")?, item.text_at("name").filter(|name| !name.is_empty())?);
         Some((table, name, format!("{table}.{name}.name"), &node.origin))
     };
-    let keyed = root.entries_of(table).iter().map(by_key);
+    let keyed = root.entries_of(table).map(by_key);
     keyed.chain(root.items_of(table).iter().filter_map(by_name)).collect()
 }
 
@@ -281,7 +280,7 @@ fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
 fn kept_names(steps: &Node) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for step in steps.items_of("step") {
-        names.extend(step.entries_of("keep").iter().map(|entry| entry.key.as_str()));
+        names.extend(step.entries_of("keep").map(|(name, _)| name.as_str()));
         names.append(&mut kept_names(step));
     }
     names

@@ -231,10 +231,11 @@ fn read_message(
 
 /// The method of a request, or the only member of a message, if that is a valid name.
 fn default_name(step: &NodeReader<'_>, action: &StepAction) -> String {
-    match (action, step.node.entries_of("send")) {
-        (StepAction::Request(request), _) => request.method.as_str().to_ascii_lowercase(),
-        (StepAction::Message(_), [member]) if is_valid_name(&member.key) => member.key.clone(),
-        (StepAction::Message(_), _) => "send".to_owned(),
+    let mut members = step.node.entries_of("send");
+    match (action, members.next(), members.next()) {
+        (StepAction::Request(request), ..) => request.method.as_str().to_ascii_lowercase(),
+        (StepAction::Message(_), Some((member, _)), None) if is_valid_name(member) => member.clone(),
+        (StepAction::Message(_), ..) => "send".to_owned(),
     }
 }
 

@@ -153,12 +153,11 @@ impl Template {
             }
             Value::Table(entries) => {
                 self.push_text("{", false);
-                for (i, entry) in entries.iter().enumerate() {
-                    let comma = if i == 0 { "" } else { "," };
-                    self.push_text(&format!("{comma}\""), false);
-                    self.push_text(&entry.key, true);
+                for (i, (key, node)) in entries.iter().enumerate() {
+                    self.push_text(if i == 0 { "\"" } else { ",\"" }, false);
+                    self.push_text(key, true);
                     self.push_text("\":", false);
-                    self.push_json(&entry.node, names)?;
+                    self.push_json(node, names)?;
                 }
                 self.push_text("}", false);
             }

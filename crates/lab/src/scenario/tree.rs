@@ -1,6 +1,7 @@
 //! A scenario as a tree of values that remember where they were written, so that arguments can change any of them and
 //! every error can name its origin. Does not know what the keys mean.
 
+use indexmap::IndexMap;
 use toml::de::{DeTable, DeValue};
 
 use super::validation::{Origin, ValidationErrors};
@@ -18,13 +19,8 @@ pub(crate) enum Value {
     Float(f64),
     Bool(bool),
     Array(Vec<Node>),
-    Table(Vec<TableEntry>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct TableEntry {
-    pub(crate) key: String,
-    pub(crate) node: Node,
+    /// Keys in the order in which they are written.
+    Table(IndexMap<String, Node>),
 }
 
 impl Node {
@@ -39,14 +35,16 @@ impl Node {
         }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Table(entries) = &self.value else { return None };
-        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    pub(crate) fn as_table(&self) -> Option<&IndexMap<String, Node>> {
+        if let Value::Table(entries) = &self.value { Some(entries) } else { None }
     }
 
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        let Value::Table(entries) = &mut self.value else { return None };
-        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    pub(super) fn as_table_mut(&mut self) -> Option<&mut IndexMap<String, Node>> {
+        if let Value::Table(entries) = &mut self.value { Some(entries) } else { None }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.as_table()?.get(key)
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
@@ -70,28 +68,8 @@ impl Node {
     }
 
     /// The entries of the table under a key of this table.
-    pub(super) fn entries_of(&self, key: &str) -> &[TableEntry] {
-        match self.get(key).map(|node| &node.value) {
-            Some(Value::Table(entries)) => entries,
-            _ => &[],
-        }
-    }
-
-    pub(super) fn insert(&mut self, key: &str, node: Node) {
-        match self.get_mut(key) {
-            Some(old) => *old = node,
-            None => {
-                if let Value::Table(entries) = &mut self.value {
-                    entries.push(TableEntry { key: key.to_owned(), node });
-                }
-            }
-        }
-    }
-
-    pub(super) fn remove(&mut self, key: &str) {
-        if let Value::Table(entries) = &mut self.value {
-            entries.retain(|entry| entry.key != key);
-        }
+    pub(super) fn entries_of(&self, key: &str) -> impl Iterator<Item = (&String, &Node)> {
+        self.get(key).and_then(Node::as_table).into_iter().flatten()
     }
 }
 
@@ -102,14 +80,12 @@ pub(super) fn line_number(text: &str, at: usize) -> usize {
 pub(super) fn convert_table(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, ValidationErrors> {
     let mut written: Vec<_> = table.iter().collect();
     written.sort_by_key(|(key, _)| key.span().start);
-    let mut entries = Vec::with_capacity(written.len());
-    for (key, value) in written {
+    let entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
         // The origin of the key, not of the value: a value may start lines below its key.
-        let node =
-            Node { value: convert_value(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
-        entries.push(TableEntry { key: key.get_ref().to_string(), node });
-    }
-    Ok(Value::Table(entries))
+        let value = convert_value(value.get_ref(), &key.span(), origin)?;
+        Ok((ToString::to_string(key.get_ref()), Node { value, origin: origin(key.span().start) }))
+    };
+    written.into_iter().map(entry).collect::<Result<_, _>>().map(Value::Table)
 }
 
 fn convert_value(

@@ -41,7 +41,8 @@ fn collect(dotted: &str, at: &NodeReader<'_>, vars: &mut BTreeMap<String, Node>)
 
 /// The variable of this dotted name.
 pub(crate) fn find_mut<'a>(root: &'a mut Node, dotted: &str) -> Option<&'a mut Node> {
-    let found = dotted.split('.').try_fold(root.get_mut(VARS_TABLE)?, |node, key| node.get_mut(key))?;
+    let path = [VARS_TABLE].into_iter().chain(dotted.split('.'));
+    let found = path.fold(Some(root), |node, key| node?.as_table_mut()?.get_mut(key))?;
     (!matches!(found.value, Value::Table(_))).then_some(found)
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn substitute(node: &mut Node, vars: &BTreeMap<String, Node>) {
             node.origin = set.unwrap_or_else(|| node.origin.clone());
         }
         Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, vars)),
-        Value::Table(entries) => entries.iter_mut().for_each(|entry| substitute(&mut entry.node, vars)),
+        Value::Table(entries) => entries.values_mut().for_each(|node| substitute(node, vars)),
         Value::Int(_) | Value::Float(_) | Value::Bool(_) => {}
     }
 }

@@ -32,9 +32,18 @@ pub struct WorkSpec {
     /// How long after the last arrival the trial waits for work at all.
     pub give_up_after: Duration,
     /// Figures computed for each finished work item from its other figures.
-    pub derived: Vec<(String, Formula)>,
+    pub derived: Vec<DerivedFigure>,
     /// The server's own totals, to reconcile with.
     pub totals: Option<WorkTotals>,
+}
+
+/// A figure of a work item that is computed from its others.
+#[derive(Clone, Debug)]
+pub struct DerivedFigure {
+    pub name: String,
+    /// As it was written.
+    pub text: String,
+    pub formula: Formula,
 }
 
 /// How many work items a status request covers.
@@ -235,18 +244,19 @@ fn read_progress(at: &NodeReader<'_>, figures: &[(String, String)]) -> Vec<usize
     at.one_or_many().iter().filter_map(index).collect()
 }
 
-fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<(String, Formula)> {
+fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<DerivedFigure> {
     let own = status_mapping.figures.iter().map(|(name, _)| name.as_str());
     let known: Vec<&str> = own.chain(WORK_ITEM_FIGURES).collect();
     at.entries(|name, at| {
         if !is_valid_name(name) || crate::scenario::WORK_FIGURES.contains(&name) {
             at.add_error("must be a name of small letters, digits and _ that no other figure of the work has");
         }
-        let formula = at.accept(Formula::parse(at.text()?))?;
+        let text = at.string()?;
+        let formula = at.accept(Formula::parse(&text))?;
         if let Some(unknown) = formula.figure_paths().iter().find(|figure| !known.contains(figure)) {
             at.add_error(format!("uses `{unknown}`; known here: {}", known_names(&known)));
         }
-        Some((name.to_owned(), formula))
+        Some(DerivedFigure { name: name.to_owned(), text, formula })
     })
 }
 

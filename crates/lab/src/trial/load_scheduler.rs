@@ -123,8 +123,8 @@ async fn run_phase(context: &RunContext, index: usize, start: Duration) -> (Vec<
             let (load_step, end) = run_hold(context, spec.clone(), opening.timeout, *duration).await;
             (vec![load_step], end)
         }
-        ([spec], _) if spec.duration().is_some() => {
-            let length = spec.duration().unwrap_or_default();
+        ([spec], _) if spec.schedule.duration().is_some() => {
+            let length = spec.schedule.duration().unwrap_or_default();
             (context.start_load(spec.clone()), start + length)
         }
         (_, LoadProfile::Ladder { pause, .. }) => run_in_sequence(context, start, *pause, specs).await,

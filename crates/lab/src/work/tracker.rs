@@ -20,12 +20,12 @@ use crate::clock::parse_rfc3339;
 use crate::format::round;
 use crate::limits::UNKNOWN_IDS_MAX;
 use crate::measurement::WorkPoint;
-use crate::scenario::{Formula, StatusMapping, WorkSpec, WorkState};
+use crate::scenario::{DerivedFigure, StatusMapping, WorkSpec, WorkState};
 
 #[derive(Debug)]
 pub struct Tracker {
     status_mapping: StatusMapping,
-    derived: Vec<(String, Formula)>,
+    derived: Vec<DerivedFigure>,
     stuck_after: Duration,
     unfinished: BTreeMap<Box<str>, WorkItem>,
     ended: BTreeSet<Box<str>>,
@@ -291,7 +291,7 @@ impl Tracker {
             names.iter().cloned().zip(sums.iter().map(Summary::statistics)).collect::<BTreeMap<_, _>>()
         };
         let figure_names: Vec<String> = self.status_mapping.figures.iter().map(|(name, _)| name.clone()).collect();
-        let derived_names: Vec<String> = self.derived.iter().map(|(name, _)| name.clone()).collect();
+        let derived_names: Vec<String> = self.derived.iter().map(|figure| figure.name.clone()).collect();
         WorkFigures {
             created: self.created(),
             finished: point.finished,
@@ -352,7 +352,6 @@ impl Tracker {
 
     /// Seconds from the first creation to the last finish, by the server's own times if it has them: they are finer
     /// than the lab's polls.
-    /// finer than the lab's polling.
     fn span_s(&self) -> Option<f64> {
         let by_server = self.totals.first_created_ms.zip(self.totals.last_finished_ms);
         let span_s = match by_server {
@@ -377,7 +376,7 @@ impl EndedTotals {
         self.last_finished_ms = self.last_finished_ms.max(finished);
     }
 
-    fn add_item(&mut self, item: &WorkItemFigures, reading: &StatusMapping, derive: &[(String, Formula)]) {
+    fn add_item(&mut self, item: &WorkItemFigures, reading: &StatusMapping, derive: &[DerivedFigure]) {
         let own = |name: &str| {
             let index = reading.figures.iter().position(|(figure, _)| figure == name)?;
             item.figures[index]
@@ -394,7 +393,7 @@ impl EndedTotals {
             (&mut self.run_s, item.run_s),
         ];
         let figures = self.figures.iter_mut().zip(item.figures.iter().copied());
-        let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.evaluate(&value)));
+        let derived = self.derived.iter_mut().zip(derive.iter().map(|figure| figure.formula.evaluate(&value)));
         for (summary, value) in times.into_iter().chain(figures).chain(derived) {
             value.into_iter().for_each(|value| summary.record(value));
         }

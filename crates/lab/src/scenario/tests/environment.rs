@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use super::super::{
-    BaseUrl, Document, FaultAction, FeedFormat, FeedOrder, GeneratorSpec, KeyDistribution, Scenario, TargetLimits,
-};
+use super::super::keys::KeySampler;
+use super::super::zipf::Zipf;
+use super::super::{BaseUrl, Document, FaultAction, FeedFormat, FeedOrder, GeneratorSpec, Scenario, TargetLimits};
 use super::{GOOD, complaints, read};
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, WAIT_MAX};
 
@@ -268,8 +268,8 @@ fn feeds_and_keys() {
     };
     assert_eq!(feed(0), ("u", "u.csv", FeedFormat::Csv, FeedOrder::Cycle, "b|a".to_owned()));
     assert_eq!(feed(1), ("v", "d/v.jsonl", FeedFormat::JsonLines, FeedOrder::Random, "x y".to_owned()));
-    let keys: Vec<_> = scenario.keys.iter().map(|keys| (keys.count, keys.distribution)).collect();
-    assert_eq!(keys, [(10, KeyDistribution::Uniform), (20, KeyDistribution::Zipf(1.1))]);
+    let keys: Vec<_> = scenario.keys.iter().map(|keys| keys.sampler).collect();
+    assert_eq!(keys, [KeySampler::Uniform(10), KeySampler::Zipf(Zipf::new(20, 1.1))]);
 }
 
 #[test]

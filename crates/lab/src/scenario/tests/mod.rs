@@ -260,6 +260,13 @@ fn gates_are_checked_before_a_byte_is_sent() {
 }
 
 #[test]
+fn formulas_of_derived_figures_are_reported_as_they_are_written() {
+    let text = format!("{GOOD}{WORK}derive = {{ pace = \"run_s*1000/(turns * 200)\" }}\n");
+    let formulas = read(&text, &[]).unwrap().derived_formulas();
+    assert_eq!(formulas, [("w.pace".to_owned(), "run_s*1000/(turns * 200)".to_owned())].into());
+}
+
+#[test]
 fn settings_change_variables_and_any_key() {
     let text = format!("{GOOD}[vars]\nsize = 3\n").replace("batch = 3", "batch = \"{{size}}\"");
     let batch = |settings: &[&str]| match read(&text, settings) {

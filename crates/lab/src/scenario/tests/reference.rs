@@ -116,7 +116,7 @@ fn every_kind_of_figure_is_listed() {
         let scenario = Scenario::read(&placed(&example)).unwrap();
         let paths = crate::scenario::known_figures(&scenario);
         let derived: BTreeSet<&str> =
-            scenario.work_specs.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
+            scenario.work_specs.iter().flat_map(|work| &work.derived).map(|figure| figure.name.as_str()).collect();
         for path in paths {
             let index = if path.starts_with("push.") { 2 } else { 1 };
             let figure = path.split('.').nth(index).unwrap();
