@@ -23,7 +23,8 @@ pub fn default_gates(scenario: &Scenario) -> Vec<Gate> {
 #[must_use]
 pub fn count_gates(scenario: &Scenario) -> usize {
     let reconciled = usize::from(scenario.work_specs.iter().any(|work| work.totals.is_some()));
-    let of_phases = |phase: &&Phase| matches!(phase.load_profile, LoadProfile::Hold { .. } | LoadProfile::Edge(_));
+    let of_phases =
+        |phase: &&Phase| phase.load_profile.held().is_some() || matches!(phase.load_profile, LoadProfile::Edge(_));
     let of_phases = scenario.phases.iter().filter(of_phases).count();
     let of_processes = usize::from(!scenario.faults.is_empty()) + usize::from(scenario.spawns_processes());
     scenario.gates.len() + default_gates(scenario).len() + reconciled + of_phases + of_processes

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::aggregate::{HeldFigures, figure, figure_below, found};
 use crate::format::round;
 use crate::format::{count, number};
-use crate::scenario::{Gate, LoadProfile, Phase};
+use crate::scenario::{Gate, Phase};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -146,7 +146,7 @@ fn is_delayed_observation(path: &str, results: &Value) -> bool {
 /// `why`. None for a phase that holds none.
 #[must_use]
 pub(crate) fn evaluate_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Option<GateResult> {
-    let LoadProfile::Hold { opening, .. } = &phase.load_profile else { return None };
+    let (_, opening) = phase.load_profile.held()?;
     let within_s = number(Some(opening.timeout.as_secs_f64()));
     let limit = format!("{} connections within {within_s} s", count(held.planned));
     let value = match held.opening_s {

@@ -9,7 +9,10 @@ use crate::scenario::{LoadProfile, Phase};
 #[must_use]
 pub fn load_step_label(phase: &Phase, first: u32, spec: &LoadSpec, load_step: u32) -> String {
     match (&phase.load_profile, &spec.schedule) {
-        (LoadProfile::Batch { times: 2.., .. }, _) => {
+        (
+            LoadProfile::BurstsInTurn { times: 2.., .. } | LoadProfile::Single(Schedule::Bursts { times: 2.., .. }),
+            _,
+        ) => {
             format!("burst {}", count(u64::from(load_step.saturating_sub(first)) + 1))
         }
         (LoadProfile::Ladder { .. }, Schedule::ClosedLoop { clients: 1, .. }) => "1 client".to_owned(),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::ARRIVALS_MAX;
-use crate::scenario::{BurstTrigger, LoadProfile as Load, OpeningSpec, PerClientLimit};
+use crate::scenario::{LoadProfile as Load, OpeningSpec, PerClientLimit};
 
 fn phase(arrivals: Load) -> Phase {
     let in_flight_max = arrivals.concurrency().unwrap_or(100);
@@ -37,7 +37,10 @@ fn ms(ms: u64) -> Duration {
 #[test]
 fn only_missing_connections_are_opened_in_their_turn() {
     let opening = OpeningSpec { per_s: Some(10.0), inherited: 20, ..OpeningSpec::default() };
-    let spec = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, duration: ms(1000) }, 1);
+    let spec = only_load_spec(
+        Load::Single(Schedule::Hold { connections: 50, opening, rate_per_s: None, lasting: ms(1000) }),
+        1,
+    );
     let due_ms = |number| spec.opening_due(number).map(|due| (due - spec.start).as_millis());
     assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
     assert_eq!(spec.schedule.duration(), Some(ms(4000)));
@@ -50,24 +53,24 @@ fn only_load_spec(load: Load, seed: u64) -> LoadSpec {
 }
 
 fn batch(batch: u64, every_ms: u64, times: u64) -> Load {
-    Load::Batch { batch, trigger: BurstTrigger::Interval(ms(every_ms)), times }
+    Load::Single(Schedule::Bursts { batch, every: ms(every_ms), times })
 }
 
 fn rate(rate_per_s: f64, lasting_ms: u64) -> Load {
-    Load::Rate { rate_per_s, duration: ms(lasting_ms) }
+    Load::Single(Schedule::ConstantRate { rate_per_s, lasting: ms(lasting_ms) })
 }
 
 fn ramp(from_per_s: f64, to_per_s: f64, lasting_ms: u64) -> Load {
-    Load::Ramp { from_per_s, to_per_s, duration: ms(lasting_ms) }
+    Load::Single(Schedule::Ramp { from_per_s, to_per_s, lasting: ms(lasting_ms) })
 }
 
 fn poisson(rate_per_s: f64, lasting_ms: u64) -> Load {
-    Load::Poisson { rate_per_s, duration: ms(lasting_ms) }
+    Load::Single(Schedule::Poisson { rate_per_s, lasting: ms(lasting_ms) })
 }
 
 fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, lasting_ms: u64) -> Load {
     let opening = OpeningSpec { per_s: open_per_s, ..OpeningSpec::default() };
-    Load::Hold { connections, opening, rate_per_s, duration: ms(lasting_ms) }
+    Load::Single(Schedule::Hold { connections, opening, rate_per_s, lasting: ms(lasting_ms) })
 }
 
 impl LoadSpec {
@@ -152,11 +155,11 @@ fn loads_of_a_phase() {
     }
     let (each, lasting) = (PerClientLimit::Requests(5), PerClientLimit::Duration(ms(7000)));
     legs_are(batch(2, 60_000, 3), &[(10, 100, Some(6), Some(120))]);
-    let waiting = Load::Batch { batch: 2, trigger: BurstTrigger::PreviousDone, times: 3 };
+    let waiting = Load::BurstsInTurn { batch: 2, times: 3 };
     legs_are(waiting, &[(10, 100, Some(2), Some(0)), (11, 100, Some(2), Some(0)), (12, 100, Some(2), Some(0))]);
     legs_are(poisson(5.0, 2000), &[(10, 100, None, Some(2))]);
-    legs_are(Load::Clients { clients: 4, per_client: each }, &[(10, 4, Some(20), None)]);
-    legs_are(Load::Clients { clients: 4, per_client: lasting }, &[(10, 4, None, Some(7))]);
+    legs_are(Load::Single(Schedule::ClosedLoop { clients: 4, each }), &[(10, 4, Some(20), None)]);
+    legs_are(Load::Single(Schedule::ClosedLoop { clients: 4, each: lasting }), &[(10, 4, None, Some(7))]);
     let ladder = Load::Ladder { levels: vec![10, 25], per_client: each, pause: ms(1) };
     legs_are(ladder, &[(10, 10, Some(50), None), (11, 25, Some(125), None)]);
     legs_are(hold(30, Some(10.0), None, 60_000), &[(10, 30, Some(0), Some(63))]);
@@ -203,12 +206,12 @@ fn load_steps_have_labels() {
     }
     named(batch(5, 0, 1), &["p"]);
     named(batch(5, 10, 3), &["burst 1", "burst 2", "burst 3"]);
-    named(Load::Batch { batch: 5, trigger: BurstTrigger::PreviousDone, times: 2 }, &["burst 1", "burst 2"]);
+    named(Load::BurstsInTurn { batch: 5, times: 2 }, &["burst 1", "burst 2"]);
     named(
         Load::Ladder { levels: vec![1, 1500], per_client: PerClientLimit::Requests(1), pause: ms(0) },
         &["1 client", "1,500 clients"],
     );
-    named(Load::Clients { clients: 9, per_client: PerClientLimit::Requests(1) }, &["p"]);
+    named(Load::Single(Schedule::ClosedLoop { clients: 9, each: PerClientLimit::Requests(1) }), &["p"]);
     named(Load::Edge(edge(true)), &["1,250/s"]);
     named(rate(10.0, 100), &["p"]);
 }
@@ -234,7 +237,7 @@ fn connections_are_opened_one_after_the_other() {
 
 #[test]
 fn closed_loops_have_no_due_times() {
-    let spec = only_load_spec(Load::Clients { clients: 4, per_client: PerClientLimit::Requests(5) }, 1);
+    let spec = only_load_spec(Load::Single(Schedule::ClosedLoop { clients: 4, each: PerClientLimit::Requests(5) }), 1);
     assert_eq!(spec.arrivals(0, 1).count(), 0);
     assert_eq!(spec.arrival(7, ms(9)), Arrival { intended: ms(9), load_step: 10, index: 7, seed: mix(spec.seed, 7) });
 }
@@ -301,7 +304,7 @@ proptest! {
         prop_assert!(all.is_sorted_by_key(|arrival| arrival.intended));
         let end = spec.start + spec.schedule.duration().unwrap();
         match load {
-            Load::Batch { .. } => prop_assert_eq!(all.last().unwrap().intended, end),
+            Load::Single(Schedule::Bursts { .. }) => prop_assert_eq!(all.last().unwrap().intended, end),
             _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= spec.start && arrival.intended < end)),
         }
         prop_assert!(arrival_count(&spec).is_none_or(|count| count == all.len() as u64));
@@ -339,11 +342,14 @@ proptest! {
 #[test]
 fn a_load_at_its_limits_does_not_break() {
     let day = Duration::from_secs(24 * 60 * 60);
-    let many = only_load_spec(Load::Rate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), duration: day }, 1);
+    let many = only_load_spec(
+        Load::Single(Schedule::ConstantRate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), lasting: day }),
+        1,
+    );
     assert_eq!(arrival_count(&many), Some(ARRIVALS_MAX));
     let last = many.arrivals(7, 8).nth(ARRIVALS_MAX as usize / 8 - 1).unwrap();
     assert!(last.index == ARRIVALS_MAX - 1 && last.intended < many.start + day, "{last:?}");
-    let bursts = only_load_spec(Load::Batch { batch: 1, trigger: BurstTrigger::Interval(day), times: u64::MAX }, 1);
+    let bursts = only_load_spec(Load::Single(Schedule::Bursts { batch: 1, every: day, times: u64::MAX }), 1);
     assert_eq!(bursts.arrival(u64::MAX - 1, day).load_step, u32::MAX);
     assert!(bursts.arrivals(0, 1).nth(1_000_000).is_some());
 }

@@ -26,7 +26,7 @@ use crate::measurement::{
 use crate::record::hlog::{self, HistogramKind};
 use crate::record::{LoadStepAccumulator, LoadStepSpec, for_each_row};
 use crate::scenario::message::OTHER_PUSH;
-use crate::scenario::{Document, LoadProfile, Scenario};
+use crate::scenario::{Document, Scenario};
 use crate::verdict::{Verdict, evaluate_gates, evaluate_opening};
 
 /// The contents of a run's directory.
@@ -238,10 +238,8 @@ fn load_step_spec(
 ) -> LoadStepSpec {
     let (name, label) = (phase.to_owned(), label.to_owned());
     let phase = scenario.phases.iter().find(|phase| phase.name == name);
-    let held = match phase.map(|phase| &phase.load_profile).filter(|_| opens) {
-        Some(LoadProfile::Hold { connections, opening, .. }) => Some((*connections, opening.timeout)),
-        _ => None,
-    };
+    let held = phase.filter(|_| opens).and_then(|phase| phase.load_profile.held());
+    let held = held.map(|(connections, opening)| (connections, opening.timeout));
     LoadStepSpec {
         number: load_step,
         phase: name,

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::journey::Journey;
-use super::load_profile::LoadProfile;
 use super::phase::Phase;
 use super::reader::NodeReader;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
@@ -44,9 +43,9 @@ impl Bounds {
             _ => at.add_error(what),
         };
         let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey_index).map_or(1, of);
-        let opened = |phase: &Phase| match (phase.opening_journey, &phase.load_profile) {
-            (Some(first), LoadProfile::Hold { connections, opening, .. }) => opening
-                .new_connections(*connections)
+        let opened = |phase: &Phase| match (phase.opening_journey, phase.load_profile.held()) {
+            (Some(first), Some((connections, opening))) => opening
+                .new_connections(connections)
                 .saturating_mul(journeys.get(first).map_or(1, Journey::request_count)),
             _ => 0,
         };

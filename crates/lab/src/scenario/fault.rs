@@ -7,6 +7,7 @@ use super::journey::Journey;
 use super::load_profile::LoadProfile;
 use super::phase::Phase;
 use super::reader::{NodeReader, read_name};
+use super::schedule::Schedule;
 use super::step::{Step, StepAction};
 use super::tree::{Node, Value};
 use super::validation::Origin;
@@ -152,9 +153,10 @@ pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duratio
 /// From its start to its last arrival, at most.
 fn max_duration(profile: &LoadProfile) -> Option<Duration> {
     match profile {
-        LoadProfile::Hold { opening, duration, .. } => Some(opening.timeout.saturating_add(*duration)),
-        LoadProfile::Batch { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => None,
-        other => other.duration(),
+        LoadProfile::Single(Schedule::Hold { opening, lasting, .. }) => Some(opening.timeout.saturating_add(*lasting)),
+        LoadProfile::Single(Schedule::Bursts { .. }) => None,
+        LoadProfile::Single(schedule) => schedule.duration(),
+        LoadProfile::BurstsInTurn { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => None,
     }
 }
 

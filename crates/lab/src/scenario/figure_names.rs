@@ -111,7 +111,7 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase, journeys: &[Journey]) 
         _ => &[],
     };
     paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
-    if matches!(phase.load_profile, LoadProfile::Hold { .. }) {
+    if phase.load_profile.held().is_some() {
         paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
         add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
         if phase.leaves_open {

@@ -15,32 +15,10 @@ use crate::limits::{
 /// The load of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadProfile {
-    /// Open: `batch` at once, `times` times.
-    Batch {
-        /// Arrivals of one burst.
-        batch: u64,
-        trigger: BurstTrigger,
-        /// The number of bursts.
-        times: u64,
-    },
-    /// Open: a constant rate for a time.
-    Rate { rate_per_s: f64, duration: Duration },
-    /// Open: a rate that changes linearly from one value to another.
-    Ramp {
-        /// Arrivals per second at the beginning.
-        from_per_s: f64,
-        /// Arrivals per second at the end.
-        to_per_s: f64,
-        duration: Duration,
-    },
-    /// Open: independent arrivals (a Poisson process) of a mean rate.
-    Poisson {
-        /// Mean arrivals per second.
-        rate_per_s: f64,
-        duration: Duration,
-    },
-    /// Closed: a number of clients, each of which sends its next request when the previous one is answered.
-    Clients { clients: u64, per_client: PerClientLimit },
+    /// One load for the whole phase; each burst of it is a load step.
+    Single(Schedule),
+    /// Open: bursts of `batch` arrivals, each of which is due when the previous one is over.
+    BurstsInTurn { batch: u64, times: u64 },
     /// Closed: one level of clients after another.
     Ladder {
         /// Clients of each level.
@@ -50,27 +28,8 @@ pub enum LoadProfile {
         /// The pause between levels.
         pause: Duration,
     },
-    /// Held connections, idle or with a rate of requests across them.
-    Hold {
-        /// The number of connections.
-        connections: u64,
-        opening: OpeningSpec,
-        /// Requests per second across all of them, in turn; without a value, none.
-        rate_per_s: Option<f64>,
-        /// From the moment at which all of them are open.
-        duration: Duration,
-    },
     /// Open: a search for the highest rate that the target sustains.
     Edge(EdgeSearch),
-}
-
-/// When the next burst is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BurstTrigger {
-    /// This time after the previous one, whatever became of it.
-    Interval(Duration),
-    /// When the previous one is over.
-    PreviousDone,
 }
 
 /// A search for the highest rate that the target sustains.
@@ -101,25 +60,23 @@ impl LoadProfile {
     #[must_use]
     pub fn schedules(&self) -> Vec<Schedule> {
         match *self {
-            Self::Batch { batch, trigger: BurstTrigger::Interval(every), times } => {
-                vec![Schedule::Bursts { batch, every, times }]
-            }
-            Self::Batch { batch, trigger: BurstTrigger::PreviousDone, times } => {
+            Self::Single(ref schedule) => vec![schedule.clone()],
+            Self::BurstsInTurn { batch, times } => {
                 vec![Schedule::Bursts { batch, every: Duration::ZERO, times: 1 }; times as usize]
             }
-            Self::Rate { rate_per_s, duration: lasting } => vec![Schedule::ConstantRate { rate_per_s, lasting }],
-            Self::Ramp { from_per_s, to_per_s, duration: lasting } => {
-                vec![Schedule::Ramp { from_per_s, to_per_s, lasting }]
-            }
-            Self::Poisson { rate_per_s, duration: lasting } => vec![Schedule::Poisson { rate_per_s, lasting }],
-            Self::Clients { clients, per_client: each } => vec![Schedule::ClosedLoop { clients, each }],
             Self::Ladder { ref levels, per_client: each, .. } => {
                 levels.iter().map(|&clients| Schedule::ClosedLoop { clients, each }).collect()
             }
-            Self::Hold { connections, opening, rate_per_s, duration: lasting } => {
-                vec![Schedule::Hold { connections, opening, rate_per_s, lasting }]
-            }
             Self::Edge(_) => Vec::new(),
+        }
+    }
+
+    /// How many connections are held and how they are opened, if any are.
+    #[must_use]
+    pub fn held(&self) -> Option<(u64, OpeningSpec)> {
+        match *self {
+            Self::Single(Schedule::Hold { connections, opening, .. }) => Some((connections, opening)),
+            _ => None,
         }
     }
 
@@ -138,7 +95,7 @@ impl LoadProfile {
     #[must_use]
     pub fn load_step_count(&self) -> u32 {
         let parts = match self {
-            Self::Batch { times, .. } => *times,
+            Self::Single(Schedule::Bursts { times, .. }) | Self::BurstsInTurn { times, .. } => *times,
             Self::Ladder { levels, .. } => levels.len() as u64,
             Self::Edge(_) => EDGE_LEVELS_MAX as u64,
             _ => 1,
@@ -155,7 +112,7 @@ impl LoadProfile {
     /// From its start to its end; none if that depends on the target.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
-        let waits = matches!(self, Self::Batch { trigger: BurstTrigger::PreviousDone, .. } | Self::Edge(_));
+        let waits = matches!(self, Self::BurstsInTurn { .. } | Self::Edge(_));
         let is_known = !waits && self.schedules().iter().all(|schedule| schedule.duration().is_some());
         is_known.then(|| self.min_duration())
     }
@@ -206,20 +163,21 @@ pub(super) fn read(at: &NodeReader<'_>, inherited: u64) -> Option<LoadProfile> {
     let profile = at.table(|fields| match kind {
         "batch" => read_batch(fields),
         "rate" => {
-            LoadProfile::Rate { rate_per_s: fields.or("rate", 0.0, NodeReader::rate), duration: read_duration(fields) }
+            let rate_per_s = fields.or("rate", 0.0, NodeReader::rate);
+            LoadProfile::Single(Schedule::ConstantRate { rate_per_s, lasting: read_duration(fields) })
         }
         "ramp" => {
             let (from_per_s, to_per_s) = fields.or("ramp", (0.0, 0.0), read_ramp_ends);
-            LoadProfile::Ramp { from_per_s, to_per_s, duration: read_duration(fields) }
+            LoadProfile::Single(Schedule::Ramp { from_per_s, to_per_s, lasting: read_duration(fields) })
         }
-        "poisson" => LoadProfile::Poisson {
-            rate_per_s: fields.or("poisson", 0.0, NodeReader::rate),
-            duration: read_duration(fields),
-        },
-        "clients" => LoadProfile::Clients {
-            clients: fields.or("clients", 0, |at| at.int(1..=CONNECTIONS_MAX)),
-            per_client: read_per_client_limit(fields),
-        },
+        "poisson" => {
+            let rate_per_s = fields.or("poisson", 0.0, NodeReader::rate);
+            LoadProfile::Single(Schedule::Poisson { rate_per_s, lasting: read_duration(fields) })
+        }
+        "clients" => {
+            let clients = fields.or("clients", 0, |at| at.int(1..=CONNECTIONS_MAX));
+            LoadProfile::Single(Schedule::ClosedLoop { clients, each: read_per_client_limit(fields) })
+        }
         "ladder" => LoadProfile::Ladder {
             levels: fields.or("ladder", Vec::new(), read_levels),
             per_client: read_per_client_limit(fields),
@@ -228,7 +186,8 @@ pub(super) fn read(at: &NodeReader<'_>, inherited: u64) -> Option<LoadProfile> {
         "hold" => {
             let (connections, opening) = fields.need(fields.optional("hold", |at| read_connections(at, inherited)));
             let rate_per_s = fields.optional("rate", NodeReader::rate);
-            LoadProfile::Hold { connections, opening, rate_per_s, duration: read_duration(fields) }
+            let lasting = read_duration(fields);
+            LoadProfile::Single(Schedule::Hold { connections, opening, rate_per_s, lasting })
         }
         _ => LoadProfile::Edge(fields.need(fields.optional("edge", EdgeSearch::read))),
     })?;
@@ -240,18 +199,18 @@ pub(super) fn read(at: &NodeReader<'_>, inherited: u64) -> Option<LoadProfile> {
 
 fn read_batch(fields: &TableReader<'_>) -> LoadProfile {
     let batch = fields.or("batch", 0, |at| at.int(1..=ARRIVALS_MAX));
-    let trigger = fields.or("every", BurstTrigger::Interval(Duration::ZERO), read_burst_trigger);
+    // None is a burst that waits for the previous one.
+    let every = fields.or("every", Some(Duration::ZERO), |at| match at.text()? {
+        "done" => Some(None),
+        _ => at.duration(POSITIVE_DURATION).map(Some),
+    });
     let times = fields.or("times", 1, |at| at.int(1..=u64::from(LOAD_STEPS_MAX)));
     if times > 1 && !fields.has("every") {
         fields.reader.add_error("needs `every` beside `times`: the time from one burst to the next, or \"done\"");
     }
-    LoadProfile::Batch { batch, trigger, times }
-}
-
-fn read_burst_trigger(at: &NodeReader<'_>) -> Option<BurstTrigger> {
-    match at.text()? {
-        "done" => Some(BurstTrigger::PreviousDone),
-        _ => at.duration(POSITIVE_DURATION).map(BurstTrigger::Interval),
+    match every {
+        Some(every) => LoadProfile::Single(Schedule::Bursts { batch, every, times }),
+        None => LoadProfile::BurstsInTurn { batch, times },
     }
 }
 

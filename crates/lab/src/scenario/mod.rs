@@ -46,7 +46,7 @@ pub use formula::Formula;
 pub use gate::{ComparisonOp, Gate, HeadlineFigure};
 pub use journey::{BackgroundLoops, Journey};
 pub use keys::KeySet;
-pub use load_profile::{BurstTrigger, EdgeSearch, LoadProfile};
+pub use load_profile::{EdgeSearch, LoadProfile};
 pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
 pub use observer::Observer;
 pub use phase::{Phase, Reconnect};

@@ -61,7 +61,7 @@ impl Phase {
             let in_flight_max = read_in_flight_max(fields, is_self_limiting);
             let journey = fields.get_required("journey", "what each arrival does");
             let journey = journey.and_then(|at| known.find_journey(&at));
-            let holds = matches!(load_profile, Some(LoadProfile::Hold { .. }));
+            let holds = load_profile.as_ref().is_some_and(|profile| profile.held().is_some());
             let opening_journey = fields.optional("opening", |at| known.find_opening_journey(at, journey, holds));
             let pause_before = fields.optional("after", moment);
             let starts_at = fields.optional("at", |at| {
@@ -191,7 +191,7 @@ fn check_resume_allowed(at: &NodeReader<'_>, holds: bool, stands_alone: bool) {
 /// Marks that the earlier phase leaves its connections open for this one.
 fn mark_left_open(at: &NodeReader<'_>, earlier: &mut Phase, phase: &Phase) {
     let name = &earlier.name;
-    let (LoadProfile::Hold { connections: left, .. }, None) = (&earlier.load_profile, earlier.starts_at) else {
+    let (Some((left, _)), None) = (earlier.load_profile.held(), earlier.starts_at) else {
         return at.add_error(format!("is \"{name}\", which must hold connections and have no `at` of its own"));
     };
     if earlier.leaves_open {
@@ -202,7 +202,7 @@ fn mark_left_open(at: &NodeReader<'_>, earlier: &mut Phase, phase: &Phase) {
             "is \"{name}\", which must have the same `journey` and `opening`: its connections have said those"
         ));
     }
-    if matches!(phase.load_profile, LoadProfile::Hold { connections, .. } if connections < *left) {
+    if phase.load_profile.held().is_some_and(|(connections, _)| connections < left) {
         at.add_error(format!("is \"{name}\", which holds {left} connections: hold at least as many"));
     }
     earlier.leaves_open = true;

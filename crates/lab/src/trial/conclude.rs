@@ -25,7 +25,7 @@ use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
 use crate::measurement::Basis;
 use crate::measurement::timeline::FaultRow;
 use crate::report::Run;
-use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};
+use crate::scenario::{LoadProfile, Phase, Scenario, Schedule, WorkSpec};
 use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates_with, evaluate_opening};
 
 /// Aggregates and evaluates.
@@ -325,7 +325,7 @@ fn report_notes(context: &RunContext, timeline: Option<std::io::Error>, end: &Tr
 /// How much of the plan a run that was cut short left out, if the plan is a number.
 fn unsent_note(context: &RunContext) -> Option<String> {
     let planned = |phase: &Phase| match phase.load_profile {
-        LoadProfile::Poisson { .. } => None,
+        LoadProfile::Single(Schedule::Poisson { .. }) => None,
         _ => phase.load_profile.max_count(),
     };
     let planned: u64 = context.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;

@@ -16,7 +16,7 @@ use crate::generator::WorkerReport;
 use crate::limits::INTERRUPT_GRACE;
 use crate::measurement::PauseImpact;
 use crate::measurement::timeline::{LoadStepRow, TimelineRow};
-use crate::plan::{LoadSpec, PhasePosition, load_specs};
+use crate::plan::{LoadSpec, PhasePosition, Schedule, load_specs};
 use crate::scenario::LoadProfile;
 
 /// Runs all phases to their end, or until `stop` is true; then the workers shut down.
@@ -84,7 +84,7 @@ async fn run_phases(context: &RunContext) {
     let phases = || context.scenario.phases.iter().enumerate();
     let own_time = || phases().filter_map(|(index, phase)| Some((index, phase, phase.starts_at?)));
     for (index, phase, at) in own_time() {
-        if matches!(phase.load_profile, LoadProfile::Hold { .. }) {
+        if phase.load_profile.held().is_some() {
             // Before the first of them begins: they wait for each other.
             context.opening_barrier.announce(index, at);
         }
@@ -119,8 +119,8 @@ async fn run_phase(context: &RunContext, index: usize, start: Duration) -> (Vec<
     }
     let specs = load_specs(phase, position);
     match (specs.as_slice(), &phase.load_profile) {
-        ([spec], LoadProfile::Hold { opening, duration, .. }) => {
-            let (load_step, end) = run_hold(context, spec.clone(), opening.timeout, *duration).await;
+        ([spec], LoadProfile::Single(Schedule::Hold { opening, lasting, .. })) => {
+            let (load_step, end) = run_hold(context, spec.clone(), opening.timeout, *lasting).await;
             (vec![load_step], end)
         }
         ([spec], _) if spec.schedule.duration().is_some() => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Trial, TrialError};
 use crate::preflight::{Facts, Requirements, check, raise_open_files, unmanaged_process_issues};
 use crate::safety::is_loopback;
-use crate::scenario::{Journey, LoadProfile, Phase, Reconnect, Scenario};
+use crate::scenario::{Journey, LoadProfile, Phase, Reconnect, Scenario, Schedule};
 
 /// Memory of the lab apart from its connections.
 const BASE_BYTES: u64 = 64 * 1024 * 1024;
@@ -95,28 +95,25 @@ pub(crate) fn peak_connections(scenario: &Scenario) -> u64 {
 }
 
 fn phase_connections(phase: &Phase) -> u64 {
-    match &phase.load_profile {
-        LoadProfile::Clients { clients, .. } => *clients,
-        LoadProfile::Ladder { levels, .. } => levels.iter().copied().max().unwrap_or(0),
-        LoadProfile::Hold { connections, .. } => *connections,
-        open => open.max_count().map_or(phase.in_flight_max, |count| phase.in_flight_max.min(count)),
-    }
+    phase.load_profile.concurrency().unwrap_or_else(|| {
+        let count = phase.load_profile.max_count();
+        count.map_or(phase.in_flight_max, |count| phase.in_flight_max.min(count))
+    })
 }
 
 fn held_connections(phase: &Phase) -> u64 {
-    match phase.load_profile {
-        LoadProfile::Hold { connections, .. } => connections,
-        _ => 0,
-    }
+    phase.load_profile.held().map_or(0, |(connections, _)| connections)
 }
 
 fn burst_connections(phase: &Phase) -> u64 {
     match &phase.load_profile {
-        LoadProfile::Batch { batch, .. } => phase.in_flight_max.min(*batch),
-        LoadProfile::Hold { connections, opening, .. } if opening.per_s.is_none() => {
+        LoadProfile::Single(Schedule::Bursts { batch, .. }) | LoadProfile::BurstsInTurn { batch, .. } => {
+            phase.in_flight_max.min(*batch)
+        }
+        LoadProfile::Single(Schedule::Hold { connections, opening, .. }) if opening.per_s.is_none() => {
             opening.concurrency.min(opening.new_connections(*connections))
         }
-        LoadProfile::Clients { .. } | LoadProfile::Ladder { .. } => phase_connections(phase),
+        LoadProfile::Single(Schedule::ClosedLoop { .. }) | LoadProfile::Ladder { .. } => phase_connections(phase),
         _ => 0,
     }
 }
@@ -126,9 +123,11 @@ fn connects_per_s(phase: &Phase) -> f64 {
         return 0.0;
     }
     match phase.load_profile {
-        LoadProfile::Rate { rate_per_s, .. } | LoadProfile::Poisson { rate_per_s, .. } => rate_per_s,
-        LoadProfile::Ramp { from_per_s, to_per_s, .. } => from_per_s.max(to_per_s),
-        LoadProfile::Batch { batch, .. } => batch as f64,
+        LoadProfile::Single(Schedule::ConstantRate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. }) => {
+            rate_per_s
+        }
+        LoadProfile::Single(Schedule::Ramp { from_per_s, to_per_s, .. }) => from_per_s.max(to_per_s),
+        LoadProfile::Single(Schedule::Bursts { batch, .. }) | LoadProfile::BurstsInTurn { batch, .. } => batch as f64,
         // A closed loop, a search: the rate is unknown before it runs.
         _ => 0.0,
     }

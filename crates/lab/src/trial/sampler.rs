@@ -23,7 +23,7 @@ use crate::machine::HostCounters;
 use crate::measurement::timeline::{FaultRow, SamplerRow, TimelineRow};
 use crate::metrics;
 use crate::report::{Progress, Screen};
-use crate::scenario::{Journey, LoadProfile, Phase};
+use crate::scenario::{Journey, Phase};
 
 /// The figure over time of the cores that the target uses.
 const SERVER_CORES: &str = "process.server.cpu_cores";
@@ -246,12 +246,8 @@ fn fault_note(fault: &FaultRow) -> String {
 
 /// Arrivals of a phase; the opening journey of a connection counts as well.
 fn planned_arrivals(phase: &Phase) -> Option<u64> {
-    let openings = match phase.load_profile {
-        LoadProfile::Hold { connections, opening, .. } if phase.opening_journey.is_some() => {
-            opening.new_connections(connections)
-        }
-        _ => 0,
-    };
+    let held = phase.load_profile.held().filter(|_| phase.opening_journey.is_some());
+    let openings = held.map_or(0, |(connections, opening)| opening.new_connections(connections));
     Some(phase.load_profile.max_count()?.saturating_add(openings))
 }
 

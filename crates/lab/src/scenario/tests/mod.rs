@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{BUILTIN_FILES, Document, LoadProfile, Scenario, builtins};
+use super::{BUILTIN_FILES, Document, LoadProfile, Scenario, Schedule, builtins};
 
 mod environment;
 mod journeys;
@@ -271,7 +271,7 @@ fn settings_change_variables_and_any_key() {
     let text = format!("{GOOD}[vars]\nsize = 3\n").replace("batch = 3", "batch = \"{{size}}\"");
     let batch = |settings: &[&str]| match read(&text, settings) {
         Ok(scenario) => match scenario.phases[0].load_profile {
-            LoadProfile::Batch { batch, .. } => Ok(batch),
+            LoadProfile::Single(Schedule::Bursts { batch, .. }) => Ok(batch),
             _ => Ok(0),
         },
         Err(complaint) => Err(complaint),
@@ -374,6 +374,6 @@ fn the_leaderboard_is_the_one_of_the_report() {
     assert_eq!(phase.load_profile.max_count(), Some(6501));
     assert_eq!(
         phase.load_profile,
-        LoadProfile::Batch { batch: 2167, trigger: super::BurstTrigger::Interval(Duration::from_secs(60)), times: 3 }
+        LoadProfile::Single(Schedule::Bursts { batch: 2167, every: Duration::from_secs(60), times: 3 })
     );
 }

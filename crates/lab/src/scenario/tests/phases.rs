@@ -3,7 +3,7 @@
 use std::ops::Add as _;
 use std::time::Duration;
 
-use super::super::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit, Phase, Reconnect};
+use super::super::{EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit, Phase, Reconnect, Schedule};
 use super::{GOOD, complaints, read};
 
 const OPEN: &str = "arrivals = { batch = 3 }\nin_flight_max = 2";
@@ -24,7 +24,7 @@ const HIGHER: &str = "arrivals = { hold = { connections = 50, open_per_s = 10, o
 #[test]
 fn a_phase_goes_on_with_the_connections_of_an_earlier_one() {
     let read = read(&levels(&format!("{HIGHER}\nkeeps = \"p\"")), &[]).unwrap();
-    let LoadProfile::Hold { opening, connections, .. } = read.phases[1].load_profile else { panic!() };
+    let (connections, opening) = read.phases[1].load_profile.held().unwrap();
     // Only the missing connections take time.
     assert_eq!(
         (opening.inherited, opening.new_connections(connections), opening.planned_duration(connections)),
@@ -110,20 +110,35 @@ fn closed(load: &str, expected: &LoadProfile, in_flight: u64, count: Option<u64>
 
 #[test]
 fn open_loads() {
-    let batch = |trigger, times| LoadProfile::Batch { batch: 3, trigger, times };
-    open("{ batch = 3 }", &batch(BurstTrigger::Interval(s(0)), 1), Some(3), s(0));
-    open("{ batch = 3, every = \"60s\", times = 4 }", &batch(BurstTrigger::Interval(s(60)), 4), Some(12), s(180));
-    open("{ batch = 3, every = \"done\", times = 4 }", &batch(BurstTrigger::PreviousDone, 4), Some(12), s(0));
-    open("{ rate = 2.5, for = \"4s\" }", &LoadProfile::Rate { rate_per_s: 2.5, duration: s(4) }, Some(10), s(4));
-    let ramp = LoadProfile::Ramp { from_per_s: 0.0, to_per_s: 10.0, duration: s(4) };
+    let batch = |every, times| LoadProfile::Single(Schedule::Bursts { batch: 3, every, times });
+    open("{ batch = 3 }", &batch(s(0), 1), Some(3), s(0));
+    open("{ batch = 3, every = \"60s\", times = 4 }", &batch(s(60), 4), Some(12), s(180));
+    open(
+        "{ batch = 3, every = \"done\", times = 4 }",
+        &LoadProfile::BurstsInTurn { batch: 3, times: 4 },
+        Some(12),
+        s(0),
+    );
+    open(
+        "{ rate = 2.5, for = \"4s\" }",
+        &LoadProfile::Single(Schedule::ConstantRate { rate_per_s: 2.5, lasting: s(4) }),
+        Some(10),
+        s(4),
+    );
+    let ramp = LoadProfile::Single(Schedule::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) });
     open("{ ramp = { from = 0, to = 10 }, for = \"4s\" }", &ramp, Some(20), s(4));
     // Far more than ever arrive: the mean of 100, eight standard deviations, and 16.
-    open("{ poisson = 25, for = \"4s\" }", &LoadProfile::Poisson { rate_per_s: 25.0, duration: s(4) }, Some(196), s(4));
+    open(
+        "{ poisson = 25, for = \"4s\" }",
+        &LoadProfile::Single(Schedule::Poisson { rate_per_s: 25.0, lasting: s(4) }),
+        Some(196),
+        s(4),
+    );
 }
 
 #[test]
 fn closed_loads() {
-    let clients = |per_client| LoadProfile::Clients { clients: 8, per_client };
+    let clients = |per_client| LoadProfile::Single(Schedule::ClosedLoop { clients: 8, each: per_client });
     closed("{ clients = 8, requests = 5 }", &clients(PerClientLimit::Requests(5)), 8, Some(40), s(0));
     closed("{ clients = 8, for = \"3s\" }", &clients(PerClientLimit::Duration(s(3))), 8, None, s(3));
     let ladder = |per_client, pause| LoadProfile::Ladder { levels: vec![1, 9, 5], per_client, pause };
@@ -138,12 +153,8 @@ fn closed_loads() {
     let hold = |open_per_s, rate_per_s| {
         let opening = OpeningSpec { per_s: open_per_s, ..OpeningSpec::default() };
         let within = opening.planned_duration(20) + opening.timeout;
-        LoadProfile::Hold {
-            connections: 20,
-            opening: OpeningSpec { timeout: within, ..opening },
-            rate_per_s,
-            duration: s(60),
-        }
+        let opening = OpeningSpec { timeout: within, ..opening };
+        LoadProfile::Single(Schedule::Hold { connections: 20, opening, rate_per_s, lasting: s(60) })
     };
     closed("{ hold = { connections = 20 }, for = \"60s\" }", &hold(None, None), 20, Some(0), s(60));
     closed(
