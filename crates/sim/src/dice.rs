@@ -19,6 +19,14 @@ impl Dice {
         self.next() % n.max(1)
     }
 
+    /// The chance in an id.
+    pub(crate) fn id_bytes(&mut self, number: u8) -> [u8; 10] {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&self.next().to_be_bytes());
+        random[9] = number;
+        random
+    }
+
     /// True in `per_mille` of 1,000 cases.
     pub(crate) fn bool_per_mille(&mut self, per_mille: u64) -> bool {
         self.below(1_000) < per_mille

@@ -8,8 +8,8 @@
 //! match is, turn by turn, the match that would have been played without any fault.
 
 mod bots;
+mod cluster;
 mod dice;
-mod faults;
 pub mod hunts;
 mod match_workload;
 mod oracle;
@@ -19,6 +19,6 @@ mod run;
 pub mod tables;
 mod world;
 
-pub use faults::Faults;
+pub use cluster::{ClusterPlan, Faults};
 pub use plan::MatchPlan;
 pub use run::{MatchReport, run};

@@ -1,6 +1,7 @@
 //! The workload of matches: what is played, by which bots, and the runner's effects beyond the store.
 
 use crate::bots;
+use crate::cluster::ClusterPlan;
 use crate::oracle::MatchOracle;
 use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
@@ -23,13 +24,16 @@ pub(crate) struct MatchWorkload {
 
 impl Workload for MatchWorkload {
     type Oracle = MatchOracle;
+
+    fn cluster(&self) -> &ClusterPlan {
+        &self.plan.cluster
+    }
 }
 
 impl MatchWorkload {
     pub(crate) fn world(plan: MatchPlan) -> Arc<SimWorld<Self>> {
         let specs = plan.matches.iter().map(|spec| (spec.id, spec.clone())).collect();
-        let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.has_exclusive_store);
-        SimWorld::new(Self { plan, specs }, seed, faults, is_own)
+        SimWorld::new(Self { plan, specs })
     }
 }
 

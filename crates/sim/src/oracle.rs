@@ -1,11 +1,8 @@
 //! What must be true at every moment, checked where it would first be broken: when a bot is called, when a command is
 //! acknowledged, and at the end.
-//!
-//! Violations are recorded and read at the end. A check must not panic where it fails: that is inside a room, and the
-//! runner survives rooms that panic.
 
 use crate::bots;
-use crate::world;
+use crate::world::{self, Violations};
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Notice};
@@ -30,29 +27,17 @@ pub(crate) struct MatchOracle {
     epochs: BTreeMap<MatchId, u32>,
     /// Calls that bots got.
     pub(crate) calls: u64,
-    /// What was not as it must be.
-    violations: Vec<String>,
+    pub(crate) violations: Violations,
 }
 
 impl MatchOracle {
-    fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
-        if !holds {
-            self.violations.push(what());
-        }
-    }
-
-    /// Fails the simulation if anything was ever broken.
-    pub(crate) fn assert_no_violations(&self) {
-        assert!(self.violations.is_empty(), "what must be true was not: {:#?}", self.violations);
-    }
-
     /// A bot is called: what the request contains must be saved by now, and no bot is notified again after that is
     /// saved.
     pub(crate) fn on_call(&mut self, call: &BotCall, spec: &MatchSpec, saved: &MatchLogPage) {
         self.calls += 1;
         let (id, turn, snake) = bots::read(&call.body);
         let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
-        self.check(turn <= turns_saved, || {
+        self.violations.check(turn <= turns_saved, || {
             format!("match {id}: a bot is called for turn {turn}, but only {turns_saved} are saved")
         });
         let notice = match call.webhook {
@@ -66,14 +51,15 @@ impl MatchOracle {
             }
             Ok(_) | Err(_) => false,
         });
-        self.check(!is_saved, || {
+        self.violations.check(!is_saved, || {
             format!("match {id}: {snake} is notified of the {notice:?} again, though that is saved")
         });
     }
 
     fn check_epoch(&mut self, id: MatchId, epoch: u32) {
         let claimed = self.epochs.get(&id).copied().unwrap_or_default();
-        self.check(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
+        self.violations
+            .check(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
     }
 }
 
@@ -99,7 +85,8 @@ impl world::Oracle for MatchOracle {
             Command::AppendMatch(append) => append,
             Command::FinishMatch { append, result, .. } => {
                 let before = self.results.insert(append.id, result.clone());
-                self.check(before.is_none(), || format!("match {}: a second result was acknowledged", append.id));
+                self.violations
+                    .check(before.is_none(), || format!("match {}: a second result was acknowledged", append.id));
                 append
             }
             _ => return,
@@ -107,7 +94,8 @@ impl world::Oracle for MatchOracle {
         for row in &append.rows {
             let before = self.acknowledged.insert((append.id, row.version), row.clone());
             let version = row.version;
-            self.check(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
+            self.violations
+                .check(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
         }
     }
 }

@@ -1,29 +1,21 @@
 //! The plan of a simulation: every knob a number with a unit, all of them drawn from the seed.
 
+use crate::cluster::{ClusterPlan, Faults};
 use crate::dice::Dice;
-use crate::faults::Faults;
 use engine::ids::{BotId, MatchId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::{Map, Rules, Ruleset, Settings};
-use std::time::Duration;
 
 /// The options of one simulation.
 #[derive(Clone, Debug)]
 pub struct MatchPlan {
-    /// Where all chance comes from.
-    pub seed: u64,
-    /// Processes that share the store.
-    pub nodes: usize,
-    /// Whether one process has the store for itself: the next one comes when it has gone.
-    pub has_exclusive_store: bool,
+    pub cluster: ClusterPlan,
     /// Matches that one process runs at once.
     pub matches_at_once: usize,
     /// What is played.
     pub matches: Vec<MatchSpec>,
-    /// What goes wrong.
-    pub faults: Faults,
     /// The match whose room panics at every turn from this one on.
     pub poisoned: Option<(MatchId, u32)>,
     /// Claims without progress after which a match is failed.
@@ -35,31 +27,11 @@ impl MatchPlan {
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let matches = 2 + dice.below(9) as usize;
-        Self {
-            seed,
-            nodes: 1 + dice.below(3) as usize,
-            has_exclusive_store: false,
-            matches_at_once: 1 + dice.below(8) as usize,
-            matches: (0..matches).map(|at| spec(at, &mut dice)).collect(),
-            faults: Faults::of(&mut dice),
-            poisoned: None,
-            attempts_max: u32::MAX,
-        }
-    }
-
-    /// The same matches in a world without faults.
-    #[must_use]
-    pub fn without_faults(mut self) -> Self {
-        self.faults.faulty_for = Duration::ZERO;
-        self
-    }
-
-    /// The same for one process that has the store for itself.
-    #[must_use]
-    pub fn with_exclusive_store(mut self) -> Self {
-        (self.has_exclusive_store, self.nodes) = (true, 1);
-        self
+        let count = 2 + dice.below(9) as usize;
+        let (nodes, matches_at_once) = (1 + dice.below(3) as usize, 1 + dice.below(8) as usize);
+        let matches = (0..count).map(|at| spec(at, &mut dice)).collect();
+        let cluster = ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice) };
+        Self { cluster, matches_at_once, matches, poisoned: None, attempts_max: u32::MAX }
     }
 }
 
@@ -67,9 +39,7 @@ fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
     let seats = 1 + dice.below(4) as u8;
     let ruleset = Ruleset::ALL[dice.below(Ruleset::ALL.len() as u64) as usize];
     let map = Map::ALL[dice.below(Map::ALL.len() as u64) as usize];
-    let mut random = [0; 10];
-    random[..8].copy_from_slice(&dice.next().to_be_bytes());
-    random[9] = at as u8;
+    let random = dice.id_bytes(at as u8);
     let seat = |seat: u8| SeatSpec {
         bot: BotId(u128::from(seat) + 1),
         name: format!("bot {seat}"),

@@ -26,11 +26,6 @@ impl Process {
         Self { task: tokio::spawn(task), drain, freeze }
     }
 
-    /// Resumes its clock.
-    pub(crate) fn thaw(&self) {
-        self.freeze.set(false);
-    }
-
     /// As `kill -9` does: everything in memory is gone at once.
     pub(crate) async fn kill(self) {
         self.task.abort();
@@ -45,8 +40,8 @@ impl Process {
     }
 }
 
-/// A process may be ended by us, but not by a broken assertion.
-fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
+/// A task may be ended by us, but not by a broken assertion.
+pub(crate) fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended
         && error.is_panic()
     {
@@ -54,15 +49,38 @@ fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
     }
 }
 
+/// Runs a simulation on a clock that jumps.
+pub(crate) fn block_on<T>(simulation: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime without input and output can be built").block_on(simulation)
+}
+
+/// Everything that goes wrong, for as long as the world is faulty; then all is well again. How often a process was troubled.
+pub(crate) async fn inject_faults<S: Workload>(
+    world: &Arc<SimWorld<S>>,
+    nodes: &mut Vec<Process>,
+    start: impl Fn() -> Process,
+) -> u32 {
+    let outages = tokio::spawn(inject_outages(world.clone()));
+    let stalls = tokio::spawn(inject_stalls(world.clone()));
+    let troubles = inject_process_faults(world, nodes, start).await;
+    outages.abort();
+    stalls.abort();
+    world.set_store_up(true);
+    world.set_stalled(false);
+    nodes.iter().for_each(|node| node.freeze.set(false));
+    troubles
+}
+
 /// Troubles processes while the world is faulty; how often it did.
-pub(crate) async fn inject_process_faults<S: Workload>(
+async fn inject_process_faults<S: Workload>(
     world: &SimWorld<S>,
     nodes: &mut Vec<Process>,
     start: impl Fn() -> Process,
 ) -> u32 {
     let mut troubles = 0;
-    let Some(every) = world.faults.process_fault_interval else {
-        sleep(world.faults.faulty_for).await;
+    let Some(every) = world.cluster().faults.process_fault_interval else {
+        sleep(world.cluster().faults.faulty_for).await;
         return troubles;
     };
     while world.is_faulty() {
@@ -82,13 +100,13 @@ pub(crate) async fn inject_process_faults<S: Workload>(
             }
             1 => {
                 let leaving = nodes.swap_remove(at);
-                if !world.has_exclusive_store {
+                if !world.cluster().has_exclusive_store {
                     nodes.push(start());
                 }
                 leaving.drain.begin();
                 // A drain may meet a store that is away: it must not wait for it for ever.
                 propagate_panic(timeout(DRAIN_TIMEOUT, leaving.task).await.expect("a drain ends, store or no store"));
-                if world.has_exclusive_store {
+                if world.cluster().has_exclusive_store {
                     nodes.push(start());
                 }
             }
@@ -103,13 +121,13 @@ pub(crate) async fn inject_process_faults<S: Workload>(
 }
 
 /// Lets the disk stall now and then while the world is faulty.
-pub(crate) async fn inject_stalls<S: Workload>(world: Arc<SimWorld<S>>) {
-    let Some(every) = world.faults.stall_interval else { return };
+async fn inject_stalls<S: Workload>(world: Arc<SimWorld<S>>) {
+    let Some(every) = world.cluster().faults.stall_interval else { return };
     while world.is_faulty() {
         let pause = world.random(|dice| dice.below(2 * every.as_micros() as u64));
         sleep(Duration::from_micros(pause)).await;
         world.set_stalled(true);
-        sleep(world.faults.stall_for).await;
+        sleep(world.cluster().faults.stall_for).await;
         world.set_stalled(false);
     }
 }
@@ -129,8 +147,8 @@ pub(crate) async fn acquire_store<S: Workload>(node: &Node<S>, drain: &Drain) {
 }
 
 /// Takes the store away now and then while the world is faulty.
-pub(crate) async fn inject_outages<S: Workload>(world: Arc<SimWorld<S>>) {
-    let Some(every) = world.faults.outage_interval else { return };
+async fn inject_outages<S: Workload>(world: Arc<SimWorld<S>>) {
+    let Some(every) = world.cluster().faults.outage_interval else { return };
     while world.is_faulty() {
         let (pause, away) = world.random(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
         sleep(Duration::from_micros(pause)).await;

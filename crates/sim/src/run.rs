@@ -2,7 +2,7 @@
 
 use crate::match_workload::MatchWorkload;
 use crate::plan::MatchPlan;
-use crate::processes::{Process, acquire_store, inject_outages, inject_process_faults, inject_stalls};
+use crate::processes::{Process, acquire_store, block_on, inject_faults};
 use crate::world::{Freeze, Node, SimWorld};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
@@ -13,7 +13,7 @@ use node::drain::Drain;
 use node::lease::LeaseSlot;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 /// Once healed, everything must be over within this time: the longest match, after a lease has ended.
 const HEALED_FOR_MAX: Duration = Duration::from_secs(15 * 60);
@@ -43,29 +43,17 @@ pub struct MatchReport {
 /// When anything that must be true is not; the plan's seed is printed first.
 #[must_use]
 pub fn run(plan: MatchPlan) -> MatchReport {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime without input and output can be built");
     println!("simulating {plan:?}");
-    runtime.block_on(simulate(plan))
+    block_on(simulate(plan))
 }
 
 async fn simulate(plan: MatchPlan) -> MatchReport {
-    let began = Instant::now();
     let world = MatchWorkload::world(plan);
     create(&world);
-    let mut nodes: Vec<Process> = (0..world.workload.plan.nodes).map(|_| start(&world)).collect();
-    let outages = tokio::spawn(inject_outages(world.clone()));
-    let stalling = tokio::spawn(inject_stalls(world.clone()));
-    let troubles = inject_process_faults(&world, &mut nodes, || start(&world)).await;
-    outages.abort();
-    stalling.abort();
-    world.set_store_up(true);
-    world.set_stalled(false);
-    for node in &nodes {
-        node.thaw();
-    }
+    let mut nodes: Vec<Process> = (0..world.cluster().nodes).map(|_| start(&world)).collect();
+    let process_faults = inject_faults(&world, &mut nodes, || start(&world)).await;
     if timeout(HEALED_FOR_MAX, wait_until_ended(&world)).await.is_err() {
-        world.with_oracle(|oracle| oracle.assert_no_violations());
+        world.with_oracle(|oracle| oracle.violations.assert_none());
         panic!("not everything is over although the world was healed long ago: {:#?}", statuses(&world));
     }
     for node in nodes {
@@ -75,10 +63,10 @@ async fn simulate(plan: MatchPlan) -> MatchReport {
     MatchReport {
         trace: world.trace(),
         calls: world.with_oracle(|oracle| oracle.calls),
-        process_faults: troubles,
+        process_faults,
         stalls: world.stalls(),
         workers: world.worker_count(),
-        elapsed_ms: began.elapsed().as_millis() as u64,
+        elapsed_ms: world.elapsed().as_millis() as u64,
         statuses: statuses(&world),
     }
 }
@@ -123,7 +111,7 @@ async fn wait_until_ended(world: &SimWorld<MatchWorkload>) {
 }
 
 fn verify(world: &SimWorld<MatchWorkload>) {
-    world.with_oracle(|oracle| oracle.assert_no_violations());
+    world.with_oracle(|oracle| oracle.violations.assert_none());
     for spec in &world.workload.plan.matches {
         let page = world.page(spec.id);
         world.with_oracle(|oracle| oracle.check_nothing_lost(spec.id, &page.rows));

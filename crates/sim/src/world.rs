@@ -1,8 +1,8 @@
 //! The simulated world around processes: one store for all, a clock for each process, and faults. What happens in it,
 //! and what must be true of it, is a [`Workload`] of its own.
 
+use crate::cluster::ClusterPlan;
 use crate::dice::{Dice, hash};
-use crate::faults::Faults;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::time::UnixMs;
@@ -24,6 +24,26 @@ const EPOCH: UnixMs = UnixMs(1_700_000_100_000);
 pub(crate) trait Workload: Sized + Send + Sync + 'static {
     /// Who looks whether everything is as it must be.
     type Oracle: Oracle;
+    /// Its processes, and what goes wrong.
+    fn cluster(&self) -> &ClusterPlan;
+}
+
+/// What was not as it must be. A check must not panic where it fails: that is inside a task of a process, and processes survive
+/// tasks that panic.
+#[derive(Default)]
+pub(crate) struct Violations(Vec<String>);
+
+impl Violations {
+    pub(crate) fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(what());
+        }
+    }
+
+    /// Fails the simulation if anything was ever broken.
+    pub(crate) fn assert_none(&self) {
+        assert!(self.0.is_empty(), "what must be true was not: {:#?}", self.0);
+    }
 }
 
 /// An observer of every commit.
@@ -37,12 +57,9 @@ pub(crate) trait Oracle: Default + Send {
 /// What all processes share.
 pub(crate) struct SimWorld<S: Workload> {
     pub(crate) workload: S,
-    pub(crate) faults: Faults,
     began: Instant,
     state: Mutex<SimState<S::Oracle>>,
     is_store_up: AtomicBool,
-    /// Whether one process has the store for itself.
-    pub(crate) has_exclusive_store: bool,
     /// Where commits get no time while the disk stalls.
     disk: Freeze,
 }
@@ -60,11 +77,11 @@ struct SimState<O> {
 }
 
 impl<S: Workload> SimWorld<S> {
-    pub(crate) fn new(story: S, seed: u64, faults: Faults, is_own: bool) -> Arc<Self> {
+    pub(crate) fn new(workload: S) -> Arc<Self> {
         let database = MemoryDatabase::default();
         let open = "a store in memory opens";
         let state = SimState {
-            dice: Dice::new(seed ^ 0xd1ce),
+            dice: Dice::new(workload.cluster().seed ^ 0xd1ce),
             writer: database.writer().expect(open),
             reader: database.reader().expect(open),
             oracle: S::Oracle::default(),
@@ -73,14 +90,16 @@ impl<S: Workload> SimWorld<S> {
             trace: 0,
         };
         Arc::new(Self {
-            workload: story,
-            faults,
+            workload,
             began: Instant::now(),
             state: Mutex::new(state),
             is_store_up: AtomicBool::new(true),
-            has_exclusive_store: is_own,
             disk: Freeze::default(),
         })
+    }
+
+    pub(crate) fn cluster(&self) -> &ClusterPlan {
+        self.workload.cluster()
     }
 
     /// The store's own time.
@@ -115,7 +134,7 @@ impl<S: Workload> SimWorld<S> {
     }
 
     pub(crate) fn is_faulty(&self) -> bool {
-        self.elapsed() < self.faults.faulty_for
+        self.elapsed() < self.cluster().faults.faulty_for
     }
 
     pub(crate) fn random<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
@@ -203,7 +222,7 @@ impl<S: Workload> Clone for Node<S> {
 
 impl<S: Workload> Node<S> {
     pub(crate) fn new(world: Arc<SimWorld<S>>, address: String, freeze: Arc<Freeze>) -> Self {
-        let max = world.faults.skew_ms_max;
+        let max = world.cluster().faults.skew_ms_max;
         let skew_ms = world.random(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
         Self { world, address, skew_ms, freeze, metrics: Arc::default() }
     }
@@ -241,7 +260,7 @@ impl<S: Workload> Node<S> {
         if !self.world.is_faulty() {
             return CommandFate::Delivered;
         }
-        let faults = &self.world.faults;
+        let faults = &self.world.cluster().faults;
         let spread = faults.delay_max.saturating_sub(faults.delay_min).as_micros() as u64;
         self.world.random(|dice| {
             if dice.bool_per_mille(faults.commit_lost_per_mille) {
@@ -255,9 +274,7 @@ impl<S: Workload> Node<S> {
             }
         })
     }
-}
 
-impl<S: Workload> Node<S> {
     /// Commits as a process does: over a way on which things get lost and late.
     pub(crate) async fn commit_through_faults(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
         self.reach_store().await?;
@@ -269,7 +286,7 @@ impl<S: Workload> Node<S> {
                 return Err(unavailable("lost on the way back"));
             }
             // What a process has under way at its own store ends with it.
-            CommandFate::Delayed(delay) if self.world.has_exclusive_store => {
+            CommandFate::Delayed(delay) if self.world.cluster().has_exclusive_store => {
                 sleep(delay).await;
                 self.world.commit_all(&commands)
             }
@@ -298,9 +315,7 @@ impl<S: Workload> LeaseContext for Node<S> {
     }
 
     fn random_bytes(&self) -> [u8; 10] {
-        let mut random = [0; 10];
-        random[..8].copy_from_slice(&self.world.random(Dice::next).to_be_bytes());
-        random
+        self.world.random(|dice| dice.id_bytes(0))
     }
 
     fn address(&self) -> String {
@@ -308,7 +323,7 @@ impl<S: Workload> LeaseContext for Node<S> {
     }
 
     fn has_exclusive_store(&self) -> bool {
-        self.world.has_exclusive_store
+        self.world.cluster().has_exclusive_store
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {

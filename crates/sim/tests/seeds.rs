@@ -42,8 +42,8 @@ fn fresh_seeds() {
 fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..140 {
         let mut plan = MatchPlan::of_seed(seed);
-        plan.nodes = 3;
-        common::delay_appends_beyond_the_lease(&mut plan.faults);
+        plan.cluster.nodes = 3;
+        common::delay_appends_beyond_the_lease(&mut plan.cluster.faults);
         let _ = run(plan);
     }
 }
@@ -52,30 +52,48 @@ fn appends_of_a_lost_lease_are_fenced() {
 /// itself.
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
-    let reports: Vec<MatchReport> =
-        (200..240).map(|seed| run(with_stalls(MatchPlan::of_seed(seed).with_exclusive_store()))).collect();
+    let reports: Vec<MatchReport> = (200..240).map(|seed| run(with_stalls(alone(MatchPlan::of_seed(seed))))).collect();
     assert!(reports.iter().map(|report| report.process_faults).sum::<u32>() > 40);
     assert!(reports.iter().map(|report| report.stalls).sum::<u32>() > 40);
     assert!(reports.iter().flat_map(|report| &report.statuses).any(|status| status.epoch > 2));
 }
 
 fn with_stalls(mut plan: MatchPlan) -> MatchPlan {
-    plan.faults.stall_interval = Faults::only_stalls().stall_interval;
+    plan.cluster.faults.stall_interval = Faults::only_stalls().stall_interval;
+    plan
+}
+
+fn alone(mut plan: MatchPlan) -> MatchPlan {
+    plan.cluster.with_exclusive_store();
+    plan
+}
+
+fn without_faults(seed: u64) -> MatchPlan {
+    let mut plan = MatchPlan::of_seed(seed);
+    plan.cluster.without_faults();
     plan
 }
 
 #[test]
 fn a_disk_that_stalls_costs_a_process_alone_nothing() {
-    let plan = |seed| MatchPlan { faults: Faults::only_stalls(), ..MatchPlan::of_seed(seed) };
+    let plan = |seed| {
+        let mut plan = MatchPlan::of_seed(seed);
+        plan.cluster.faults = Faults::only_stalls();
+        plan
+    };
     for seed in 0..20 {
-        let report = run(plan(seed).with_exclusive_store());
+        let report = run(alone(plan(seed)));
         assert!(report.stalls > 1, "seed {seed}: {report:?}");
         assert_eq!(report.workers, 1, "seed {seed}: the lease was lost");
         let is_untouched = |status: &MatchStatus| status.state == MatchState::Finished && status.epoch == 1;
         assert!(report.statuses.iter().all(is_untouched), "seed {seed}: {:?}", report.statuses);
     }
     // Where others may take over, the same stalls must cost leases: or they would prove nothing.
-    let shared = (0..20).map(|seed| run(MatchPlan { nodes: 1, ..plan(seed) }).workers);
+    let shared = (0..20).map(|seed| {
+        let mut plan = plan(seed);
+        plan.cluster.nodes = 1;
+        run(plan).workers
+    });
     assert!(shared.sum::<usize>() > 40);
 }
 
@@ -88,13 +106,13 @@ fn one_seed_is_one_story() {
 
 #[test]
 fn a_calm_world_needs_one_claim_a_match() {
-    let report = run(MatchPlan::of_seed(5).without_faults());
+    let report = run(without_faults(5));
     assert!(report.statuses.iter().all(|status| status.epoch == 1 && status.attempts_charged == 1));
 }
 
 #[test]
 fn a_poisoned_match_fails_after_its_attempts_without_affecting_others() {
-    let mut plan = MatchPlan::of_seed(11).without_faults();
+    let mut plan = without_faults(11);
     plan.attempts_max = 3;
     plan.matches[0].turns_max = 40;
     plan.poisoned = Some((plan.matches[0].id, 1));

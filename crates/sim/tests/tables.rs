@@ -43,8 +43,8 @@ fn fresh_seeds() {
 fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..120 {
         let mut plan = TablePlan::of_seed(seed);
-        plan.nodes = 3;
-        common::delay_appends_beyond_the_lease(&mut plan.faults);
+        plan.cluster.nodes = 3;
+        common::delay_appends_beyond_the_lease(&mut plan.cluster.faults);
         let _ = run(plan);
     }
 }
@@ -54,8 +54,9 @@ fn appends_of_a_lost_lease_are_fenced() {
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
     let own = |seed| {
-        let mut plan = TablePlan::of_seed(seed).with_exclusive_store();
-        plan.faults.stall_interval = Faults::only_stalls().stall_interval;
+        let mut plan = TablePlan::of_seed(seed);
+        plan.cluster.with_exclusive_store();
+        plan.cluster.faults.stall_interval = Faults::only_stalls().stall_interval;
         run(plan)
     };
     let reports: Vec<TableReport> = (200..220).map(own).collect();
@@ -66,14 +67,24 @@ fn a_process_alone_dies_and_the_next_one_goes_on() {
 
 #[test]
 fn a_disk_that_stalls_costs_a_process_alone_nothing() {
-    let plan = |seed| TablePlan { faults: Faults::only_stalls(), ..TablePlan::of_seed(seed) };
+    let plan = |seed| {
+        let mut plan = TablePlan::of_seed(seed);
+        plan.cluster.faults = Faults::only_stalls();
+        plan
+    };
     for seed in 0..10 {
-        let report = run(plan(seed).with_exclusive_store());
+        let mut plan = plan(seed);
+        plan.cluster.with_exclusive_store();
+        let report = run(plan);
         assert!(report.stalls > 1 && report.events > 0, "seed {seed}: {report:?}");
         assert_eq!(report.workers, 1, "seed {seed}: the lease was lost");
     }
     // Where others may take over, the same stalls must cost leases: or they would prove nothing.
-    let shared = (0..10).map(|seed| run(TablePlan { nodes: 1, ..plan(seed) }).workers);
+    let shared = (0..10).map(|seed| {
+        let mut plan = plan(seed);
+        plan.cluster.nodes = 1;
+        run(plan).workers
+    });
     assert!(shared.sum::<usize>() > 20);
 }
 
@@ -87,7 +98,9 @@ fn one_seed_is_one_story() {
 #[test]
 fn without_faults_nothing_is_unknown_and_no_viewer_falls_behind() {
     for seed in 0..5 {
-        let report = run(TablePlan::of_seed(seed).without_faults());
+        let mut plan = TablePlan::of_seed(seed);
+        plan.cluster.without_faults();
+        let report = run(plan);
         assert_eq!((report.unknown, report.process_faults), (0, 0), "{report:?}");
         assert!(report.events > 20, "{report:?}");
     }

@@ -2,13 +2,13 @@
 //! of a table is a state that readers could have seen, from the moment at which it was committed.
 
 use super::log::TableHistory;
-use super::observations::{self, Observation};
+use super::observations::{Observation, ObservedKind};
 use super::workload::TableWorkload;
 use crate::world::SimWorld;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::LEASE_DURATION;
 use engine::tables::{EventKind, Feed, Table, TableEvent, TableView};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How late a waiting poll may receive a change without faults: the time of a commit's outcome back to its owner task.
@@ -29,10 +29,10 @@ pub(super) fn check(world: &SimWorld<TableWorkload>) -> ObservationTotals {
     let mut totals = ObservationTotals::default();
     let observations = world.workload.take_observations();
     world.with_oracle(|log| {
-        log.assert_no_violations();
+        log.violations.assert_none();
         for id in &world.workload.ids {
             let story = log.tables.get(id).expect("every table is opened in the end");
-            let faulty_for = world.faults.faulty_for;
+            let faulty_for = world.cluster().faults.faulty_for;
             let healed_at = if faulty_for.is_zero() { faulty_for } else { faulty_for + HEAL_TIMEOUT };
             let history = History::of(*id, story, healed_at);
             assert!(history.last().live_game().is_none(), "table {id}: a game still goes on, though its time is over");
@@ -77,8 +77,7 @@ impl History {
 
     fn check(&self, observations: &[&Observation], totals: &mut ObservationTotals) {
         let mut counts = self.chat_counts();
-        let viewers: std::collections::BTreeSet<Option<PlayerId>> =
-            observations.iter().map(|observation| observation.viewer).collect();
+        let viewers: BTreeSet<Option<PlayerId>> = observations.iter().map(|observation| observation.viewer).collect();
         for viewer in viewers {
             let expected = self.expected_events(viewer);
             let own = observations.iter().filter(|observation| observation.viewer == viewer);
@@ -86,11 +85,11 @@ impl History {
         }
         for observation in observations {
             match &observation.kind {
-                observations::ObservedKind::ActionDone { chat_line: Some(text), .. } => {
+                ObservedKind::ActionDone { chat_line: Some(text), .. } => {
                     let count = counts.remove(text.as_str()).unwrap_or(0);
                     assert_eq!(count, 1, "table {}: {text:?} was acknowledged, and is there {count} times", self.id);
                 }
-                observations::ObservedKind::ActionRejected { chat_line: Some(text) } => {
+                ObservedKind::ActionRejected { chat_line: Some(text) } => {
                     assert_eq!(
                         counts.get(text.as_str()),
                         None,
@@ -98,7 +97,7 @@ impl History {
                         self.id
                     );
                 }
-                observations::ObservedKind::ActionUnknown { chat_line: text } => {
+                ObservedKind::ActionUnknown { chat_line: text } => {
                     totals.unknown += 1;
                     let count = text.as_ref().and_then(|text| counts.remove(text.as_str())).unwrap_or(0);
                     assert!(count <= 1, "table {}: {text:?} is there {count} times", self.id);
@@ -157,7 +156,7 @@ impl History {
         let mut reached = 0;
         for observation in observations {
             match &observation.kind {
-                observations::ObservedKind::Update { after, events } => {
+                ObservedKind::Update { after, events } => {
                     assert_eq!(*after, cursor, "table {}: {viewer:?} continued from another cursor", self.id);
                     totals.events += events.len() as u32;
                     for event in events {
@@ -170,16 +169,15 @@ impl History {
                         self.check_prompt(next.version, observation);
                     }
                 }
-                observations::ObservedKind::TooOld { view } => {
+                ObservedKind::TooOld { view } => {
                     totals.too_old += 1;
                     cursor = view.seq;
                     reached = self.check_view(view, observation, reached);
                 }
-                observations::ObservedKind::View(view) | observations::ObservedKind::ActionDone { view, .. } => {
+                ObservedKind::View(view) | ObservedKind::ActionDone { view, .. } => {
                     reached = self.check_view(view, observation, reached);
                 }
-                observations::ObservedKind::ActionRejected { .. }
-                | observations::ObservedKind::ActionUnknown { .. } => {}
+                ObservedKind::ActionRejected { .. } | ObservedKind::ActionUnknown { .. } => {}
             }
         }
     }

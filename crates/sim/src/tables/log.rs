@@ -1,7 +1,7 @@
 //! Every commit about tables, as it happened: the log of each table from its first entry, though the store deletes what
 //! lies under a snapshot; and at once every violation by a commit.
 
-use crate::world::Oracle;
+use crate::world::{Oracle, Violations};
 use engine::commands::{ClaimedTable, Command, Outcome, TableAppend};
 use engine::ids::TableId;
 use engine::rows::TableLogRow;
@@ -14,7 +14,7 @@ pub(super) struct CommitLog {
     pub(super) tables: BTreeMap<TableId, TableHistory>,
     /// Appends of which it is unknown whether they were saved, by table and epoch.
     pub(super) unknown_appends: BTreeSet<(TableId, u32)>,
-    violations: Vec<String>,
+    pub(super) violations: Violations,
     /// Claims that were answered with a table.
     pub(super) claims: u32,
 }
@@ -32,22 +32,12 @@ pub(super) struct TableHistory {
 }
 
 impl CommitLog {
-    fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
-        if !holds {
-            self.violations.push(what());
-        }
-    }
-
-    /// Fails the simulation if anything was ever broken.
-    pub(super) fn assert_no_violations(&self) {
-        assert!(self.violations.is_empty(), "what must be true was not: {:#?}", self.violations);
-    }
-
     /// A process is about to add entries to a table. Nothing may follow on entries of which it does not know whether they were
     /// saved, but what it has read from the store.
     pub(super) fn before_append(&mut self, id: TableId, epoch: u32) {
         let is_known = !self.unknown_appends.contains(&(id, epoch));
-        self.check(is_known, || format!("table {id}: epoch {epoch} goes on, though an append of its was not answered"));
+        self.violations
+            .check(is_known, || format!("table {id}: epoch {epoch} goes on, though an append of its was not answered"));
     }
 
     fn on_append(&mut self, at: Duration, append: &TableAppend) {
@@ -56,10 +46,10 @@ impl CommitLog {
         let (epoch, have) = (story.epoch, story.rows.len() as u32);
         story.is_live = append.is_live;
         story.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
-        self.check(append.epoch == epoch, || {
+        self.violations.check(append.epoch == epoch, || {
             format!("table {id}: epoch {} wrote, though epoch {epoch} holds it", append.epoch)
         });
-        self.check(append.expected_version == have, || {
+        self.violations.check(append.expected_version == have, || {
             format!("table {id}: entries were added at {}, though there are {have}", append.expected_version)
         });
     }
@@ -71,8 +61,8 @@ impl CommitLog {
         let before = std::mem::replace(&mut story.epoch, claimed.epoch);
         let known = story.rows.get(claimed.snapshot_version as usize..).unwrap_or_default();
         let is_whole = known.iter().map(|(row, _)| row).eq(&claimed.rows);
-        self.check(claimed.epoch > before, || format!("table {id}: epoch {} after {before}", claimed.epoch));
-        self.check(is_whole, || format!("table {id}: a claim gave other entries than were saved"));
+        self.violations.check(claimed.epoch > before, || format!("table {id}: epoch {} after {before}", claimed.epoch));
+        self.violations.check(is_whole, || format!("table {id}: a claim gave other entries than were saved"));
     }
 }
 

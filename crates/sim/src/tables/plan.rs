@@ -1,19 +1,14 @@
 //! The plan of a simulation of tables, drawn from the seed.
 
+use crate::cluster::{ClusterPlan, Faults};
 use crate::dice::Dice;
-use crate::faults::Faults;
 use engine::tables::TableSettings;
 use std::time::Duration;
 
 /// The options of one simulation.
 #[derive(Clone, Debug)]
 pub struct TablePlan {
-    /// Where all chance comes from.
-    pub seed: u64,
-    /// Processes that share the store.
-    pub nodes: usize,
-    /// Whether one process has the store for itself: the next one comes when it has gone.
-    pub has_exclusive_store: bool,
+    pub cluster: ClusterPlan,
     /// Owner tasks of each process.
     pub owner_tasks: usize,
     /// Tables, each opened by a player of its own.
@@ -30,8 +25,6 @@ pub struct TablePlan {
     pub healed_for: Duration,
     /// Whether all processes are killed once the players have gone, and another one is left alone with what they left.
     pub ends_abandoned: bool,
-    /// What goes wrong.
-    pub faults: Faults,
 }
 
 impl TablePlan {
@@ -45,10 +38,8 @@ impl TablePlan {
             next_storyteller_timeout: Duration::from_millis(2_000 + dice.below(8_000)),
             ..TableSettings::default()
         };
+        let nodes = 1 + dice.below(3) as usize;
         Self {
-            seed,
-            nodes: 1 + dice.below(3) as usize,
-            has_exclusive_store: false,
             owner_tasks: 1 + dice.below(3) as usize,
             tables: 1 + dice.below(3) as usize,
             players: 3 + dice.below(5) as usize,
@@ -57,21 +48,7 @@ impl TablePlan {
             presence_grace: Duration::from_millis(500 + dice.below(5_000)),
             healed_for: Duration::from_secs(15),
             ends_abandoned: dice.bool_per_mille(500),
-            faults: Faults::of(&mut dice),
+            cluster: ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice) },
         }
-    }
-
-    /// The same tables in a world without faults.
-    #[must_use]
-    pub fn without_faults(mut self) -> Self {
-        self.faults.faulty_for = Duration::ZERO;
-        self
-    }
-
-    /// The same for one process that has the store for itself.
-    #[must_use]
-    pub fn with_exclusive_store(mut self) -> Self {
-        (self.has_exclusive_store, self.nodes) = (true, 1);
-        self
     }
 }

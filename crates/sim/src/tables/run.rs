@@ -5,7 +5,7 @@ use super::plan::TablePlan;
 use super::players::Player;
 use super::workload::{NodeEndpoint, TableWorkload};
 use crate::dice::Dice;
-use crate::processes::{Process, acquire_store, inject_outages, inject_process_faults, inject_stalls};
+use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
 use crate::world::{Freeze, Node, SimWorld};
 use engine::ids::TableId;
 use engine::limits::LEASE_DURATION;
@@ -54,10 +54,8 @@ pub struct TableReport {
 /// When anything that must be true is not; the plan is printed first.
 #[must_use]
 pub fn run(plan: TablePlan) -> TableReport {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime without input and output can be built");
     println!("simulating tables {plan:?}");
-    runtime.block_on(simulate(plan))
+    block_on(simulate(plan))
 }
 
 async fn simulate(plan: TablePlan) -> TableReport {
@@ -68,20 +66,13 @@ async fn simulate(plan: TablePlan) -> TableReport {
         count.set(count.get() + 1);
         start(&world, count.get())
     };
-    let mut nodes: Vec<Process> = (0..plan.nodes).map(|_| start()).collect();
+    let mut nodes: Vec<Process> = (0..plan.cluster.nodes).map(|_| start()).collect();
     let players = players(&world);
-    let outages = tokio::spawn(inject_outages(world.clone()));
-    let stalling = tokio::spawn(inject_stalls(world.clone()));
-    let troubles = inject_process_faults(&world, &mut nodes, &start).await;
-    outages.abort();
-    stalling.abort();
-    world.set_store_up(true);
-    world.set_stalled(false);
-    nodes.iter().for_each(Process::thaw);
+    let process_faults = inject_faults(&world, &mut nodes, &start).await;
     for player in players {
         propagate_panic(player.await);
     }
-    let lives = world.worker_count();
+    let workers = world.worker_count();
     let mut abandoned = 0;
     if plan.ends_abandoned {
         // No more requests: tables without an owner must be found by the background search.
@@ -102,35 +93,27 @@ async fn simulate(plan: TablePlan) -> TableReport {
         let entries = log.tables.values().map(|story| story.rows.len() as u32).sum();
         (log.claims, entries)
     });
-    let elapsed_ms = world.elapsed().as_millis() as u64;
     let history::ObservationTotals { events, unknown, too_old } = totals;
-    let (trace, stalls) = (world.trace(), world.stalls());
     TableReport {
-        trace,
-        process_faults: troubles,
-        stalls,
-        workers: lives,
+        trace: world.trace(),
+        process_faults,
+        stalls: world.stalls(),
+        workers,
         claims,
         entries,
         events,
         unknown,
         abandoned,
         too_old,
-        elapsed_ms,
+        elapsed_ms: world.elapsed().as_millis() as u64,
     }
 }
 
 fn world(plan: TablePlan) -> Arc<SimWorld<TableWorkload>> {
-    let mut dice = Dice::new(plan.seed ^ 0x1d5);
-    let id = |at: usize| {
-        let mut random = [0; 10];
-        random[..8].copy_from_slice(&dice.next().to_be_bytes());
-        random[9] = at as u8;
-        TableId::new(engine::time::UnixMs(1_700_000_000_000), random)
-    };
+    let mut dice = Dice::new(plan.cluster.seed ^ 0x1d5);
+    let id = |at: usize| TableId::new(engine::time::UnixMs(1_700_000_000_000), dice.id_bytes(at as u8));
     let ids = (0..plan.tables).map(id).collect();
-    let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.has_exclusive_store);
-    SimWorld::new(TableWorkload::new(plan, ids), seed, faults, is_own)
+    SimWorld::new(TableWorkload::new(plan, ids))
 }
 
 fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
@@ -155,7 +138,7 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
     let (leave, world) = (drain.clone(), world.clone());
     world.workload.add_endpoint(NodeEndpoint { address: address.clone(), tables: tables.clone() });
     let task = async move {
-        let guard = EndpointGuard { world, address, tables: tables.clone() };
+        let guard = EndpointGuard { world, address };
         acquire_store(&node, &leave).await;
         tables::run(node, tables, leave).await;
         drop(guard);
@@ -167,19 +150,17 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
 struct EndpointGuard {
     world: Arc<SimWorld<TableWorkload>>,
     address: String,
-    tables: Tables,
 }
 
 impl Drop for EndpointGuard {
     fn drop(&mut self) {
-        let _ = &self.tables;
         self.world.workload.remove_endpoint(&self.address);
     }
 }
 
 fn players(world: &Arc<SimWorld<TableWorkload>>) -> Vec<JoinHandle<()>> {
     let plan = &world.workload.plan;
-    let until = plan.faults.faulty_for + plan.healed_for;
+    let until = plan.cluster.faults.faulty_for + plan.healed_for;
     let sitting = (0..plan.players).map(|number| {
         let mut player = Player::new(world.clone(), Some(number as u128 + 1));
         let own = world.workload.ids.get(number).copied();
@@ -192,11 +173,4 @@ fn players(world: &Arc<SimWorld<TableWorkload>>) -> Vec<JoinHandle<()>> {
     });
     let looking = Player::new(world.clone(), None);
     sitting.chain([tokio::spawn(looking.run(until))]).collect()
-}
-
-/// A broken assertion of a player's is one of the simulation's.
-fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = ended {
-        std::panic::resume_unwind(error.into_panic());
-    }
 }

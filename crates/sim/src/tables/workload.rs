@@ -4,6 +4,7 @@
 use super::log::CommitLog;
 use super::observations::Observation;
 use super::plan::TablePlan;
+use crate::cluster::ClusterPlan;
 use crate::dice::Dice;
 use crate::world::{Node, Workload};
 use engine::commands::Command;
@@ -33,6 +34,10 @@ pub(super) struct NodeEndpoint {
 
 impl Workload for TableWorkload {
     type Oracle = CommitLog;
+
+    fn cluster(&self) -> &ClusterPlan {
+        &self.plan.cluster
+    }
 }
 
 impl TableWorkload {

@@ -1,10 +1,36 @@
-//! What goes wrong in a simulation, and how often: every knob a number with a unit, drawn from the seed.
+//! The processes of a simulation, and what goes wrong with them and how often: every option a number with a unit, drawn from the
+//! seed.
 
 use crate::dice::Dice;
 use std::time::Duration;
 
 /// Longer than any lease that ends: busy disks were seen to take seconds for an fsync.
 const STALL: Duration = Duration::from_secs(10);
+
+/// The processes of a simulation.
+#[derive(Clone, Debug)]
+pub struct ClusterPlan {
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// Processes that share the store.
+    pub nodes: usize,
+    /// Whether one process has the store for itself: the next one comes when it has gone.
+    pub has_exclusive_store: bool,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+impl ClusterPlan {
+    /// The same in a world without faults.
+    pub fn without_faults(&mut self) {
+        self.faults.faulty_for = Duration::ZERO;
+    }
+
+    /// The same for one process that has the store for itself.
+    pub fn with_exclusive_store(&mut self) {
+        (self.has_exclusive_store, self.nodes) = (true, 1);
+    }
+}
 
 /// Faults of the processes of a simulation and of their commands.
 #[derive(Clone, Debug)]
