@@ -17,6 +17,7 @@ use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
 use crate::matches::spec::MatchSpec;
 use crate::time::UnixMs;
+use std::str::FromStr;
 
 /// What a token's holder may do. Each role may do what the ones below it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -276,4 +277,10 @@ pub struct LimitRules {
     pub policies: Vec<LimitPolicy>,
     /// Quotas of keys, by policy and key.
     pub overrides: Vec<LimitOverride>,
+}
+
+/// The two parts of a cursor's text: the number that its list is ordered by, and an id.
+fn parse_cursor<N: FromStr, I: FromStr>(text: &str) -> Option<(N, I)> {
+    let (number, id) = text.split_once('_')?;
+    Some((number.parse().ok()?, id.parse().ok()?))
 }

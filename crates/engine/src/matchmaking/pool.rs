@@ -165,10 +165,14 @@ impl TicketPool {
         let key = |rating, id| (seeker.players, rating, TicketId(id));
         let lowest = key(own.saturating_sub(window), 0);
         let highest = key(own.saturating_add(window), u128::MAX);
-        let below = self.by_rating.range(lowest..key(own, 0)).rev();
-        let above = self.by_rating.range(key(own, 0)..=highest);
-        let far = move |at: &(u8, u16, TicketId)| at.1.abs_diff(own);
-        let nearest = NearestFirst { below: below.peekable(), above: above.peekable(), distance: far };
+        let mut below = self.by_rating.range(lowest..key(own, 0)).rev().peekable();
+        let mut above = self.by_rating.range(key(own, 0)..=highest).peekable();
+        let distance = move |at: &(u8, u16, TicketId)| at.1.abs_diff(own);
+        let nearest = std::iter::from_fn(move || match (below.peek(), above.peek()) {
+            (Some(lower), Some(higher)) if distance(lower) >= distance(higher) => above.next(),
+            (None, _) => above.next(),
+            (Some(_), _) => below.next(),
+        });
         let suiting = nearest
             .filter_map(|at| self.waiting.get(&at.2))
             .filter(move |other| other.id != seeker.id && self.rules.is_compatible(seeker, other, now));
@@ -197,29 +201,5 @@ impl TicketPool {
         self.by_end.remove(&(ticket.until, id));
         self.by_age.remove(&(ticket.since, id));
         Some(ticket)
-    }
-}
-
-/// Two walks away from a place, joined by how far they have come.
-struct NearestFirst<A: Iterator, B: Iterator, F> {
-    below: std::iter::Peekable<A>,
-    above: std::iter::Peekable<B>,
-    distance: F,
-}
-
-impl<'a, A, B, F> Iterator for NearestFirst<A, B, F>
-where
-    A: Iterator<Item = &'a (u8, u16, TicketId)>,
-    B: Iterator<Item = &'a (u8, u16, TicketId)>,
-    F: Fn(&(u8, u16, TicketId)) -> u16,
-{
-    type Item = &'a (u8, u16, TicketId);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match (self.below.peek(), self.above.peek()) {
-            (Some(below), Some(above)) if (self.distance)(below) < (self.distance)(above) => self.below.next(),
-            (_, Some(_)) => self.above.next(),
-            (_, None) => self.below.next(),
-        }
     }
 }

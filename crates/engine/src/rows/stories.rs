@@ -1,5 +1,6 @@
 //! Rows about tables and their games, for lists and look-ups. Who may see which of it is decided elsewhere.
 
+use super::parse_cursor;
 use crate::ids::{GameId, WorkerId};
 use crate::tables::{GameRole, GameRow};
 use crate::time::UnixMs;
@@ -54,11 +55,8 @@ impl fmt::Display for GameCursor {
 impl FromStr for GameCursor {
     type Err = ParseGameCursorError;
     fn from_str(text: &str) -> Result<Self, ParseGameCursorError> {
-        let (at, id) = text.split_once('_').ok_or(ParseGameCursorError)?;
-        Ok(Self {
-            at: UnixMs(at.parse().map_err(|_| ParseGameCursorError)?),
-            id: id.parse().map_err(|_| ParseGameCursorError)?,
-        })
+        let (at, id) = parse_cursor(text).ok_or(ParseGameCursorError)?;
+        Ok(Self { at: UnixMs(at), id })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows about worlds, and about hunts as they are counted: for lists, look-ups and the leaderboard. What a world's
 //! settings and the entries of its claim log mean, only its machine knows.
 
+use super::parse_cursor;
 use crate::ids::{PlayerId, WorkerId, WorldId, WorldName};
 use crate::time::UnixMs;
 use crate::worlds::WorldLogRow;
@@ -235,8 +236,8 @@ impl fmt::Display for HuntCursor {
 impl FromStr for HuntCursor {
     type Err = ParseHuntCursorError;
     fn from_str(text: &str) -> Result<Self, ParseHuntCursorError> {
-        let (ends_at, id) = parse_cursor(text)?;
-        Ok(Self { ends_at: UnixMs(ends_at), id: WorldId(id) })
+        let (ends_at, id) = parse_cursor(text).ok_or(ParseHuntCursorError)?;
+        Ok(Self { ends_at: UnixMs(ends_at), id })
     }
 }
 
@@ -249,15 +250,9 @@ impl fmt::Display for HunterCursor {
 impl FromStr for HunterCursor {
     type Err = ParseHuntCursorError;
     fn from_str(text: &str) -> Result<Self, ParseHuntCursorError> {
-        let (points, player) = parse_cursor(text)?;
-        Ok(Self { points, player: PlayerId(player) })
+        let (points, player) = parse_cursor(text).ok_or(ParseHuntCursorError)?;
+        Ok(Self { points, player })
     }
-}
-
-fn parse_cursor<T: FromStr>(text: &str) -> Result<(T, u128), ParseHuntCursorError> {
-    let (number, id) = text.split_once('_').ok_or(ParseHuntCursorError)?;
-    let id: PlayerId = id.parse().map_err(|_| ParseHuntCursorError)?;
-    Ok((number.parse().map_err(|_| ParseHuntCursorError)?, id.0))
 }
 
 #[cfg(test)]

@@ -29,16 +29,6 @@ packed_variants!(TransitionReason {
 });
 
 impl TransitionReason {
-    /// Every reason.
-    pub const ALL: [Self; 6] = [
-        Self::Storyteller,
-        Self::Countdown,
-        Self::Inactivity,
-        Self::StorytellerLeft,
-        Self::StorytellerLate,
-        Self::Closed,
-    ];
-
     /// The name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {

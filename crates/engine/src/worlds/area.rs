@@ -1,6 +1,6 @@
 //! The cells around a mover, row by row, one word a row: what a viewer sees, and which of it is new.
 
-use rules::world::{Cell, CellSet};
+use rules::world::{Cell, CellSet, ones};
 
 /// A rectangle around a cell; parts of it may be off the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +61,8 @@ impl Area {
     }
 
     /// The cells of a row's bits. Only bits of cells on the grid may be set.
-    pub(super) fn cells(self, y: i32, mut row: u64) -> impl Iterator<Item = Cell> {
-        std::iter::from_fn(move || {
-            let bit = (row != 0).then(|| row.trailing_zeros())?;
-            row &= row - 1;
-            Some(Cell { x: (self.left() + bit as i32) as u16, y: y as u16 })
-        })
+    pub(super) fn cells(self, y: i32, row: u64) -> impl Iterator<Item = Cell> {
+        ones(row).map(move |bit| Cell { x: (self.left() + bit as i32) as u16, y: y as u16 })
     }
 }
 

@@ -49,25 +49,24 @@ impl World {
     }
 
     fn claim(&mut self, mover_ref: MoverRef, seq: u32, now_us: i64, is_wanted: impl Fn(Item) -> bool) -> InputOutcome {
-        let Some(hunt) = &mut self.hunt else { return InputOutcome::Immediate(Err(Refusal::NoHunt)) };
+        let refused = |refusal| InputOutcome::Immediate(Err(refusal));
+        let Some(hunt) = &mut self.hunt else { return refused(Refusal::NoHunt) };
         match (hunt.phase, hunt.round_change_group) {
             (RoundPhase::Running, None) if now_us < hunt.until.0.saturating_mul(1_000) => {}
             // Its end is as good as decided: it was committed with its beginning.
-            (RoundPhase::Running, None) => return InputOutcome::Immediate(Err(Refusal::RoundOver)),
+            (RoundPhase::Running, None) => return refused(Refusal::RoundOver),
             (RoundPhase::Running, Some(group)) => return InputOutcome::AfterCommit(group, Err(Refusal::RoundOver)),
-            _ => return InputOutcome::Immediate(Err(Refusal::RoundOver)),
+            _ => return refused(Refusal::RoundOver),
         }
-        let Some(mover) = self.crowd.get(mover_ref) else { return InputOutcome::Immediate(Err(Refusal::UnknownMover)) };
-        let Some(profile) = self.profiles.get(mover.profile()) else {
-            return InputOutcome::Immediate(Err(Refusal::UnknownMover));
-        };
+        let Some(mover) = self.crowd.get(mover_ref) else { return refused(Refusal::UnknownMover) };
+        let Some(profile) = self.profiles.get(mover.profile()) else { return refused(Refusal::UnknownMover) };
         let number = match hunt.find_target(mover.cell(), profile.has_power_up(PowerUp::Magnet, now_us), is_wanted) {
             ClaimTarget::Free(number) => number,
             ClaimTarget::Claimed { group } => return InputOutcome::AfterCommit(group, Err(Refusal::Taken)),
-            ClaimTarget::Gone => return InputOutcome::Immediate(Err(Refusal::Taken)),
-            ClaimTarget::Nothing => return InputOutcome::Immediate(Err(Refusal::NothingHere)),
+            ClaimTarget::Gone => return refused(Refusal::Taken),
+            ClaimTarget::Nothing => return refused(Refusal::NothingHere),
         };
-        let Some(item) = hunt.item(number) else { return InputOutcome::Immediate(Err(Refusal::NothingHere)) };
+        let Some(item) = hunt.item(number) else { return refused(Refusal::NothingHere) };
         let (hunter, round) = (profile.hunter(), hunt.number);
         let claim = Claim { hunter, seq, round, item: number, cell: mover.cell() };
         let at = UnixMs(now_us.div_euclid(1_000));

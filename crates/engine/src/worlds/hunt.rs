@@ -287,16 +287,19 @@ impl Hunt {
         if claim.round != self.number || self.phase != RoundPhase::Running {
             return Err("something is claimed in a round that is not running");
         }
-        let state =
-            self.states.get_mut(claim.item as usize).ok_or("an item is claimed that the round does not have")?;
+        let state = self.states.get(claim.item as usize).ok_or("an item is claimed that the round does not have")?;
         if *state == ItemState::Gone {
             return Err("an item is claimed twice");
         }
-        *state = ItemState::Gone;
-        let placed = self.placed[claim.item as usize];
+        self.mark_gone(claim.item);
+        Ok(())
+    }
+
+    fn mark_gone(&mut self, number: u32) {
+        self.states[number as usize] = ItemState::Gone;
+        let placed = self.placed[number as usize];
         self.visible_items.remove(placed.cell);
         self.chests_left -= u32::from(matches!(placed.item, Item::Chest { .. }));
-        Ok(())
     }
 
     fn end_round(&mut self, number: u32, at: UnixMs, scores: &[HunterScore]) -> Result<(), &'static str> {
@@ -342,11 +345,9 @@ impl Hunt {
             self.place_items();
         }
         for number in gone {
-            let state = self.states.get_mut(*number as usize).filter(|state| **state != ItemState::Gone);
-            *state.ok_or("an item is gone that the round does not have")? = ItemState::Gone;
-            let placed = self.placed[*number as usize];
-            self.visible_items.remove(placed.cell);
-            self.chests_left -= u32::from(matches!(placed.item, Item::Chest { .. }));
+            let state = self.states.get(*number as usize).filter(|state| **state != ItemState::Gone);
+            state.ok_or("an item is gone that the round does not have")?;
+            self.mark_gone(*number);
         }
         for HunterScore { hunter, points } in scores {
             let score = self.score_mut(&hunter);

@@ -197,8 +197,8 @@ impl Picture {
             life: Vec::new(),
         };
         for y in region.rows() {
-            section.trees.extend(set_in_row(&self.trees, y, region.columns()));
-            section.life.extend(self.life.iter().flat_map(|life| set_in_row(life, y, region.columns())));
+            section.trees.extend(self.trees.in_row(y, region.columns()));
+            section.life.extend(self.life.iter().flat_map(|life| life.in_row(y, region.columns())));
             if detail == Detail::Everything {
                 self.add_movers(&mut section.movers, y, region.columns());
                 self.add_items(&mut section.items, y, region.columns());
@@ -217,7 +217,7 @@ impl Picture {
     fn add_items(&self, items: &mut Vec<(Cell, Indicator)>, y: u16, columns: Range<u16>) {
         let Some((placed, lying)) = &self.items else { return };
         let item = |cell| item_at(placed, self.size, cell).map(|(_, item)| (cell, item.into()));
-        items.extend(set_in_row(lying, y, columns).filter_map(item));
+        items.extend(lying.in_row(y, columns).filter_map(item));
     }
 
     /// How many movers are where in a region, in bins of `bin` cells on each side; 0: as small as may be.
@@ -245,25 +245,6 @@ impl Picture {
     }
 }
 
-/// The cells of a part of a row that are set, from left to right: whole words without one are passed over.
-fn set_in_row(bits: &CellSet, y: u16, columns: Range<u16>) -> impl Iterator<Item = Cell> {
-    let (first, end) = (usize::from(columns.start), usize::from(columns.end));
-    let row = &bits.words()[usize::from(y) * bits.words_per_row()..][..bits.words_per_row()];
-    let words = first / WORD_BITS..if first < end { end.div_ceil(WORD_BITS) } else { first / WORD_BITS };
-    words.flat_map(move |at| {
-        let (from, to) = (first.saturating_sub(at * WORD_BITS), (end - at * WORD_BITS).min(WORD_BITS));
-        let mut left = row[at] & (u64::MAX << from) & (u64::MAX >> (WORD_BITS - to));
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(Cell { x: (at * WORD_BITS + bit) as u16, y })
-        })
-    })
-}
-
-/// Cells of one word of a row.
-const WORD_BITS: usize = u64::BITS as usize;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,7 +258,7 @@ mod tests {
             set.iter().map(|(x, y)| Cell { x: x % width, y: *y }).for_each(|cell| bits.insert(cell));
             let region = CellRect { x, y: 1, width: w, height: 1 }.clipped_to(size);
             for y in region.rows() {
-                let found: Vec<_> = set_in_row(&bits, y, region.columns()).collect();
+                let found: Vec<_> = bits.in_row(y, region.columns()).collect();
                 let want: Vec<_> = region.columns().map(|x| Cell { x, y }).filter(|cell| bits.contains(*cell)).collect();
                 prop_assert_eq!(found, want);
             }

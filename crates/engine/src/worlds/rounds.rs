@@ -7,11 +7,11 @@ use crate::time::UnixMs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoundPhase {
     /// The round has not begun: it begins when a mover is there and the pause is over.
-    Waiting,
+    Waiting = 0,
     /// The round is running.
-    Running,
+    Running = 1,
     /// It was the last one.
-    Over,
+    Over = 2,
 }
 
 impl RoundPhase {
@@ -28,11 +28,7 @@ impl RoundPhase {
     /// The number on the wire.
     #[must_use]
     pub fn code(self) -> u8 {
-        match self {
-            Self::Waiting => 0,
-            Self::Running => 1,
-            Self::Over => 2,
-        }
+        self as u8
     }
 }
 

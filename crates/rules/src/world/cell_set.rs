@@ -4,6 +4,7 @@
 //! not known here.
 
 use super::grid::{Cell, Size};
+use std::ops::Range;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
@@ -90,6 +91,18 @@ impl CellSet {
         self.words.iter().enumerate().flat_map(|(at, word)| self.cells(at, !word & self.on_grid(at)))
     }
 
+    /// The cells of a part of a row that are in the set, from left to right: whole words without one are passed over. The part must
+    /// lie on the grid.
+    pub fn in_row(&self, y: u16, columns: Range<u16>) -> impl Iterator<Item = Cell> + '_ {
+        let (first, end) = (usize::from(columns.start), usize::from(columns.end));
+        let words = first / WORD_BITS..if first < end { end.div_ceil(WORD_BITS) } else { first / WORD_BITS };
+        words.flat_map(move |word| {
+            let (from, to) = (first.saturating_sub(word * WORD_BITS), (end - word * WORD_BITS).min(WORD_BITS));
+            let at = usize::from(y) * self.words_per_row + word;
+            self.cells(at, self.words[at] & (u64::MAX << from) & (u64::MAX >> (WORD_BITS - to)))
+        })
+    }
+
     /// The cells of these bits of a word.
     fn cells(&self, at: usize, word: u64) -> impl Iterator<Item = Cell> + use<> {
         let (y, x) = (at / self.words_per_row, at % self.words_per_row * WORD_BITS);
@@ -115,8 +128,8 @@ impl CellSet {
     }
 }
 
-/// The numbers of the bits that are set, lowest first.
-fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+/// The numbers of the bits of a word that are set, lowest first.
+pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
         word &= word - 1;

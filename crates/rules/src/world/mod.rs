@@ -12,7 +12,7 @@ mod life;
 mod settings;
 mod terrain;
 
-pub use cell_set::CellSet;
+pub use cell_set::{CellSet, ones};
 pub use grid::{Cell, Size, Step};
 pub use hunt::{FARSIGHT_CELLS, HuntSettings, Item, MAGNET_REACH, PlacedItem, PowerUp, place_items};
 pub use indicator::{INDICATORS, Indicator};
