@@ -4,20 +4,22 @@
 //! `/api/admin/config` are all derived from it, so that none can drift from another. Knows nothing of what the values do.
 
 pub mod digest;
+mod error;
 pub mod escape;
 mod load;
 mod networks;
 mod relations;
 mod secret;
-mod slot;
+mod setting;
 mod table;
 
-pub use load::{ConfigError, Sources, ValidationError};
+pub use error::{ConfigError, ValidationError};
+pub use load::Sources;
 pub use networks::Networks;
 pub use relations::Machine;
 pub use secret::Secret;
-pub use slot::{LogFormat, LogLevel, ServeMode};
-pub use table::{SETTINGS, Setting};
+pub use setting::{LogFormat, LogLevel, ServeMode, Setting};
+pub use table::SETTINGS;
 
 use rules::world::Cell;
 use std::fmt;

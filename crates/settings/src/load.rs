@@ -2,10 +2,11 @@
 //!
 //! Pure: the caller reads the file, the environment and the flags.
 
+use super::error::{ConfigError, ValidationError};
 use super::relations::{self, Machine};
-use super::table::{AUTO, SETTINGS, Setting};
+use super::setting::{AUTO, Setting};
+use super::table::SETTINGS;
 use super::{Config, Source};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The configuration's sources, layer by layer, as text.
@@ -20,19 +21,6 @@ pub struct Sources {
     /// The machine from which derived values follow.
     pub machine: Machine,
 }
-
-/// One error in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ValidationError {
-    /// What was given, and where.
-    pub given: String,
-    /// What would be valid, or what to do.
-    pub expected: String,
-}
-
-/// All errors in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(pub Vec<ValidationError>);
 
 /// Names in the environment that belong to this program's other commands, or name the file.
 const OTHER_ENV: [&str; 3] = ["GAUNTLET_CONFIG", "GAUNTLET_TARGET", "GAUNTLET_TOKEN"];
@@ -221,20 +209,4 @@ pub(super) fn setting_index(key: &str) -> usize {
         .iter()
         .position(|setting| setting.key == key)
         .expect("every key named in code is in the table, as a test shows")
-}
-
-impl std::error::Error for ConfigError {}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
-        write!(f, "the configuration has {count} {}:", if count == 1 { "mistake" } else { "mistakes" })?;
-        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
-    }
-}
-
-impl fmt::Display for ValidationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; expected: {}", self.given, self.expected)
-    }
 }

@@ -1,6 +1,6 @@
 //! Relations between settings: derived values, contradictions, and warnings.
 
-use super::load::ValidationError;
+use super::error::ValidationError;
 use super::{Config, ServeMode, StoreLocation};
 
 /// The limits of the machine from which settings are derived.

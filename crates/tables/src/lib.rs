@@ -11,6 +11,7 @@ mod environment;
 mod load;
 mod message;
 mod owned_table;
+mod owner_context;
 mod owner_task;
 mod ownership;
 mod production;

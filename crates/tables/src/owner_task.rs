@@ -3,14 +3,14 @@
 //!
 //! What happens at one table is in `owned_table`; this file decides in which order events are handled, and for which table.
 
-use super::environment::{Committed, TableEnvironment};
-use super::load::{self, ClaimError, ClaimOutcome};
+use super::environment::TableEnvironment;
 use super::message::{OwnerMessage, ReplySender};
 use super::owned_table::OwnedTable;
+use super::owner_context::{CompletedOperation, Completion, OwnerContext};
 use super::timing_wheel::TimingWheel;
 use super::waiters::PresenceNotifier;
 use super::{LimitScope, TableError, TablesState, ViewResult};
-use engine::commands::{ClaimedTable, Command};
+use engine::commands::ClaimedTable;
 use engine::ids::{PlayerId, TableId, WorkerId};
 use engine::limits::TABLES_RESERVED_SHARE;
 use engine::time::UnixMs;
@@ -19,13 +19,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use node::lease::Lease;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::StoreError;
 use tokio::sync::{OwnedMutexGuard, mpsc};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 /// Messages, or commits, that are handled before timers and the other source get their turn.
 const BURST: usize = 64;
@@ -42,64 +41,9 @@ pub(super) enum OwnerTaskEnd {
     LeaseLost,
 }
 
-/// What the operations of a table need of their owner task.
-pub(super) struct OwnerContext<O> {
-    pub(super) environment: O,
-    pub(super) worker: WorkerId,
-    pub(super) lease: Lease,
-    pub(super) shared: Arc<TablesState>,
-    pub(super) presence: Arc<PresenceNotifier>,
-    pub(super) wheel: TimingWheel<TableId>,
-    /// The store said that our lease has ended.
-    pub(super) is_lease_lost: bool,
-    /// No new operation is started any more.
-    pub(super) is_draining: bool,
-    in_flight: FuturesUnordered<OperationFuture>,
-}
-
-type OperationFuture = Pin<Box<dyn Future<Output = CompletedOperation> + Send>>;
-
-/// An operation of a table that has ended.
-struct CompletedOperation {
-    table: TableId,
-    completion: Completion,
-}
-
-enum Completion {
-    Committed(Result<Committed, StoreError>),
-    Claimed(Result<ClaimOutcome, ClaimError>),
-    RetryDue,
-}
-
 pub(super) struct OwnerTask<O: TableEnvironment> {
     context: OwnerContext<O>,
     tables: BTreeMap<TableId, OwnedTable>,
-}
-
-impl<O: TableEnvironment> OwnerContext<O> {
-    /// Saves these commands for a table; the table gets the result.
-    pub(super) fn commit(&self, table: TableId, commands: Vec<Command>) {
-        let environment = self.environment.clone();
-        let commit = async move {
-            CompletedOperation { table, completion: Completion::Committed(environment.commit_all(commands).await) }
-        };
-        self.in_flight.push(Box::pin(commit));
-    }
-
-    /// Claims a table; the table gets the result.
-    pub(super) fn claim(&self, table: TableId, reads_owner_first: bool) {
-        let claim = load::claim(self.environment.clone(), table, self.worker, reads_owner_first);
-        self.in_flight
-            .push(Box::pin(async move { CompletedOperation { table, completion: Completion::Claimed(claim.await) } }));
-    }
-
-    /// Retries the load of a table after a pause.
-    pub(super) fn schedule_retry(&self, table: TableId, pause: Duration) {
-        self.in_flight.push(Box::pin(async move {
-            sleep(pause).await;
-            CompletedOperation { table, completion: Completion::RetryDue }
-        }));
-    }
 }
 
 impl<O: TableEnvironment> OwnerTask<O> {

@@ -1,22 +1,21 @@
 //! The handle of one world: inputs go into its mailbox in batches, control messages beside them; only a registration waits for the writer.
 
-use super::actors::inbox::ActorInbox;
 use super::client_sink::{ClientSink, CloseReason};
-use super::inline_rounds::{self, ParkedWriter};
-use super::mailbox::{Mailbox, SendOutcome, TrySendError};
+use super::inbox::{ControlMessage, MoverHandle, RegisterError, SendError, WriterInbox};
+use super::inline_rounds;
+use super::mailbox::{SendOutcome, TrySendError};
 use super::pictures::Pictures;
 use super::sender_pool::SenderPool;
-use engine::commands::Outcome;
+use crate::actor_inbox::ActorInbox;
 use engine::ids::{WorldId, WorldName};
-use engine::limits::{WORLD_CONTROL_MESSAGES_MAX, WORLD_INLINE_SENDS_MAX};
+use engine::limits::WORLD_INLINE_SENDS_MAX;
 use engine::rows::WorldRow;
-use engine::worlds::{Input, MoverRef, Picture, Refusal, Registered, Registration, ViewOptions};
+use engine::worlds::{Input, MoverRef, Picture, Registered, Registration};
 use metrics::Metrics;
 use node::lease::Lease;
 use rules::world::{Cell, WorldSettings};
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, OnceLock};
-use store::StoreError;
 use tokio::sync::oneshot;
 
 /// What does not change while a world is in memory.
@@ -49,71 +48,6 @@ pub(super) struct WorldContext {
     pub(super) active_at_us: Arc<AtomicI64>,
 }
 
-pub(super) struct WriterInbox {
-    pub(super) mailbox: Mailbox<Input, ControlMessage>,
-    /// Holds the writer while its thread sleeps.
-    pub(super) parked_writer: ParkedWriter,
-    close_reason: OnceLock<CloseReason>,
-}
-
-/// What a writer receives besides inputs.
-pub(super) enum ControlMessage {
-    /// A client enters through a connection.
-    Register { registration: Box<Registration>, sink: Arc<dyn ClientSink>, reply: RegisterReply },
-    /// A client wants other views, or none.
-    Watch { occupancy: Occupancy, options: Option<ViewOptions> },
-    /// A client leaves for good.
-    Leave(Occupancy),
-    /// A connection is gone; its mover may come back during its grace period.
-    ConnectionLost(Occupancy),
-    /// An actor worker attaches; it receives its number.
-    AddActorWorker(Arc<ActorInbox>),
-    /// An actor of a worker enters; the reply goes to the worker with this number.
-    RegisterActor { worker: u16, actor: u32, registration: Box<Registration> },
-    /// An actor leaves.
-    RemoveActor(MoverRef),
-    /// The result of saving claims.
-    ClaimsSaved(Result<Outcome, StoreError>),
-    /// The result of saving a snapshot.
-    SnapshotSaved(Result<Outcome, StoreError>),
-    /// Puts bacteria on cells; the reply is how many were put.
-    Sow { cells: Vec<Cell>, reply: oneshot::Sender<usize> },
-    /// A reader wants a picture.
-    PublishPicture,
-    /// Finishes what is in flight, and unloads the world, for this reason.
-    Drain(CloseReason),
-    /// Drops everything at once.
-    Abandon(CloseReason),
-}
-
-pub(super) type RegisterReply = oneshot::Sender<Result<(Registered, MoverHandle), RegisterError>>;
-
-/// A seat and the registration that took it: a mover that came back is not the one whose old connection ends late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Occupancy {
-    pub(super) seat: MoverRef,
-    pub(super) generation: u32,
-}
-
-/// A mover's registration, held by its connection. When dropped, the mover counts as lost: it is removed after its grace period unless it
-/// comes back. So no mover outlives its connection, however that ends.
-pub struct MoverHandle {
-    inbox: Arc<WriterInbox>,
-    occupancy: Occupancy,
-    has_left: bool,
-}
-
-/// Why some or all inputs were not taken; those are still in their list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
-    /// Too many are queued. Nothing was tried: send again in a moment.
-    #[error("too many inputs wait for this world: try again in a moment")]
-    Busy,
-    /// The world is not in this process any more: the sink has received the reason, or will.
-    #[error("this world has left this server: connect again")]
-    Gone(CloseReason),
-}
-
 /// Why no bacteria were put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SowError {
@@ -123,19 +57,6 @@ pub enum SowError {
     /// As for inputs: everything is to be sent again.
     #[error(transparent)]
     SendError(#[from] SendError),
-}
-
-/// Why a client could not enter.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RegisterError {
-    #[error("the world refuses: {0:?}")]
-    Refused(Refusal),
-    /// Too many enter at once. Nothing was tried.
-    #[error("too many come into this world at once: try again in a moment")]
-    Busy,
-    /// The world left memory meanwhile: visit it again.
-    #[error("this world has left this server: connect again")]
-    Gone(CloseReason),
 }
 
 impl WorldHandle {
@@ -154,7 +75,7 @@ impl WorldHandle {
         if self.enqueue_with(inputs, |inputs| mailbox.mailbox.send_or_run_inline(inputs, WORLD_INLINE_SENDS_MAX))?
             == SendOutcome::RunInline
         {
-            inline_rounds::run_round_inline(mailbox);
+            inline_rounds::run_round_inline(&mailbox.mailbox, &mailbox.parked_writer);
         }
         Ok(())
     }
@@ -275,83 +196,5 @@ impl WorldHandle {
     pub(super) fn remove_actor(&self, seat: MoverRef) {
         // A world that is gone has no actors.
         let _ = self.context.inbox.mailbox.send_control(ControlMessage::RemoveActor(seat));
-    }
-}
-
-impl WriterInbox {
-    pub(super) fn new(inputs_max: usize) -> Self {
-        Self {
-            mailbox: Mailbox::new(inputs_max),
-            parked_writer: ParkedWriter::default(),
-            close_reason: OnceLock::new(),
-        }
-    }
-
-    /// Refuses messages from outside, for this reason. The first reason stays.
-    pub(super) fn start_refusing(&self, reason: CloseReason) {
-        let _ = self.close_reason.set(reason);
-    }
-
-    /// Whether messages from outside are refused.
-    pub(super) fn is_refusing(&self) -> bool {
-        self.close_reason.get().is_some()
-    }
-
-    /// Closes the mailbox for all messages.
-    pub(super) fn close(&self, reason: CloseReason) {
-        self.start_refusing(reason);
-        self.mailbox.close();
-    }
-
-    /// Sends a control message from outside.
-    fn send_control(&self, message: ControlMessage) -> Result<(), TrySendError> {
-        if self.is_refusing() {
-            return Err(TrySendError::Closed);
-        }
-        self.mailbox.try_send_control(message, WORLD_CONTROL_MESSAGES_MAX).map_err(|(reason, _)| reason)
-    }
-
-    pub(super) fn close_reason(&self) -> CloseReason {
-        self.close_reason.get().copied().unwrap_or(CloseReason::WorldMoved)
-    }
-}
-
-impl MoverHandle {
-    pub(super) fn new(mailbox: Arc<WriterInbox>, occupancy: Occupancy) -> Self {
-        Self { inbox: mailbox, occupancy, has_left: false }
-    }
-
-    #[must_use]
-    pub fn seat(&self) -> MoverRef {
-        self.occupancy.seat
-    }
-
-    /// Asks for other views, or none; the sink gets a message when they are in force.
-    ///
-    /// # Errors
-    /// When too many control messages are queued, or the world is gone.
-    pub fn watch(&self, options: Option<ViewOptions>) -> Result<(), SendError> {
-        let message = ControlMessage::Watch { occupancy: self.occupancy, options };
-        self.inbox.send_control(message).map_err(|reason| match reason {
-            TrySendError::Full => SendError::Busy,
-            TrySendError::Closed => SendError::Gone(self.inbox.close_reason()),
-        })
-    }
-
-    /// Leaves for good: the mover is removed at once.
-    pub fn leave(mut self) {
-        self.has_left = true;
-    }
-}
-
-impl Drop for MoverHandle {
-    fn drop(&mut self) {
-        let message = if self.has_left {
-            ControlMessage::Leave(self.occupancy)
-        } else {
-            ControlMessage::ConnectionLost(self.occupancy)
-        };
-        // A world that is gone has no movers.
-        let _ = self.inbox.mailbox.send_control(message);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The consumer state of the writer's mailbox says which thread has the writer, so that there is one at a time. Knows nothing of worlds.
 
-use super::handle::WriterInbox;
+use super::mailbox::Mailbox;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -34,13 +34,13 @@ impl ParkedWriter {
 }
 
 /// Runs a writer to its end, on this thread and on those of senders.
-pub(super) fn run_writer(mailbox: &WriterInbox, mut writer: Box<dyn RoundRunner>) {
+pub(super) fn run_writer<I, C>(mailbox: &Mailbox<I, C>, parked: &ParkedWriter, mut writer: Box<dyn RoundRunner>) {
     loop {
         let until = writer.throttle();
-        mailbox.parked_writer.put(writer);
-        mailbox.mailbox.wait(until);
+        parked.put(writer);
+        mailbox.wait(until);
         // It panicked on a sender's thread, and has ended.
-        let Some(back) = mailbox.parked_writer.take() else { return };
+        let Some(back) = parked.take() else { return };
         writer = back;
         if !writer.run_round() {
             return writer.end();
@@ -49,22 +49,22 @@ pub(super) fn run_writer(mailbox: &WriterInbox, mut writer: Box<dyn RoundRunner>
 }
 
 /// One round on the thread of the sender to which the mailbox gave the consumer's turn.
-pub(super) fn run_round_inline(mailbox: &WriterInbox) {
-    let mut run = InlineRun { inbox: mailbox, should_notify: true };
-    if let Some(mut writer) = mailbox.parked_writer.take() {
+pub(super) fn run_round_inline<I, C>(mailbox: &Mailbox<I, C>, parked: &ParkedWriter) {
+    let mut run = InlineRun { mailbox, should_notify: true };
+    if let Some(mut writer) = parked.take() {
         run.should_notify = writer.run_inline_round();
-        mailbox.parked_writer.put(writer);
+        parked.put(writer);
     }
 }
 
 /// Gives the turn back however the round ends; after a panic to the writer's thread, which finds no writer.
-struct InlineRun<'a> {
-    inbox: &'a WriterInbox,
+struct InlineRun<'a, I, C> {
+    mailbox: &'a Mailbox<I, C>,
     should_notify: bool,
 }
 
-impl Drop for InlineRun<'_> {
+impl<I, C> Drop for InlineRun<'_, I, C> {
     fn drop(&mut self) {
-        self.inbox.mailbox.finish_inline(self.should_notify);
+        self.mailbox.finish_inline(self.should_notify);
     }
 }

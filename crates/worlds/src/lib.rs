@@ -6,6 +6,8 @@
 //! read by everything outside of it; `actors` are built-in movers. The rules of a world are in `engine::worlds`. A world without visitors
 //! is not in memory.
 
+mod actor_inbox;
+mod actor_plan;
 pub mod actors;
 mod built_in;
 mod capacity;
@@ -13,9 +15,11 @@ mod client_sink;
 mod config;
 mod environment;
 mod handle;
+mod inbox;
 mod inline_rounds;
 mod mailbox;
 mod ownership;
+mod ownership_message;
 mod pictures;
 mod production;
 mod sender_pool;
@@ -29,7 +33,8 @@ pub use built_in::{BuiltInWorldsError, HUNT, PLAZA, ensure_built_in, start_built
 pub use client_sink::{ClientSink, CloseReason, OutboundMessage};
 pub use config::WorldsConfig;
 pub use environment::WorldEnvironment;
-pub use handle::{MoverHandle, RegisterError, SendError, SowError, WorldHandle, WorldInfo};
+pub use handle::{SowError, WorldHandle, WorldInfo};
+pub use inbox::{MoverHandle, RegisterError, SendError};
 pub use ownership::run;
 pub use production::ProductionEnvironment;
 
@@ -38,10 +43,10 @@ use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_LOADS_WAITING_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_TIMEOUT};
 use engine::rows::WorldRow;
 use engine::worlds::Picture;
-use handle::ControlMessage;
+use inbox::ControlMessage;
 use metrics::Metrics;
 use node::lease::LeaseSlot;
-use ownership::OwnershipMessage;
+use ownership_message::OwnershipMessage;
 use quotas::QuotaKind;
 use quotas::address_key::AddressKey;
 use quotas::fair_semaphore::FairSemaphore;

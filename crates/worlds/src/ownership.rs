@@ -6,7 +6,9 @@
 use super::capacity::{self, CapacityClass, LoadState, Loaded};
 use super::client_sink::CloseReason;
 use super::environment::WorldEnvironment;
-use super::handle::{ControlMessage, WorldContext, WorldHandle, WorldInfo, WriterInbox};
+use super::handle::{WorldContext, WorldHandle, WorldInfo};
+use super::inbox::{ControlMessage, WriterInbox};
+use super::ownership_message::{EndedWriter, OwnershipMessage};
 use super::pictures::Pictures;
 use super::writer::{Writer, WriterParams};
 use super::{VisitError, Worlds, WorldsState, inline_rounds};
@@ -25,33 +27,6 @@ use store::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
-
-/// What the ownership receives.
-pub(super) enum OwnershipMessage {
-    /// A client visits a world that is not loaded.
-    Visit(WorldName),
-    /// A world that is over may have a round that is not ended.
-    Finish(WorldRow),
-    /// A world is loaded, or the stored data cannot be read.
-    Ready {
-        name: WorldName,
-        ready: Result<WorldHandle, VisitError>,
-    },
-    Ended(EndedWriter),
-    LeaseAcquired(WorkerId, Lease),
-    LeaseLost(WorkerId),
-}
-
-/// The result of a writer.
-pub(super) struct EndedWriter {
-    pub(super) id: WorldId,
-    pub(super) name: WorldName,
-    pub(super) epoch: u32,
-    /// Whether the world is over and needs no further work.
-    pub(super) is_finished: bool,
-    /// The version of the claim log in it, and the bytes to save.
-    pub(super) snapshot: Option<(u32, Vec<u8>)>,
-}
 
 /// A response of the store.
 enum StoreResponse {
@@ -592,5 +567,5 @@ fn run_world<O: WorldEnvironment>(
         drain_max: leave_max,
         retire,
     };
-    inline_rounds::run_writer(&mailbox, Box::new(Writer::new(params)));
+    inline_rounds::run_writer(&mailbox.mailbox, &mailbox.parked_writer, Box::new(Writer::new(params)));
 }

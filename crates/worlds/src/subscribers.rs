@@ -4,7 +4,7 @@
 //! Knows seats and sinks; what a viewer sees, the world knows.
 
 use super::client_sink::ClientSink;
-use super::handle::Occupancy;
+use super::inbox::Occupancy;
 use super::timer_ring::TimerRing;
 use engine::worlds::MoverRef;
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! One connection to a bot: a TCP socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
 
-use super::exchange::Failure;
+use super::failure::Failure;
 use super::target::Target;
 use crate::address::is_public;
 use rustls::pki_types::ServerName;

@@ -1,23 +1,11 @@
 //! One request and its response on one connection of a slot.
 
 use super::connection::BotConnection;
+use super::failure::Failure;
 use super::pool::BotConnectionPermit;
 use super::response::{Progress, Response, ResponseParser};
 use super::target::Target;
 use std::io::Write;
-
-/// Why there is no response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// No connection, or it broke.
-    Unreachable,
-    /// All addresses of the host are ones that must not be called.
-    Forbidden,
-    /// More bytes than are read.
-    Oversized,
-    /// Not HTTP.
-    Malformed,
-}
 
 /// A request, ready to be written.
 pub(super) struct Request(Vec<u8>);

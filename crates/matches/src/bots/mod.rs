@@ -6,6 +6,7 @@
 
 mod connection;
 mod exchange;
+mod failure;
 mod pool;
 mod replies;
 mod response;
@@ -17,7 +18,7 @@ mod tests;
 use super::environment::{BotAnswer, BotCall, Webhook};
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
-use exchange::{Failure, Request};
+use exchange::Request;
 use metrics::Metrics;
 use pool::Pool;
 use quotas::socket_budget::SocketBudget;
@@ -143,15 +144,4 @@ impl BotClient {
 fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
     BotAnswer { class, latency_ms, mv: None, shout: String::new() }
-}
-
-impl Failure {
-    fn class(&self) -> AnswerClass {
-        match self {
-            Self::Unreachable => AnswerClass::Unreachable,
-            Self::Forbidden => AnswerClass::Forbidden,
-            Self::Oversized => AnswerClass::Oversized,
-            Self::Malformed => AnswerClass::Malformed,
-        }
-    }
 }

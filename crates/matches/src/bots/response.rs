@@ -1,6 +1,6 @@
 //! Reading one HTTP/1.1 response from bytes that arrive in pieces. Pure: bytes in, progress out (RFC 9112, sections 4–7).
 
-use super::exchange::Failure;
+use super::failure::Failure;
 use engine::limits::{BOT_ANSWER_BYTES_MAX, BOT_ANSWER_HEAD_BYTES_MAX};
 
 const HEADERS_MAX: usize = 64;

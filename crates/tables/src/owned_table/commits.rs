@@ -5,7 +5,7 @@ use super::feeds::FeedFanout;
 use super::{ATTEMPTS_MAX, Operation, OwnedTable, TIMER_PAUSE, TableResult, catch_panic};
 use crate::environment::{Committed, TableEnvironment};
 use crate::message::{ActionRequest, ReplySender, Request};
-use crate::owner_task::OwnerContext;
+use crate::owner_context::OwnerContext;
 use crate::{ActionResult, OpenResult, TableError, ViewResult};
 use engine::commands::Outcome;
 use engine::ids::PlayerId;

@@ -4,7 +4,7 @@ use super::{Operation, OwnedTable, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, TableResult
 use crate::TableError;
 use crate::environment::TableEnvironment;
 use crate::load::{ClaimError, ClaimOutcome};
-use crate::owner_task::OwnerContext;
+use crate::owner_context::OwnerContext;
 use engine::commands::ClaimedTable;
 use engine::limits::LEASE_DURATION;
 use engine::tables::Table;

@@ -13,7 +13,7 @@ mod timers;
 
 use super::environment::TableEnvironment;
 use super::message::{ActionRequest, ReplySender, Request};
-use super::owner_task::OwnerContext;
+use super::owner_context::OwnerContext;
 use super::table_permits::{TablePermit, UnknownOpening};
 use super::timing_wheel::Timer;
 use super::waiters::{FeedWait, Waiters};

@@ -4,7 +4,7 @@ use super::{OwnedTable, TableResult, catch_panic};
 use crate::TableError;
 use crate::environment::TableEnvironment;
 use crate::message::{ActionRequest, Request};
-use crate::owner_task::OwnerContext;
+use crate::owner_context::OwnerContext;
 use engine::ids::PlayerId;
 use engine::limits::{TABLE_QUEUE_MAX, TABLE_QUEUE_NON_MEMBERS_MAX, TABLE_QUEUE_PER_PLAYER_MAX};
 use engine::tables::Refusal;

@@ -3,7 +3,7 @@
 use super::{Operation, OwnedTable, TIMER_PAUSE, TableResult, append, catch_panic};
 use crate::TableError;
 use crate::environment::TableEnvironment;
-use crate::owner_task::OwnerContext;
+use crate::owner_context::OwnerContext;
 use engine::commands::Command;
 use engine::tables::Action;
 use engine::time::UnixMs;

@@ -5,19 +5,16 @@
 //! world leaves memory the worker visits it again, as a client would.
 
 mod counters;
-pub(super) mod inbox;
-mod plan;
 mod worker;
 
-pub use plan::{ActorPlan, ActorStats, MoveTime, SpawnOutOfBounds};
+pub use crate::actor_plan::{ActorPlan, ActorStats, MoveTime, SpawnOutOfBounds};
 
 use super::{VisitError, Worlds};
+use crate::actor_inbox::{ActorInbox, ActorWorkerMessage};
+use crate::actor_plan::PlanShare;
 use counters::ActorCounters;
 use engine::ids::WorldName;
 use engine::limits::{ACTOR_REVISIT_DELAY, ACTORS_MAX};
-use inbox::{ActorInbox, ActorWorkerMessage};
-use plan::PlanShare;
-use rules::world::{Cell, Size};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;

@@ -4,11 +4,12 @@
 //! Time here is the monotonic clock's, in microseconds since the worker started.
 
 use super::counters::{ActorCounters, Report};
-use super::inbox::{ActorInbox, ActorWorkerMessage};
-use super::plan::PlanShare;
-use crate::handle::{SendError, WorldHandle};
+use crate::actor_inbox::{ActorInbox, ActorWorkerMessage};
+use crate::actor_inbox::{actor_of, tag};
+use crate::actor_plan::PlanShare;
+use crate::handle::WorldHandle;
+use crate::inbox::SendError;
 use crate::timer_ring::TimerRing;
-use crate::writer::attached_workers::{actor_of, tag};
 use engine::limits::{ACTOR_CHECK_INTERVAL, ACTOR_REGISTRATIONS_MAX, ACTOR_REPORT_INTERVAL};
 use engine::worlds::{Answer, Input, InputKind, MoverId, MoverRef, Registration};
 use metrics::Metrics;

@@ -1,6 +1,6 @@
 //! Which thread runs a writer: one at a time, its own or that of a sender of few inputs, and nothing is lost between them.
 
-use super::super::handle::{ControlMessage, WriterInbox};
+use super::super::inbox::{ControlMessage, WriterInbox};
 use super::super::inline_rounds::{self, RoundRunner};
 use super::super::mailbox::SendOutcome;
 use super::recording_sink::Received;
@@ -125,7 +125,8 @@ fn every_item_is_taken_once_and_in_its_senders_order() {
     let clerk = RecordingRunner { mailbox: mailbox.clone(), taken: taken.clone(), is_busy: Arc::default(), rounds: 0 };
     let mover = MoverRef { slot: 0, id: MoverId(1) };
     std::thread::scope(|scope| {
-        let server = scope.spawn(|| inline_rounds::run_writer(&mailbox, Box::new(clerk)));
+        let server =
+            scope.spawn(|| inline_rounds::run_writer(&mailbox.mailbox, &mailbox.parked_writer, Box::new(clerk)));
         let senders: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let mailbox = &mailbox;
@@ -134,7 +135,7 @@ fn every_item_is_taken_once_and_in_its_senders_order() {
                         let tag = thread * EACH + nth;
                         let mut input = vec![Input { mover, seq: 0, tag, at_us: 0, kind: InputKind::Dig }];
                         if mailbox.mailbox.send_or_run_inline(&mut input, 2).unwrap() == SendOutcome::RunInline {
-                            inline_rounds::run_round_inline(mailbox);
+                            inline_rounds::run_round_inline(&mailbox.mailbox, &mailbox.parked_writer);
                         }
                     }
                 })

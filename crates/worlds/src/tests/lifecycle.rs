@@ -421,7 +421,7 @@ async fn actors_come_back_when_their_world_has_left_memory() {
     let moves = || node.worlds.actors(&name()).map_or(0, |stats| stats.run.moves);
     until("they move", || moves() > 8).await;
     let world = node.visit().await.unwrap();
-    world.context.inbox.mailbox.send_control(crate::handle::ControlMessage::Abandon(CloseReason::WorldMoved)).ok();
+    world.context.inbox.mailbox.send_control(crate::inbox::ControlMessage::Abandon(CloseReason::WorldMoved)).ok();
     drop(world);
     until("the world was loaded again", || store.loads.load(Ordering::Relaxed) == 2).await;
     let before = moves();

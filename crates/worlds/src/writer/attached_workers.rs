@@ -1,21 +1,9 @@
 //! Actor workers as a writer sees them: answers with a worker's number in their tag go to its inbox, in batches.
 
-use crate::actors::inbox::{ActorInbox, ActorWorkerMessage};
+use crate::actor_inbox::{ActorInbox, ActorWorkerMessage, WORKER_SHIFT};
 use crate::client_sink::CloseReason;
 use engine::worlds::Answer;
 use std::sync::Arc;
-
-/// Bits of a tag below the worker's number.
-const WORKER_SHIFT: u32 = 48;
-
-/// The tag of an actor's inputs. Tags of connections lie below 2^48: those without a worker.
-pub(crate) fn tag(worker: u16, actor: u32) -> u64 {
-    u64::from(worker) << WORKER_SHIFT | u64::from(actor)
-}
-
-pub(crate) fn actor_of(tag: u64) -> u32 {
-    tag as u32
-}
 
 #[derive(Default)]
 pub(super) struct AttachedWorkers {

@@ -1,10 +1,10 @@
 //! How a writer handles control messages: movers that enter and leave, views, and the results of commits.
 
 use super::{Writer, WriterState, send_missed_events};
-use crate::actors::inbox::ActorWorkerMessage;
+use crate::actor_inbox::ActorWorkerMessage;
 use crate::client_sink::{ClientSink, CloseReason};
 use crate::environment::WorldEnvironment;
-use crate::handle::{ControlMessage, MoverHandle, Occupancy, RegisterError, RegisterReply};
+use crate::inbox::{ControlMessage, MoverHandle, Occupancy, RegisterError, RegisterReply};
 use engine::worlds::{MoverRef, Registration, ViewOptions};
 use std::sync::Arc;
 

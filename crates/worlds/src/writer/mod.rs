@@ -15,9 +15,10 @@ mod snapshot_schedule;
 
 use super::client_sink::CloseReason;
 use super::environment::WorldEnvironment;
-use super::handle::{ControlMessage, WorldContext};
+use super::handle::WorldContext;
+use super::inbox::ControlMessage;
 use super::inline_rounds::RoundRunner;
-use super::ownership::{EndedWriter, OwnershipMessage};
+use super::ownership_message::{EndedWriter, OwnershipMessage};
 use super::pictures::PictureSchedule;
 use super::sender_pool::OutboundBuffer;
 use super::subscribers::Subscribers;

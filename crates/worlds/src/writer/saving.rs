@@ -8,7 +8,7 @@ use super::snapshot_schedule::SnapshotSchedule;
 use super::{Writer, WriterState};
 use crate::client_sink::CloseReason;
 use crate::environment::WorldEnvironment;
-use crate::handle::ControlMessage;
+use crate::inbox::ControlMessage;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::limits::{WORLD_COMMIT_RETRY_DELAY, WORLD_SNAPSHOT_MOVERS_PER_SLICE};
 use engine::worlds::{IdWatermark, Snapshot};

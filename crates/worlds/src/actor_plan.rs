@@ -1,7 +1,7 @@
 //! Plans for actors and their statistics: plain values.
 
-use super::{Cell, Size};
 use engine::ids::WorldName;
+use rules::world::{Cell, Size};
 use settings::Config;
 use std::time::Duration;
 
@@ -68,16 +68,16 @@ pub struct SpawnOutOfBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanShare {
     /// The plan, with this worker's number of actors.
-    pub(super) plan: ActorPlan,
+    pub(crate) plan: ActorPlan,
     /// Pause before the worker's first actor.
-    pub(super) first_delay: Duration,
+    pub(crate) first_delay: Duration,
     /// Pause between two of its own: so long that all workers together keep the plan's pace.
-    pub(super) spawn_interval: Duration,
+    pub(crate) spawn_interval: Duration,
 }
 
 impl ActorPlan {
     /// The share of worker `worker` of `workers`.
-    pub(super) fn share(self, worker: u32, workers: u32) -> PlanShare {
+    pub(crate) fn share(self, worker: u32, workers: u32) -> PlanShare {
         let count = self.count / workers + u32::from(worker < self.count % workers);
         let (lead, pace) = (self.start_delay * worker, self.start_delay * workers);
         PlanShare { plan: Self { count, ..self }, first_delay: lead, spawn_interval: pace }

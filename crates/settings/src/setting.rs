@@ -1,15 +1,67 @@
-//! Slots: the typed fields of a [`super::Config`], and how each is parsed from text, described, and rendered.
+//! Settings and their slots: the typed fields of a [`super::Config`], and how each is parsed from text, described, and rendered.
 //!
 //! A slot's type decides which texts it accepts, so that a row of the table cannot promise one thing and parse another.
 
+use super::Config;
 use super::networks::Networks;
 use super::secret::Secret;
-use super::table::{AUTO, Setting};
 use rules::world::Cell;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// One setting.
+pub struct Setting {
+    /// Its name in a file and in listings: `section.key`.
+    pub key: &'static str,
+    /// Its flag, without the dashes; `None` for secrets, which must not appear in a process list.
+    pub flag: Option<&'static str>,
+    /// Its environment variable, where that is not `GAUNTLET_SECTION_KEY`.
+    pub(super) env: Option<&'static str>,
+    /// What a number counts.
+    pub unit: &'static str,
+    /// The numbers, lengths or seconds that are accepted.
+    pub range: RangeInclusive<u64>,
+    /// The default, as text.
+    pub default: &'static str,
+    /// What `auto` means, where it is accepted.
+    pub auto: Option<&'static str>,
+    /// What it decides, in a sentence.
+    pub help: &'static str,
+    /// The field in the configuration.
+    pub(super) slot: fn(&mut Config) -> Slot<'_>,
+}
+
+/// The text that requests a derived value.
+pub(super) const AUTO: &str = "auto";
+
+impl Setting {
+    #[must_use]
+    pub fn env(&self) -> String {
+        self.env.map_or_else(|| format!("GAUNTLET_{}", self.key.replace('.', "_").to_uppercase()), str::to_owned)
+    }
+
+    /// The texts that it accepts, in words.
+    #[must_use]
+    pub fn expects(&self) -> String {
+        let expects = (self.slot)(&mut Config::blank()).expects(self);
+        self.auto.map_or_else(|| expects.clone(), |auto| format!("{expects}, or auto: {auto}"))
+    }
+
+    /// Whether its flag takes no value and means `true`.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        (self.slot)(&mut Config::blank()).is_switch()
+    }
+
+    /// Whether its value must be masked.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        (self.slot)(&mut Config::blank()).is_secret()
+    }
+}
 
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,21 @@
 //! Where an actor worker gets its answers: one mailbox for all its actors.
 
-use super::plan::PlanShare;
+use crate::actor_plan::PlanShare;
 use crate::client_sink::CloseReason;
 use crate::mailbox::Mailbox;
 use engine::worlds::{Answer, MoverRef, Refusal};
+
+/// Bits of a tag below the worker's number.
+pub(crate) const WORKER_SHIFT: u32 = 48;
+
+/// The tag of an actor's inputs. Tags of connections lie below 2^48: those without a worker.
+pub(crate) fn tag(worker: u16, actor: u32) -> u64 {
+    u64::from(worker) << WORKER_SHIFT | u64::from(actor)
+}
+
+pub(crate) fn actor_of(tag: u64) -> u32 {
+    tag as u32
+}
 
 /// What a worker is sent besides answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
