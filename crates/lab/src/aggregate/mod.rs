@@ -23,8 +23,8 @@ pub use gaps::{Span, Spans, Unrecorded};
 pub(crate) use journey::JourneyAggregate;
 pub(crate) use pauses::PauseAggregate;
 pub use pauses::PauseFigures;
-pub use phase::journey_active_s;
-pub(crate) use phase::{PhaseAggregate, PhaseJourneyFigures};
+pub(crate) use phase::PhaseAggregate;
+pub use phase::{journey_active_s, phase_figures};
 pub use results::{
     ErrorGroup, GeneratorFigures, HeldFigures, JourneyFigures, LoadStepFigures, ObservedFigure, OpFigures,
     PhaseFigures, ProcessFigures, PushFigures, Results, Rss, ServerFigures, Total, TotalsFigures, WorkFigures,

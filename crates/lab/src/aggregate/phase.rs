@@ -2,6 +2,8 @@
 //! journeys. Distributions are kept while the phase runs; afterwards only their figures are kept. Does not know when
 //! that is.
 
+use std::collections::BTreeMap;
+
 use super::journey::JourneyAggregate;
 use super::results::{JourneyFigures, LoadStepFigures, PhaseFigures};
 use crate::measurement::{Basis, OpId, OpStats};
@@ -12,14 +14,7 @@ pub(crate) enum PhaseAggregate {
     /// It runs: its journey by the index in the scenario, and behind it the opening journey, if there is one.
     Open(Vec<(usize, JourneyAggregate)>),
     /// It is over.
-    Closed(Box<[PhaseJourneyFigures; 2]>),
-}
-
-/// A phase's figures, without rates.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PhaseJourneyFigures {
-    pub(crate) journey: JourneyFigures,
-    pub(crate) opening: Option<JourneyFigures>,
+    Closed(Box<[PhaseFigures; 2]>),
 }
 
 impl PhaseAggregate {
@@ -29,11 +24,12 @@ impl PhaseAggregate {
         matching.for_each(|(_, aggregate)| aggregate.add(op, stats));
     }
 
-    pub(crate) fn figures(&self, basis: Basis) -> PhaseJourneyFigures {
+    /// What it requested, without rates.
+    pub(crate) fn figures(&self, basis: Basis) -> PhaseFigures {
         match self {
             Self::Open(aggregates) => {
                 let mut figures = aggregates.iter().map(|(_, aggregate)| aggregate.figures(basis));
-                PhaseJourneyFigures { journey: figures.next().unwrap_or_default(), opening: figures.next() }
+                PhaseFigures { journey: figures.next(), opening: figures.next(), ..PhaseFigures::default() }
             }
             Self::Closed(figures) => figures[usize::from(basis == Basis::WithoutLab)].clone(),
         }
@@ -45,24 +41,37 @@ impl PhaseAggregate {
     }
 }
 
+/// The figures of every phase of the scenario, from its load steps and what it `requested`; `edge_per_s` gives what its
+/// search has found.
+#[must_use]
+pub fn phase_figures(
+    scenario: &Scenario,
+    load_steps: &[LoadStepFigures],
+    mut requested: BTreeMap<String, PhaseFigures>,
+    edge_per_s: impl Fn(&str) -> Option<f64>,
+) -> BTreeMap<String, PhaseFigures> {
+    let figures = |Phase { name, .. }: &Phase| {
+        let own: Vec<&LoadStepFigures> = load_steps.iter().filter(|load_step| load_step.phase == *name).collect();
+        let figures = requested.remove(name).unwrap_or_default().with_load_steps(&own);
+        (name.clone(), PhaseFigures { edge_per_s: edge_per_s(name), ..figures })
+    };
+    scenario.phases.iter().map(figures).collect()
+}
+
 impl PhaseFigures {
-    /// The figures of a phase with these load steps and journeys; a search has found `edge_per_s`.
-    pub(crate) fn from_steps(
-        load_steps: &[&LoadStepFigures],
-        edge_per_s: Option<f64>,
-        journeys: Option<PhaseJourneyFigures>,
-    ) -> Self {
+    /// With its rates and connections, which its load steps have.
+    pub(crate) fn with_load_steps(self, load_steps: &[&LoadStepFigures]) -> Self {
         let connections = load_steps.iter().find_map(|load_step| load_step.connections.clone());
         let driven = load_steps.iter().map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
-        let (journey, opening) = journeys.map_or((None, None), |journeys| (Some(journeys.journey), journeys.opening));
+        let opening_s = connections.as_ref().and_then(|held| held.opening_s);
         Self {
-            journey: journey.map(|journey| JourneyFigures {
+            journey: self.journey.map(|journey| JourneyFigures {
                 not_sent: load_steps.iter().map(|load_step| load_step.not_sent).sum(),
                 ..journey.with_rates(covered_s(driven.collect()))
             }),
-            opening: opening.map(|opening| opening.with_rates(connections.as_ref().and_then(|held| held.opening_s))),
+            opening: self.opening.map(|opening| opening.with_rates(opening_s)),
             peak_per_s: load_steps.iter().filter_map(|load_step| load_step.throughput_per_s).max_by(f64::total_cmp),
-            edge_per_s,
+            edge_per_s: self.edge_per_s,
             connections,
         }
     }

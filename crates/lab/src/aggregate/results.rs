@@ -15,7 +15,7 @@ use crate::measurement::WorkPoint;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
-    /// All journeys together; missing in old records.
+    /// All journeys together, if there were arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Total>,
     /// By journey.
@@ -90,21 +90,18 @@ pub struct ObservedFigure {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
     pub op: OpFigures,
     /// Ok journeys per second, over the time in which the journey was driven.
-    #[serde(default)]
     pub throughput_per_s: Option<f64>,
     /// Requests that have ended, those of journeys in flight included.
-    #[serde(default)]
     pub requests: u64,
     /// Ok responses to its requests per second, over the same time.
-    #[serde(default)]
     pub answered_per_s: Option<f64>,
     /// Whether a step pauses, repeats or waits: then the journey's duration is partly planned.
-    #[serde(default)]
     pub paced: bool,
     /// Arrivals that were due and never sent.
     pub not_sent: u64,
@@ -119,13 +116,6 @@ impl JourneyFigures {
         let answered = if self.steps.is_empty() { self.op.ok } else { self.steps.values().map(|step| step.ok).sum() };
         let per_s = |count: u64| active_s.filter(|s| *s > 0.0).map(|s| round(count as f64 / s));
         Self { throughput_per_s: per_s(self.op.ok), answered_per_s: per_s(answered), ..self }
-    }
-
-    /// Requests that have ended. Old records have only those of the steps.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        let of_steps = self.steps.values().map(|step| step.count).sum();
-        [self.requests, of_steps, self.op.count].into_iter().find(|count| *count > 0).unwrap_or(0)
     }
 }
 
@@ -187,6 +177,7 @@ pub struct LoadStepFigures {
 
 /// Figures of the connections that a phase holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HeldFigures {
     /// How many should be held.
     pub planned: u64,
@@ -196,7 +187,6 @@ pub struct HeldFigures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<String>,
     /// How many were open already when it started, because an earlier phase had left them open.
-    #[serde(default)]
     pub kept: u64,
     /// Failed attempts to open one: each is repeated a second later.
     pub failed: u64,
@@ -207,13 +197,10 @@ pub struct HeldFigures {
     /// Connections that were open again after that.
     pub reopened: u64,
     /// Connections that were open when it was over, and stayed open for a later phase.
-    #[serde(default)]
     pub left: u64,
     /// Of those: closed by the peer in order before the later phase resumed them.
-    #[serde(default)]
     pub closed_after: u64,
     /// Of those: lost otherwise before that.
-    #[serde(default)]
     pub dropped_after: u64,
     /// The start of the first second in which any of those were lost and the end of the last one, in seconds from the
     /// start of the plan.
@@ -253,7 +240,6 @@ pub struct PushFigures {
     /// Bytes per second, over the same time.
     pub bytes_per_s: Option<f64>,
     /// From the event in a frame until it was received, in milliseconds, if frames say when their event happened.
-    #[serde(default)]
     pub delay_ms: Statistics,
 }
 
@@ -314,6 +300,7 @@ pub struct TotalsFigures {
 
 /// The load generator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GeneratorFigures {
     /// How late arrivals were sent because of the generator.
     pub schedule_lag_ms: Statistics,
@@ -322,12 +309,10 @@ pub struct GeneratorFigures {
     /// Arrivals that have ended.
     pub arrivals: u64,
     /// Requests that have ended, those of journeys in flight included.
-    #[serde(default)]
     pub requests: u64,
     /// Arrivals that waited for a free slot: this is due to the target, and part of their latency.
     pub capped: u64,
     /// Arrivals that waited for a slot only because the generator had paused.
-    #[serde(default)]
     pub behind_pauses: u64,
     /// Times in which the generator did not run, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,15 +323,11 @@ pub struct GeneratorFigures {
     /// Arrivals that were due and never sent.
     pub not_sent: u64,
     /// Those of them that a pause of the generator had held up.
-    #[serde(default)]
     pub not_sent_behind_pauses: u64,
     /// Arrivals that were sent and abandoned when the trial was ended.
     pub abandoned: u64,
-    #[serde(default)]
     pub connects: u64,
-    #[serde(default)]
     pub sent_bytes: u64,
-    #[serde(default)]
     pub received_bytes: u64,
     /// Processor time of the lab.
     pub cpu_s: Option<f64>,

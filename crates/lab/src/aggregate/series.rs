@@ -2,12 +2,10 @@
 //! pairs, so that each point is the mean of its bucket, with the lowest and highest value. Does not know what the
 //! figure means.
 
-use serde::{Deserialize, Serialize};
-
 use crate::limits::SERIES_POINTS_MAX;
 
 /// A bucket of time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesBucket {
     /// Its start, in seconds from the start of the plan.
     pub t_s: f64,
@@ -19,23 +17,17 @@ pub struct SeriesBucket {
     /// The number of values in it.
     pub n: u64,
     /// Until when the last value is known to hold, if that is before the next bucket: what lies between is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
 }
 
 /// Values in the order of time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub points: Vec<SeriesBucket>,
     /// Values in a full bucket.
     every: u64,
     /// The number of buckets beyond which neighbours are merged.
-    #[serde(skip, default = "points_max")]
     points_max: usize,
-}
-
-fn points_max() -> usize {
-    SERIES_POINTS_MAX
 }
 
 impl Default for Series {

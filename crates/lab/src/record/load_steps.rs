@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::aggregate::{HeldFigures, JourneyAggregate, LoadStepFigures, PhaseAggregate, PhaseJourneyFigures};
+use crate::aggregate::{HeldFigures, JourneyAggregate, LoadStepFigures, PhaseAggregate, PhaseFigures};
 use crate::edge::LevelAssessment;
 use crate::format::round;
 use crate::limits::LOAD_STEPS_MAX;
@@ -256,13 +256,8 @@ impl LoadStepAccumulator {
 
     /// The figures of every phase that has started.
     #[must_use]
-    pub(crate) fn phase_figures(&self, basis: Basis) -> BTreeMap<String, PhaseJourneyFigures> {
+    pub(crate) fn phase_figures(&self, basis: Basis) -> BTreeMap<String, PhaseFigures> {
         self.phases.iter().map(|(phase, aggregate)| (phase.clone(), aggregate.figures(basis))).collect()
-    }
-
-    #[must_use]
-    pub fn all_figures(&self) -> Vec<LoadStepFigures> {
-        self.figures_on(Basis::Measured)
     }
 
     #[must_use]
@@ -307,7 +302,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::aggregate::{Aggregate, JourneyFigures, PhaseFigures};
+    use crate::aggregate::{Aggregate, JourneyFigures};
     use crate::measurement::{OpId, OutcomeCounts, TimeHistogram, histogram};
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;
@@ -371,7 +366,7 @@ mod tests {
     #[test]
     fn load_steps_beyond_the_limit_count_with_the_last() {
         let mut accumulator = begun(LOAD_STEPS_MAX + 5);
-        assert_eq!(accumulator.all_figures().len(), LOAD_STEPS_MAX as usize);
+        assert_eq!(accumulator.figures_on(Basis::Measured).len(), LOAD_STEPS_MAX as usize);
         answered(&mut accumulator, LOAD_STEPS_MAX + 3, 7);
         assert_eq!(accumulator.figures(LOAD_STEPS_MAX - 1).unwrap().op.ok, 7);
     }
@@ -448,11 +443,10 @@ request = "GET /"
 
     /// The figures of every phase, as in a record.
     fn phases(accumulator: &LoadStepAccumulator) -> BTreeMap<String, PhaseFigures> {
-        let load_steps = accumulator.all_figures();
-        let figures = |(phase, asked): (String, PhaseJourneyFigures)| {
-            let impact: Vec<&LoadStepFigures> =
-                load_steps.iter().filter(|load_step| load_step.phase == phase).collect();
-            let figures = PhaseFigures::from_steps(&impact, None, Some(asked));
+        let load_steps = accumulator.figures_on(Basis::Measured);
+        let figures = |(phase, requested): (String, PhaseFigures)| {
+            let own: Vec<&LoadStepFigures> = load_steps.iter().filter(|load_step| load_step.phase == phase).collect();
+            let figures = requested.with_load_steps(&own);
             (phase, figures)
         };
         accumulator.phase_figures(Basis::Measured).into_iter().map(figures).collect()

@@ -186,7 +186,7 @@ fn unfinished_work(work: &WorkFigures) -> String {
 
 fn journey_pair(run: &Run) -> Option<HeadlinePair> {
     let (name, journey) = largest_journey(run)?;
-    if journey.requests() == 0 {
+    if journey.requests == 0 {
         return None;
     }
     if journey.paced || journey.op.count == 0 {
@@ -214,7 +214,7 @@ fn journey_pair(run: &Run) -> Option<HeadlinePair> {
 }
 
 fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
-    run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests())
+    run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests)
 }
 
 /// The most connections that a phase held, and how many of all were lost: the requests over them show neither.
@@ -230,7 +230,7 @@ fn held_connections(run: &Run) -> String {
 fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let rate = journey.answered_per_s;
     let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
-    let requests = count(journey.requests());
+    let requests = count(journey.requests);
     // A journey in progress has not failed, but its request has.
     let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);
     let (over, failed) = (count(journey.op.count), count(failed));

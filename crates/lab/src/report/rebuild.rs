@@ -11,8 +11,7 @@ use std::time::Duration;
 use super::start_record::StartRecord;
 use super::{Run, read_json_file};
 use crate::aggregate::{
-    Aggregate, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
-    WorkFigures,
+    Aggregate, GeneratorFigures, LoadStepFigures, PhaseFigures, Results, Timeline, Total, WorkFigures, phase_figures,
 };
 use crate::default_gates::default_gates;
 use crate::findings::{FindingsInput, find_bottlenecks};
@@ -160,7 +159,7 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
         let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
         book.count_worker_done(span.number, 1, duration_from_s(end_s), 0, PauseImpact::default());
     }
-    let parts = book.all_figures();
+    let parts = book.figures_on(Basis::Measured);
     let mut results = results(&scenario, &fold, &parts, rows, book.phase_figures(Basis::Measured));
     let unwritten = results.total.as_mut().and_then(|total| count_unwritten(rows, total));
     let mut gates = evaluate_gates(&scenario.gates, &results.to_json());
@@ -329,7 +328,7 @@ fn results(
     fold: &Aggregate,
     parts: &[LoadStepFigures],
     rows: &TimelineScan,
-    mut asked: BTreeMap<String, PhaseJourneyFigures>,
+    requested: BTreeMap<String, PhaseFigures>,
 ) -> Results {
     let work = scenario.work_specs.iter().filter_map(|work| {
         let point = rows.work.get(&work.name)?;
@@ -345,13 +344,9 @@ fn results(
         };
         Some((work.name.clone(), figures))
     });
-    let phases = scenario.phases.iter().map(|phase| {
-        let own: Vec<&LoadStepFigures> = parts.iter().filter(|load_step| load_step.phase == phase.name).collect();
-        (phase.name.clone(), PhaseFigures::from_steps(&own, None, asked.remove(&phase.name)))
-    });
     Results {
         total: Some(fold.total()),
-        phases: phases.collect(),
+        phases: phase_figures(scenario, parts, requested, |_| None),
         journeys: fold
             .journeys(&|journey| crate::aggregate::journey_active_s(scenario, parts, journey), Basis::Measured),
         work: work.collect(),

@@ -14,8 +14,8 @@ use super::totals::mismatches;
 use super::watched_process::{GENERATOR, SERVER};
 use super::{PendingRun, ProcessSupervisor, TrialEnd};
 use crate::aggregate::{
-    Aggregate, GeneratorFigures, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures,
-    Timeline, TotalsFigures, Unrecorded, journey_active_s, observer_figures,
+    Aggregate, GeneratorFigures, LoadStepFigures, PauseFigures, ProcessFigures, Results, ServerFigures, Timeline,
+    TotalsFigures, Unrecorded, journey_active_s, observer_figures, phase_figures,
 };
 use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
 use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
@@ -38,7 +38,7 @@ pub(super) fn conclude(
 ) -> (Run, Timeline) {
     let (end, elapsed) = (&load.end, load.elapsed);
     context.recorder.close_all().iter().for_each(|row| context.log.write(row));
-    let load_steps = context.recorder.with_load_steps(|steps| steps.all_figures());
+    let load_steps = context.recorder.with_load_steps(|steps| steps.figures_on(Basis::Measured));
     let (mut timeline, lines_failure) = context.log.take();
     timeline.close();
     let searches = std::mem::take(&mut *context.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner));
@@ -151,17 +151,14 @@ fn with_load_figures(
     searches: &BTreeMap<String, SearchOutcome>,
     basis: Basis,
 ) -> Results {
-    let (load_steps, mut requested) =
+    let (load_steps, requested) =
         context.recorder.with_load_steps(|steps| (steps.figures_on(basis), steps.phase_figures(basis)));
     let active_s = |journey: usize| journey_active_s(&context.scenario, &load_steps, journey);
     let (journeys, push) =
         context.recorder.with_aggregate(|aggregate| (aggregate.journeys(&active_s, basis), aggregate.pushes(basis)));
-    let figures = |phase: &Phase| {
-        let edge_per_s = searches.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
-        let own = steps_of_phase(&load_steps, phase);
-        (phase.name.clone(), PhaseFigures::from_steps(&own, edge_per_s, requested.remove(&phase.name)))
-    };
-    Results { journeys, push, phases: context.scenario.phases.iter().map(figures).collect(), ..results }
+    let edge_per_s = |phase: &str| searches.get(phase)?.edge_per_s;
+    let phases = phase_figures(&context.scenario, &load_steps, requested, edge_per_s);
+    Results { journeys, push, phases, ..results }
 }
 
 /// What levels of clients and searches show about the target's capacity, by phase, in full, for reports.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::run_context::RunContext;
 use crate::aggregate::HeldFigures;
 use crate::format::{count, number};
+use crate::measurement::Basis;
 use crate::plan::{LoadSpec, PhasePosition};
 
 /// Opens the connections of a load spec within a time, and then starts its load; returns its load step, and the moment
@@ -81,7 +82,7 @@ fn note_opened_connections(context: &RunContext, load_step: u32) {
 /// Notes how many of the connections that it was to take over were lost before, if any.
 fn note_lost_connections(context: &RunContext, held: &HeldFigures) {
     let Some(earlier) = &held.keeps else { return };
-    let figures = context.recorder.with_load_steps(|steps| steps.all_figures());
+    let figures = context.recorder.with_load_steps(|steps| steps.figures_on(Basis::Measured));
     let found = figures.into_iter().find(|figures| figures.phase == *earlier);
     let Some(left) = found.and_then(|found| found.connections).filter(|left| left.lost_after() > 0) else { return };
     context.log_note(format!(
