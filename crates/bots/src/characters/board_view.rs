@@ -22,7 +22,7 @@ pub(super) struct BoardView<'r> {
     contested: Cells,
 }
 
-/// What awaits a snake at the end of a way, best last.
+/// What awaits a snake after a move, best last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MoveRisk {
     Deadly,
@@ -38,7 +38,7 @@ pub(super) struct MoveOption {
     pub(super) cell: Cell,
 }
 
-/// The ways of the best fate that is left: never none, never deadly.
+/// The moves of the least risk that is left: never none, never deadly.
 #[derive(Debug)]
 pub(super) struct MoveOptions {
     options: [Option<MoveOption>; 4],
@@ -133,27 +133,29 @@ fn contested(plane: &Plane, request: &Request<'_>) -> Cells {
 }
 
 impl MoveOptions {
-    /// The ways of the best fate; nothing when all are deadly.
-    pub(super) fn least_risky(sight: &BoardView<'_>) -> Option<MoveOptions> {
+    /// The moves of the least risk; nothing when all are deadly.
+    pub(super) fn least_risky(view: &BoardView<'_>) -> Option<MoveOptions> {
         let all = Direction::ALL.map(|direction| {
-            let cell = sight.plane.step(sight.head, direction)?;
-            Some((sight.risk_of(cell), MoveOption { direction, cell }))
+            let cell = view.plane.step(view.head, direction)?;
+            Some((view.risk_of(cell), MoveOption { direction, cell }))
         });
-        let best = all.iter().flatten().map(|&(fate, _)| fate).max().filter(|&fate| fate != MoveRisk::Deadly)?;
-        Some(MoveOptions { options: all.map(|way| way.and_then(|(fate, way)| (fate == best).then_some(way))) })
+        let best = all.iter().flatten().map(|&(risk, _)| risk).max().filter(|&risk| risk != MoveRisk::Deadly)?;
+        Some(MoveOptions {
+            options: all.map(|option| option.and_then(|(risk, option)| (risk == best).then_some(option))),
+        })
     }
 
-    /// The way with the highest `score`; among equals chance decides.
+    /// The move with the highest `score`; among equals chance decides.
     pub(super) fn choose<S: PartialOrd>(&self, chance: &mut Chance, score: impl Fn(MoveOption) -> S) -> Direction {
         let mut best: Option<(S, Direction)> = None;
         let mut equals = 0;
-        for way in self.options.iter().flatten() {
-            let score = score(*way);
+        for option in self.options.iter().flatten() {
+            let score = score(*option);
             let is_better = best.as_ref().is_none_or(|(highest, _)| score > *highest);
             let is_equal = best.as_ref().is_some_and(|(highest, _)| score == *highest);
             equals = if is_better { 1 } else { equals + usize::from(is_equal) };
             if is_better || (is_equal && chance.below(equals) == 0) {
-                best = Some((score, way.direction));
+                best = Some((score, option.direction));
             }
         }
         best.map_or(Direction::Up, |(_, direction)| direction)

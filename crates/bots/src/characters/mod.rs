@@ -4,9 +4,7 @@
 mod board_view;
 mod cells;
 mod chance;
-mod flood;
-mod hungry;
-mod random;
+mod strategies;
 
 use wire::webhook::Request;
 
@@ -99,14 +97,14 @@ impl Character {
     #[must_use]
     pub fn decide(self, request: &Request<'_>, seed: u64) -> Decision {
         let mut chance = Chance::of(seed, request, Purpose::Move);
-        let Some(sight) = BoardView::of(request) else { return Decision::random_direction(&mut chance, None) };
-        let Some(ways) = MoveOptions::least_risky(&sight) else {
+        let Some(view) = BoardView::of(request) else { return Decision::random_direction(&mut chance, None) };
+        let Some(options) = MoveOptions::least_risky(&view) else {
             return Decision::random_direction(&mut chance, Some(CORNERED));
         };
         let direction = match self {
-            Character::Random => random::choose(&sight, &ways, &mut chance),
-            Character::Hungry => hungry::choose(&sight, &ways, &mut chance),
-            Character::Flood => flood::choose(&sight, &ways, &mut chance),
+            Character::Random => strategies::random(&options, &mut chance),
+            Character::Hungry => strategies::hungry(&view, &options, &mut chance),
+            Character::Flood => strategies::flood(&view, &options, &mut chance),
         };
         Decision { direction, shout: None }
     }
