@@ -3,10 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use crate::config::{Config, Faults};
-use crate::duration::parse_duration;
+use crate::config::{Config, Faults, parse_think};
 use crate::hunt::HuntArgs;
-use crate::limits::THINK_MAX;
 
 /// Sample bots for many matches at once: http://INTERFACE:PORT/random, /hungry and /flood.
 ///
@@ -20,21 +18,21 @@ pub struct BotsArgs {
     #[arg(long, default_value = "127.0.0.1", conflicts_with = "hunt")]
     pub interface: IpAddr,
     /// Time that a bot thinks about a move: 200ms, 1s, 0
-    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = parse_duration, conflicts_with = "hunt")]
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = parse_think, conflicts_with = "hunt")]
     pub think: Duration,
     /// Share of moves answered after the timeout of their match
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub late: f64,
-    /// Share of moves answered with nonsense: broken JSON, no such move, a huge body
+    /// Share of moves answered with garbage: broken JSON, no such move, a huge body
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub garbage: f64,
     /// Share of moves not answered: the connection is closed, or status 500
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub refuse: f64,
-    /// Decides everything that is left to chance
+    /// Seed of all random choices
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Hunters instead of servants
+    /// Hunters instead of served bots
     #[command(flatten)]
     pub hunt: HuntArgs,
 }
@@ -43,11 +41,8 @@ impl BotsArgs {
     /// The address to listen on, and the behaviour of every bot whose URL does not override it.
     ///
     /// # Errors
-    /// A sentence that names the value which is out of range.
+    /// A sentence that names the probability which is out of range.
     pub fn config(self) -> Result<(SocketAddr, Config), String> {
-        if self.think > THINK_MAX {
-            return Err(format!("--think is {:?}: at most {THINK_MAX:?}", self.think));
-        }
         let faults = Faults::new(self.late, self.garbage, self.refuse)?;
         let address = SocketAddr::new(self.interface, self.port);
         Ok((address, Config { think: self.think, seed: self.seed, faults }))
@@ -85,11 +80,11 @@ mod tests {
         let faults = Faults::new(0.1, 0.2, 0.3).expect("in range");
         check("--late 0.1 --garbage 0.2 --refuse 0.3", Ok(("127.0.0.1:4100", Config { think, seed: 0, faults })));
         check("--think 200", Err("not a duration"));
-        check("--think 61s", Err("--think is 61s: at most 60s"));
+        check("--think 61s", Err("invalid value '61s' for '--think <DURATION>': at most 60s"));
         check("--late 2", Err("late is 2"));
         check("--late 0.6 --refuse 0.6", Err("1.2 together"));
         check("--port 70000", Err("70000"));
-        // What only servants heed is not passed over in silence.
+        // Flags that only served bots obey are not ignored.
         check("--hunt a:1 --port 4101", Err("cannot be used with '--port <PORT>'"));
         check("--hunt a:1 --late 0.1", Err("cannot be used with '--late <PROBABILITY>'"));
     }

@@ -1,7 +1,9 @@
-//! The behaviour of a bot: thinking time, seed, faults. The same values as flags for all bots and as path segments for
-//! one. Knows neither where they came from nor how they are carried out.
+//! The behaviour of a bot: thinking time, seed, faults, and how durations are typed. The same values as flags for all bots
+//! and as path segments for one. Knows neither where they came from nor how they are carried out.
 
 use std::time::Duration;
+
+use crate::limits::THINK_MAX;
 
 /// Behaviour of a bot. As a whole: the default, unless the URL overrides it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -17,9 +19,12 @@ pub struct Config {
 /// How often a move goes wrong; a move has at most one fault, so the three are shares of one whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Faults {
-    late: f64,
-    garbage: f64,
-    refuse: f64,
+    /// Probability of an answer after the timeout.
+    pub(crate) late: f64,
+    /// Probability of an answer that is no move.
+    pub(crate) garbage: f64,
+    /// Probability of no answer, or of status 500.
+    pub(crate) refuse: f64,
 }
 
 impl Faults {
@@ -43,23 +48,31 @@ impl Faults {
         }
         Ok(Faults { late, garbage, refuse })
     }
+}
 
-    /// Probability of an answer after the timeout.
-    #[must_use]
-    pub fn late(&self) -> f64 {
-        self.late
-    }
+/// Parses a thinking time.
+///
+/// # Errors
+/// A sentence with the expected form, or with the limit.
+pub(crate) fn parse_think(text: &str) -> Result<Duration, String> {
+    let think = parse_duration(text)?;
+    if think > THINK_MAX { Err(format!("at most {THINK_MAX:?}")) } else { Ok(think) }
+}
 
-    /// Probability of an answer that is no move.
-    #[must_use]
-    pub fn garbage(&self) -> f64 {
-        self.garbage
-    }
-
-    /// Probability of no answer, or of status 500.
-    #[must_use]
-    pub fn refuse(&self) -> f64 {
-        self.refuse
+/// Parses a whole number with the unit `ms` or `s`; a bare `0` needs none.
+///
+/// # Errors
+/// A sentence with the text and the expected form.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits_len = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, unit) = text.split_at(digits_len);
+    let refuse = || format!("`{text}` is not a duration: write a whole number with a unit, such as 200ms, 1s or 0");
+    let number: u64 = digits.parse().map_err(|_| refuse())?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        "" if number == 0 => Ok(Duration::ZERO),
+        _ => Err(refuse()),
     }
 }
 
@@ -71,7 +84,7 @@ mod tests {
     fn check(late: f64, garbage: f64, refuse: f64, expected: Result<(), &str>) {
         match (Faults::new(late, garbage, refuse), expected) {
             (Ok(faults), Ok(())) => {
-                assert_eq!((faults.late(), faults.garbage(), faults.refuse()), (late, garbage, refuse));
+                assert_eq!((faults.late, faults.garbage, faults.refuse), (late, garbage, refuse));
             }
             (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
             (made, _) => panic!("{late} {garbage} {refuse}: {made:?}"),
@@ -87,5 +100,29 @@ mod tests {
         check(0.0, 1.5, 0.0, Err("garbage is 1.5"));
         check(0.0, 0.0, f64::NAN, Err("refuse is NaN"));
         check(0.5, 0.5, 0.1, Err("1.1 together"));
+    }
+
+    #[track_caller]
+    fn check_duration(text: &str, expected_ms: Option<u64>) {
+        assert_eq!(parse_duration(text).ok(), expected_ms.map(Duration::from_millis), "{text}");
+    }
+
+    #[test]
+    fn durations_are_numbers_with_a_unit() {
+        check_duration("200ms", Some(200));
+        check_duration("1s", Some(1_000));
+        check_duration("0", Some(0));
+        check_duration("0s", Some(0));
+        check_duration("007ms", Some(7));
+        check_duration("200", None);
+        check_duration("ms", None);
+        check_duration("", None);
+        check_duration("-1s", None);
+        check_duration("1.5s", None);
+        check_duration("1 s", None);
+        check_duration("1S", None);
+        check_duration("1sec", None);
+        check_duration("99999999999999999999s", None);
+        check_duration("é", None);
     }
 }

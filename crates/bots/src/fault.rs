@@ -38,9 +38,9 @@ pub(crate) enum Refusal {
 /// The fault of a request, if it has one; `chance` must be drawn from that request.
 pub(crate) fn draw(faults: &Faults, chance: &mut Chance) -> Option<Fault> {
     let point = chance.unit_f64();
-    let late_end = faults.late();
-    let garbage_end = late_end + faults.garbage();
-    let refuse_end = garbage_end + faults.refuse();
+    let late_end = faults.late;
+    let garbage_end = late_end + faults.garbage;
+    let refuse_end = garbage_end + faults.refuse;
     if point < late_end {
         Some(Fault::Late)
     } else if point < garbage_end {

@@ -32,13 +32,11 @@
 //!
 //! It does not know the rules of the game beyond what a bot must, nor anything about the server that calls.
 
-mod accept_backoff;
 mod characters;
 mod cli;
 mod config;
 mod connection;
 mod counters;
-mod duration;
 mod fault;
 mod http;
 mod hunt;
@@ -52,7 +50,5 @@ mod service;
 pub use characters::{Character, Decision, Direction};
 pub use cli::BotsArgs;
 pub use config::{Config, Faults};
-pub use counters::Totals;
-pub use duration::parse_duration;
-pub use hunt::{HuntArgs, HuntConfig, HuntTotals, hunt};
+pub use hunt::{HuntArgs, HuntConfig, HuntCounters, hunt};
 pub use server::{bind, serve};

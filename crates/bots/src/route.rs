@@ -1,12 +1,8 @@
 //! From method and path to a bot and a call: the grammar of URLs (see the crate's head) and nothing else.
 
-use std::time::Duration;
-
 use crate::characters::Character;
-use crate::config::{Config, Faults};
-use crate::duration::parse_duration;
+use crate::config::{Config, Faults, parse_think};
 use crate::http::{Method, Problem, Status};
-use crate::limits::THINK_MAX;
 
 /// The route of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,67 +65,26 @@ fn call(segment: &str) -> Option<Call> {
 
 /// `defaults`, changed by the modifiers of a path.
 fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
-    let mut modifiers = PathModifiers::default();
-    for segment in segments.split('/') {
+    let mut config = *defaults;
+    let Faults { mut late, mut garbage, mut refuse } = defaults.faults;
+    for (position, segment) in segments.split('/').enumerate() {
         let (name, value) = segment.split_once('-').ok_or_else(|| unknown_path(segment))?;
-        modifiers.set(name, value).map_err(|why| match why {
-            ModifierError::NoSuchModifier => unknown_path(segment),
-            ModifierError::Value(detail) => bad_modifier(segment, &detail),
-        })?;
-    }
-    let usual = &defaults.faults;
-    let faults = Faults::new(
-        modifiers.late.unwrap_or(usual.late()),
-        modifiers.garbage.unwrap_or(usual.garbage()),
-        modifiers.refuse.unwrap_or(usual.refuse()),
-    )
-    .map_err(|detail| bad_modifier(segments, &detail))?;
-    Ok(Config {
-        think: modifiers.think.unwrap_or(defaults.think),
-        seed: modifiers.seed.unwrap_or(defaults.seed),
-        faults,
-    })
-}
-
-/// The modifiers of one path.
-#[derive(Default)]
-struct PathModifiers {
-    think: Option<Duration>,
-    seed: Option<u64>,
-    late: Option<f64>,
-    garbage: Option<f64>,
-    refuse: Option<f64>,
-}
-
-enum ModifierError {
-    NoSuchModifier,
-    Value(String),
-}
-
-impl PathModifiers {
-    fn set(&mut self, name: &str, value: &str) -> Result<(), ModifierError> {
+        let refused = |why: String| bad_modifier(segment, &why);
         match name {
-            "think" => once(&mut self.think, parse_think(value)),
-            "seed" => once(&mut self.seed, value.parse().map_err(|_| "a seed is a whole number".to_owned())),
-            "late" => once(&mut self.late, parse_share(value)),
-            "garbage" => once(&mut self.garbage, parse_share(value)),
-            "refuse" => once(&mut self.refuse, parse_share(value)),
-            _ => return Err(ModifierError::NoSuchModifier),
+            "think" => config.think = parse_think(value).map_err(refused)?,
+            "seed" => config.seed = value.parse().map_err(|_| refused("a seed is a whole number".to_owned()))?,
+            "late" => late = parse_share(value).map_err(refused)?,
+            "garbage" => garbage = parse_share(value).map_err(refused)?,
+            "refuse" => refuse = parse_share(value).map_err(refused)?,
+            _ => return Err(unknown_path(segment)),
         }
-        .map_err(ModifierError::Value)
+        let mut earlier = segments.split('/').take(position);
+        if earlier.any(|earlier| earlier.split_once('-').is_some_and(|(before, _)| before == name)) {
+            return Err(refused("it stands there twice".to_owned()));
+        }
     }
-}
-
-fn once<T>(slot: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
-    match slot.replace(value?) {
-        None => Ok(()),
-        Some(_) => Err("it stands there twice".to_owned()),
-    }
-}
-
-fn parse_think(value: &str) -> Result<Duration, String> {
-    let think = parse_duration(value)?;
-    if think > THINK_MAX { Err(format!("at most {THINK_MAX:?}")) } else { Ok(think) }
+    let faults = Faults::new(late, garbage, refuse).map_err(|detail| bad_modifier(segments, &detail))?;
+    Ok(Config { faults, ..config })
 }
 
 fn parse_share(value: &str) -> Result<f64, String> {
@@ -147,6 +102,8 @@ fn bad_modifier(segment: &str, why: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const USUAL: Config = Config { think: Duration::from_millis(200), seed: 3, faults: Faults::NONE };

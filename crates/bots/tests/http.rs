@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bots::{Config, Faults, Totals, limits};
+use bots::{Config, Faults, limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -18,7 +18,7 @@ const UP: &str = r#"{"move":"up"}"#;
 struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<std::io::Result<Totals>>,
+    task: JoinHandle<std::io::Result<()>>,
 }
 
 impl Server {
@@ -37,9 +37,22 @@ impl Server {
         Client { stream, unread: Vec::new() }
     }
 
-    async fn stop(self) -> Totals {
+    async fn stop(self) {
         self.stop.send(()).expect("still running");
-        self.task.await.expect("no panic").expect("a sound listener")
+        self.task.await.expect("no panic").expect("a sound listener");
+    }
+
+    /// The values of these series of `/metrics`, over a connection of its own, which counts as well.
+    async fn metrics<const N: usize>(&self, series: [&str; N]) -> [u64; N] {
+        let mut client = self.connect().await;
+        client.send(&get("/metrics")).await;
+        let text = client.answer().await.expect("an answer").body;
+        series.map(|name| {
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix("gauntlet_bots_")?.strip_prefix(name)?.strip_prefix(' '));
+            value.expect(name).parse().expect("a number")
+        })
     }
 }
 
@@ -106,8 +119,8 @@ async fn check(rows: &[(String, u16, &str)]) {
         client.send(text).await;
         Client::expect(client.answer().await, *status, part);
     }
-    let totals = server.stop().await;
-    assert_eq!((totals.connections, totals.requests), (1, rows.len() as u64));
+    assert_eq!(server.metrics(["connections_total", "requests_total"]).await, [2, rows.len() as u64 + 1]);
+    server.stop().await;
 }
 
 /// The request is refused, and the connection closes after the answer was readable.
@@ -117,7 +130,8 @@ async fn check_last(text: &str, status: u16, code: &str) {
     client.send(text).await;
     Client::expect(client.answer().await, status, code);
     assert_eq!(client.answer().await, None, "{text}");
-    assert_eq!(server.stop().await.refused, u64::from(status >= 400));
+    assert_eq!(server.metrics(["refused_total"]).await, [u64::from(status >= 400)]);
+    server.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,8 +262,8 @@ async fn late_is_after_the_timeout_of_the_match() {
     assert!(begin.elapsed() >= Duration::from_millis(500) + limits::LATE_MARGIN);
     client.send(&post("/hungry/start", BODY)).await;
     Client::expect(client.answer().await, 200, "{}");
-    let totals = server.stop().await;
-    assert_eq!((totals.moves, totals.faults_late), (1, 1));
+    assert_eq!(server.metrics(["moves_total", "faults_total{kind=\"late\"}"]).await, [1, 1]);
+    server.stop().await;
 }
 
 /// What the bot at `path` answers in turns 0 to 31, in short.
@@ -284,9 +298,10 @@ async fn garbage_and_refusals_come_in_kinds_and_twice_the_same() {
     assert!(mixed.contains(&"good") && mixed.iter().any(|&kind| kind != "good"), "{mixed:?}");
     assert_eq!(story(&server, "/hungry/garbage-0.3/refuse-0.3/move").await, mixed);
     assert_ne!(story(&server, "/hungry/garbage-0.3/refuse-0.3/seed-1/move").await, mixed);
-    let totals = server.stop().await;
-    assert_eq!((totals.moves, totals.refused), (32 * 5, 0));
-    assert!(totals.faults_garbage > 32 && totals.faults_refuse > 32);
+    let faults = ["faults_total{kind=\"garbage\"}", "faults_total{kind=\"refuse\"}"];
+    assert_eq!(server.metrics(["moves_total", "refused_total"]).await, [32 * 5, 0]);
+    assert!(server.metrics(faults).await.iter().all(|count| *count > 32));
+    server.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,7 +330,7 @@ async fn shutdown_closes_the_idle_and_lets_the_thinking_finish() {
     slow.send(&post("/hungry/think-30s/move", BODY)).await;
     until_moves(&mut idle, 2).await;
     let begin = Instant::now();
-    assert_eq!(server.stop().await.moves, 2);
+    server.stop().await;
     assert!(begin.elapsed() <= limits::DRAIN_TIMEOUT + Duration::from_millis(2), "{:?}", begin.elapsed());
     Client::expect(quick.answer().await, 200, UP);
     assert_eq!((slow.answer().await, idle.answer().await), (None, None));

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 /// Serves bots as the arguments say.
 pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
-    if let Some(config) = args.hunt.clone().config(args.seed).map_err(CliError::usage)? {
+    if let Some(config) = args.hunt.clone().config(args.seed) {
         return run_hunters(config);
     }
     let (address, config) = args.config().map_err(CliError::usage)?;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
         let listener = bots::bind(address).map_err(busy)?;
         let address = listener.local_addr()?;
         print_line(format_args!("gauntlet bots play at http://{address}/ (process: {})", std::process::id()))?;
-        bots::serve(listener, config, shutdown).await.map(|_totals| ()).map_err(CliError::from)
+        bots::serve(listener, config, shutdown).await.map_err(CliError::from)
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -37,7 +37,7 @@ fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
     raise_file_limit(machine.open_files_max);
     let runtime = crate::runtime::runtime(machine.cores)?;
     let target = format!("{} in {}", config.server, config.world);
-    let totals = runtime.block_on(async {
+    let counters = runtime.block_on(async {
         let left = shutdown_signal()?;
         let lasts = config.duration;
         let over = async {
@@ -54,14 +54,13 @@ fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
         };
         let process = std::process::id();
         print_line(format_args!("gauntlet bots hunt at {target} (process: {process})"))?;
-        Ok::<_, CliError>(bots::hunt(config, |totals| print_note(totals), shutdown).await)
+        Ok::<_, CliError>(bots::hunt(config, |counters| print_note(counters), shutdown).await)
     })?;
-    print_line(&totals)?;
-    let has_come = totals.moved + totals.refused + totals.views > 0;
-    if has_come {
+    print_line(&counters)?;
+    if counters.has_played() {
         Ok(ExitCode::SUCCESS)
     } else {
-        let why = totals.last_error.map_or_else(String::new, |trouble| format!(" ({trouble})"));
+        let why = counters.last_error().map_or_else(String::new, |error| format!(" ({error})"));
         Err(CliError::failed(format_args!(
             "no hunter came into the world at {target}{why}; see that `gauntlet serve` runs there and has this world"
         )))

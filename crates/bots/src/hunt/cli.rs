@@ -1,6 +1,6 @@
 //! The arguments of `gauntlet bots --hunt`. Knows nothing of sockets.
 
-use crate::duration::parse_duration;
+use crate::config::parse_duration;
 use crate::limits::{HUNTER_RATE_MAX, HUNTER_RATE_MIN, HUNTERS_MAX};
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use std::time::Duration;
 #[command(next_help_heading = "Hunters")]
 pub struct HuntArgs {
     /// Sends hunters to this server instead of serving bots
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_server)]
     pub hunt: Option<String>,
     /// World that they go to
     #[arg(long, default_value = "hunt", requires = "hunt")]
     pub world: String,
     /// Hunters, each with a connection of its own
-    #[arg(long, default_value_t = 10, requires = "hunt")]
+    #[arg(long, default_value_t = 10, requires = "hunt", value_parser = clap::value_parser!(u32).range(1..=HUNTERS_MAX as i64))]
     pub count: u32,
     /// Acts of each a second
-    #[arg(long, default_value_t = 1.0, requires = "hunt")]
+    #[arg(long, default_value_t = 1.0, requires = "hunt", value_parser = parse_rate)]
     pub rate: f64,
     /// They ask for no views, and dig blindly
     #[arg(long, requires = "hunt")]
@@ -44,38 +44,33 @@ pub struct HuntConfig {
     pub has_views: bool,
     /// After which they leave.
     pub duration: Option<Duration>,
-    /// Decides everything that is left to chance.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
 impl HuntArgs {
     /// The configuration, if hunters are wanted.
-    ///
-    /// # Errors
-    /// A sentence that names the value which is out of range.
-    pub fn config(self, seed: u64) -> Result<Option<HuntConfig>, String> {
-        let Some(server) = self.hunt else { return Ok(None) };
-        if !is_host_port(&server) {
-            return Err(format!("--hunt is {server}: host and port, such as 127.0.0.1:4000"));
-        }
-        if !(1..=HUNTERS_MAX).contains(&self.count) {
-            return Err(format!("--count is {}: from 1 to {HUNTERS_MAX} hunters", self.count));
-        }
-        if !(HUNTER_RATE_MIN..=HUNTER_RATE_MAX).contains(&self.rate) {
-            return Err(format!("--rate is {}: from {HUNTER_RATE_MIN} to {HUNTER_RATE_MAX} acts a second", self.rate));
-        }
-        let every = Duration::from_secs_f64(1.0 / self.rate);
-        let (world, count, lasts) = (self.world, self.count, self.lasts);
-        Ok(Some(HuntConfig {
-            server,
-            world,
-            count,
-            act_interval: every,
+    #[must_use]
+    pub fn config(self, seed: u64) -> Option<HuntConfig> {
+        Some(HuntConfig {
+            server: self.hunt?,
+            world: self.world,
+            count: self.count,
+            act_interval: Duration::from_secs_f64(1.0 / self.rate),
             has_views: !self.blind,
-            duration: lasts,
+            duration: self.lasts,
             seed,
-        }))
+        })
     }
+}
+
+fn parse_server(text: &str) -> Result<String, String> {
+    if is_host_port(text) { Ok(text.to_owned()) } else { Err("host and port, such as 127.0.0.1:4000".to_owned()) }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (HUNTER_RATE_MIN..=HUNTER_RATE_MAX).contains(rate));
+    rate.ok_or_else(|| format!("from {HUNTER_RATE_MIN} to {HUNTER_RATE_MAX} acts a second"))
 }
 
 /// Whether this is a host and a port. An address with colons of its own stands in brackets.
@@ -105,7 +100,7 @@ mod tests {
     fn check(typed: &str, want: Result<Option<(&str, u32, u64, bool)>, &str>) {
         let words = std::iter::once("bots").chain(typed.split_whitespace());
         let read = Program::try_parse_from(words).map_err(|error| error.to_string());
-        let read = read.and_then(|program| program.hunt.config(1));
+        let read = read.map(|program| program.hunt.config(1));
         match (read, want) {
             (Ok(config), Ok(want)) => {
                 let short = config.as_ref().map(|config| {
@@ -126,7 +121,10 @@ mod tests {
         check("--count 3", Err("--hunt"));
         check("--hunt nowhere", Err("host and port"));
         check("--hunt :4000", Err("host and port"));
-        check("--hunt a:http", Err("--hunt is a:http: host and port, such as 127.0.0.1:4000"));
+        check(
+            "--hunt a:http",
+            Err("invalid value 'a:http' for '--hunt <HOST:PORT>': host and port, such as 127.0.0.1:4000"),
+        );
         check("--hunt http://a:4000/", Err("host and port"));
         check("--hunt http://a:4000", Err("host and port"));
         check("--hunt ann@a:4000", Err("host and port"));
@@ -134,8 +132,8 @@ mod tests {
         check("--hunt [::1]:4000", Ok(Some(("[::1]:4000", 10, 1_000, true))));
         check("--hunt game-1.example.org:4000", Ok(Some(("game-1.example.org:4000", 10, 1_000, true))));
         check("--hunt a:70000", Err("host and port"));
-        check("--hunt a:1 --count 0", Err("--count is 0"));
-        check("--hunt a:1 --rate 0", Err("--rate is 0"));
-        check("--hunt a:1 --rate NaN", Err("--rate is NaN"));
+        check("--hunt a:1 --count 0", Err("invalid value '0' for '--count <COUNT>': 0 is not in 1..=100000"));
+        check("--hunt a:1 --rate 0", Err("invalid value '0' for '--rate <RATE>': from 0.001 to 60 acts a second"));
+        check("--hunt a:1 --rate NaN", Err("invalid value 'NaN' for '--rate <RATE>'"));
     }
 }

@@ -3,8 +3,9 @@
 
 use super::brain::HunterBrain;
 use super::cli::HuntConfig;
+use super::counters::HuntCounters;
 use super::frames::FrameConnection;
-use super::totals::Counters;
+
 use crate::characters::Chance;
 use crate::counters::count;
 use crate::limits::{
@@ -25,14 +26,14 @@ const INDICATOR: &str = "🤖";
 
 pub(super) struct Hunter {
     config: Arc<HuntConfig>,
-    counters: Arc<Counters>,
+    counters: Arc<HuntCounters>,
     chance: Chance,
     brain: HunterBrain,
     resume: Option<Resume>,
 }
 
 impl Hunter {
-    pub(super) fn new(config: Arc<HuntConfig>, counters: Arc<Counters>, mut chance: Chance) -> Self {
+    pub(super) fn new(config: Arc<HuntConfig>, counters: Arc<HuntCounters>, mut chance: Chance) -> Self {
         let mind = HunterBrain::new(chance.split(), config.has_views);
         Self { config, counters, chance, brain: mind, resume: None }
     }
@@ -82,9 +83,10 @@ impl Hunter {
         self.resume = Some(Resume { id: registered.id, key: registered.key });
         self.brain.registered(&registered);
         self.counters.registered.fetch_add(1, Relaxed);
-        let played = self.play(&mut connection, left).await;
-        self.counters.registered.fetch_sub(1, Relaxed);
-        played.map_err(|error| (error, true))
+        self.play(&mut connection, left).await.map_err(|error| {
+            self.counters.registered.fetch_sub(1, Relaxed);
+            (error, true)
+        })
     }
 
     async fn play<S: AsyncRead + AsyncWrite + Unpin>(
@@ -248,7 +250,7 @@ mod tests {
     async fn a_hunter_comes_in_finds_a_chest_and_leaves() {
         let (ours, theirs) = tokio::io::duplex(64);
         let mut received = Vec::new();
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(HuntCounters::default());
         let (leave, mut left) = watch::channel(false);
         let hunting = async {
             let mut connection = FrameConnection::new(ours);
@@ -257,7 +259,7 @@ mod tests {
             let mut hunter = Hunter::new(config, counters.clone(), Chance::from_seed(3));
             hunter.brain.registered(&registered);
             let stop = async {
-                while counters.totals(1).points == 0 {
+                while counters.points.load(Relaxed) == 0 {
                     sleep(Duration::from_millis(100)).await;
                 }
                 leave.send_replace(true);
@@ -269,8 +271,9 @@ mod tests {
             }
         };
         tokio::join!(hunting, serve(theirs, &mut received));
-        let totals = counters.totals(1);
-        assert_eq!((totals.moved, totals.dug, totals.points, totals.views, totals.late), (1, 1, 5, 1, 0), "{totals}");
+        let HuntCounters { moved, dug, points, views, late, .. } = &*counters;
+        let counted = [moved, dug, points, views, late].map(|counter| counter.load(Relaxed));
+        assert_eq!(counted, [1, 1, 5, 1, 0], "{counters}");
         assert!(
             matches!(&received[1], ClientMessage::Register(register) if register.indicator == 1 && register.world == "hunt")
         );
@@ -281,14 +284,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_falls_silent_is_left() {
         let (ours, _theirs) = tokio::io::duplex(64 * 1024);
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(HuntCounters::default());
         let (_leave, mut left) = watch::channel(false);
         let mut hunter = Hunter::new(Arc::new(config(1_000)), counters.clone(), Chance::from_seed(3));
         let began = Instant::now();
         let lost = hunter.play(&mut FrameConnection::new(ours), &mut left).await.unwrap_err();
         assert_eq!(lost.to_string(), "no answer in time");
         assert!(began.elapsed() <= HUNT_RESPONSE_TIMEOUT + Duration::from_secs(3), "{:?}", began.elapsed());
-        assert!(counters.totals(1).late > 0, "acts were left out meanwhile");
+        assert!(counters.late.load(Relaxed) > 0, "acts were left out meanwhile");
     }
 
     #[test]

@@ -6,12 +6,12 @@
 
 mod brain;
 mod cli;
+mod counters;
 mod frames;
 mod hunter;
-mod totals;
 
 pub use cli::{HuntArgs, HuntConfig};
-pub use totals::HuntTotals;
+pub use counters::HuntCounters;
 
 use crate::characters::Chance;
 use hunter::Hunter;
@@ -21,45 +21,43 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
-use totals::Counters;
 
 /// How often `report` is called.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 /// Time in which hunters disconnect.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Hunts until `shutdown`, and reports progress now and then; returns the totals, with the number of hunters that were
-/// in the world at the shutdown. Call it on a runtime.
+/// Hunts until `shutdown`, and reports progress now and then; returns the counters, with the hunters that were in the
+/// world at the shutdown. Call it on a runtime.
 pub async fn hunt(
     config: HuntConfig,
-    mut report: impl FnMut(&HuntTotals),
+    mut report: impl FnMut(&HuntCounters),
     shutdown: impl Future<Output = ()>,
-) -> HuntTotals {
+) -> Arc<HuntCounters> {
     let config = Arc::new(config);
-    let counters = Arc::new(Counters::default());
+    let counters = Arc::new(HuntCounters { hunters: config.count, ..HuntCounters::default() });
     let (leave, left) = watch::channel(false);
     let mut hunters = JoinSet::new();
     for number in 0..config.count {
         let chance = Chance::from_seed(config.seed.wrapping_add(u64::from(number)));
         hunters.spawn(Hunter::new(config.clone(), counters.clone(), chance).run(left.clone()));
     }
-    let telling = async {
-        let mut beat = interval(REPORT_INTERVAL);
-        beat.tick().await;
+    let reporting = async {
+        let mut ticks = interval(REPORT_INTERVAL);
+        ticks.tick().await;
         loop {
-            beat.tick().await;
-            report(&counters.totals(config.count));
+            ticks.tick().await;
+            report(&counters);
         }
     };
     tokio::select! {
         () = shutdown => {}
-        () = telling => {}
+        () = reporting => {}
     }
-    let present = counters.totals(config.count).present;
     leave.send_replace(true);
-    let everybody_left = async { while hunters.join_next().await.is_some() {} };
-    if timeout(LEAVE_TIMEOUT, everybody_left).await.is_err() {
+    let all_left = async { while hunters.join_next().await.is_some() {} };
+    if timeout(LEAVE_TIMEOUT, all_left).await.is_err() {
         hunters.shutdown().await;
     }
-    HuntTotals { present, ..counters.totals(config.count) }
+    counters
 }
