@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::{Config, Faults, parse_think};
 use crate::hunt::HuntArgs;
 
-/// Sample bots for many matches at once: http://INTERFACE:PORT/random, /hungry and /flood.
+/// Serves sample bots for many matches at once: http://INTERFACE:PORT/random, /hungry and /flood
 ///
 /// Thinking time, faults and seed can also be set for one bot in its URL: /hungry/think-300ms/late-0.1/seed-7
 #[derive(Debug, Clone, clap::Args)]

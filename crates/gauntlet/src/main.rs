@@ -35,21 +35,13 @@ fn command() -> Command {
         .subcommand(serve::serve_command())
         .subcommand(serve::config_command())
         .subcommand(token::command())
-        .subcommand(bots::BotsArgs::augment_args(Command::new("bots").about("Serves sample bots to play against")))
-        .subcommand(lab::cli::RunArgs::augment_args(
-            Command::new("run").about("Puts a service through a trial and reports"),
-        ))
-        .subcommand(lab::report::cli::ReportArgs::augment_args(
-            Command::new("report").about("Makes the reports of a run again from what was recorded"),
-        ))
+        .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
+        .subcommand(lab::cli::RunArgs::augment_args(Command::new("run")))
+        .subcommand(lab::report::cli::ReportArgs::augment_args(Command::new("report")))
+        .subcommand(lab::compare::cli::CompareArgs::augment_args(Command::new("compare")))
+        .subcommand(lab::sweep::cli::SweepArgs::augment_args(Command::new("sweep")))
         .subcommand(Command::new(lab::generator::WORKER_COMMAND).hide(true))
         .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
-        .subcommand(lab::compare::cli::CompareArgs::augment_args(
-            Command::new("compare").about("Holds runs against each other: what differs by more than its noise"),
-        ))
-        .subcommand(lab::sweep::cli::SweepArgs::augment_args(
-            Command::new("sweep").about("Runs a scenario under every combination of some settings"),
-        ))
 }
 
 fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {

@@ -1,10 +1,9 @@
 //! What a command prints: results on standard output, everything else on the error output.
 
-use server::process::ServeError;
+use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use store::StoreError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -31,20 +30,8 @@ impl CliError {
     }
 }
 
-impl From<ServeError> for CliError {
-    fn from(error: ServeError) -> Self {
-        Self::failed(error)
-    }
-}
-
-impl From<StoreError> for CliError {
-    fn from(error: StoreError) -> Self {
-        Self::failed(error)
-    }
-}
-
-impl From<io::Error> for CliError {
-    fn from(error: io::Error) -> Self {
+impl<E: Error> From<E> for CliError {
+    fn from(error: E) -> Self {
         Self::failed(error)
     }
 }

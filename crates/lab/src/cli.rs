@@ -29,31 +29,31 @@ const EXIT_COULD_NOT_RUN: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// Put a service through a trial, and say how much it took.
+/// Load-tests a service and reports how much load it sustained
 #[derive(Clone, Debug, clap::Args)]
 pub struct RunArgs {
     /// A built-in scenario by its name, or the path of a scenario file
     #[arg(required_unless_present = "list")]
     pub scenario: Option<String>,
-    /// Put the service that runs at this URL on trial, instead of starting one
+    /// Test the service that runs at this URL instead of starting one
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Change a variable of the scenario, or any key by its dotted path, such as phase.create.arrivals.batch=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Where the directory of the run is made
+    /// Where the directory of the run is created
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
-    /// The seed of the plan; by default a new one, which the record names
+    /// Seed of the plan; by default a new one, which the record contains
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Watch memory and CPU of this process as the target's, where the lab does not start it
+    /// Measure memory and CPU of this process as the target's, if the lab does not start it
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
     /// Write every sample as a row of samples.csv
     #[arg(long)]
     pub samples: bool,
-    /// Allow load on this host, which is not this machine: only what you own or have leave for. May be repeated
+    /// Allow load on this host, which is not this machine: only one that you own or may load. May be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
     /// Show no progress
@@ -62,7 +62,7 @@ pub struct RunArgs {
     /// List the built-in scenarios
     #[arg(long)]
     pub list: bool,
-    /// Read the scenario, its settings and its files, say what is wrong in them, and send nothing
+    /// Validate the scenario, its settings and its files, and send nothing
     #[arg(long)]
     pub check: bool,
 }

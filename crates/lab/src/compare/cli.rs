@@ -13,26 +13,27 @@ use super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdo
 const EXIT_FAILED: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 const EXIT_REGRESSION: u8 = 3;
-const NOTHING_TOLD: u8 = 4;
+const EXIT_INCONCLUSIVE: u8 = 4;
 
 /// What the options alone do not say.
 const HELP: &str = "\
-A regression is a figure whose difference is called (its interval leaves \"equal\" out), is for the worse, and is larger
-than the threshold by its point estimate; or a verdict that turned from passed to failed, or arrivals of which at most 1 %
-failed before and at least half fail now, whatever the threshold and the length of the runs. Of all comparisons without a difference at most 5 % call one anywhere.
+A regression is a figure that differs significantly (its interval does not include \"equal\"), for the worse, and by more
+than the threshold (its point estimate); or a verdict that changed from passed to failed; or arrivals of which at most
+1 % failed before and at least half fail now, whatever the threshold and the length of the runs. Of all comparisons
+between runs that do not differ, at most 5 % report a difference in any figure.
 
 Exit codes: 0 compared, 1 a record could not be read or a file not written, 2 usage or runs that cannot be compared,
-3 a regression beyond the threshold, 4 nothing could be told and a threshold was given: a gate must not hold by that.";
+3 a regression beyond the threshold, 4 inconclusive although a threshold was given: a gate must not pass by that.";
 
-/// Hold runs of one trial against each other, and say which figures differ by more than their noise.
+/// Compares runs of one trial: which figures differ by more than noise
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct CompareArgs {
-    /// Directories of runs: the first is what the others are held against. Repeats of one configuration go together,
-    /// with commas between them: runs/a1,runs/a2 runs/b1,runs/b2
+    /// Directories of runs: the first is the baseline. Repeats of one configuration are joined by commas:
+    /// runs/a1,runs/a2 runs/b1,runs/b2
     #[arg(required = true, num_args = 2.., value_name = "RUN[,RUN...]")]
     pub sides: Vec<String>,
-    /// Write the comparison as Markdown, fit for a pull request
+    /// Write the comparison as Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// Write the comparison as JUnit XML: one test for each figure and each gate
@@ -41,10 +42,10 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Exit with 3 when any figure is worse beyond the noise and by more than this, such as 5%
+    /// Exit with 3 if any figure is worse by more than noise and by more than this, such as 5%
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold)]
     pub fail_on_regression: Option<f64>,
-    /// Compare runs of different scenarios all the same, with a warning on top
+    /// Compare runs of different scenarios as well, with a warning on top
     #[arg(long)]
     pub across_scenarios: bool,
 }
@@ -125,7 +126,7 @@ fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
     }
     let nothing =
         "nothing can be told of these runs, so that they show no regression means nothing: run them for longer";
-    comparison.tells_nothing().then(|| (NOTHING_TOLD, nothing.to_owned()))
+    comparison.tells_nothing().then(|| (EXIT_INCONCLUSIVE, nothing.to_owned()))
 }
 
 /// `5%` or `5`: a share in percent.

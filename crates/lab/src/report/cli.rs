@@ -10,7 +10,7 @@ use super::{summary, write_reports};
 
 const EXIT_FAILED: u8 = 1;
 
-/// Make the reports of a run again from what was recorded.
+/// Makes the reports of runs again from what was recorded
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportArgs {
     /// Directories of runs, such as runs/20260131-120000-ab12

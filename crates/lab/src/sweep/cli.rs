@@ -25,27 +25,27 @@ const EXIT_INTERRUPTED: u8 = 130;
 
 /// What the options alone do not say.
 const HELP: &str = "\
-Each round runs every combination once, in an order of its own, every second round backwards, so that a machine that
-drifts meets all combinations alike. All runs of a round have one seed. At most 100 combinations and 1,000 runs.
-The best is the best of those whose gates hold in every run; what is no worse beyond the noise is as good.
+Each round runs every combination once, in an order of its own, every second round backwards, so that a machine whose
+speed drifts affects all combinations equally. All runs of a round have one seed. At most 100 combinations and 1,000 runs.
+The best is the best of those whose gates passed in every run; those that are not worse by more than noise are as good.
 
-Exit codes: 0 a best was found, 1 no run could be made, 2 usage, 3 in no combination the gates hold, 130 interrupted.";
+Exit codes: 0 a best was found, 1 no run could be made, 2 usage, 3 no combination passed its gates, 130 interrupted.";
 
-/// Run a scenario under every combination of some settings, in rounds, and say which did best at what cost.
+/// Runs a scenario under every combination of some settings, in rounds, and reports which did best at what cost
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct SweepArgs {
     /// What every run has in common
     #[command(flatten)]
     pub run: RunArgs,
-    /// Vary a setting, as --set knows them; several are combined
+    /// Vary a setting, named as for --set; several are combined
     #[arg(long = "vary", value_name = "KEY=VALUE,VALUE", required_unless_present = "list")]
     pub variations: Vec<String>,
-    /// Rounds over all combinations; from two on, noise is told from difference
+    /// Rounds over all combinations; with two or more, differences can be told from noise
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repeat: usize,
-    /// What makes a combination the best, by the path of a figure such as create_game.latency_ms.p99; max: or min:
-    /// before it says which way. By default the highest throughput
+    /// Figure by which combinations are ranked, such as create_game.latency_ms.p99; the prefix max: or min: gives the
+    /// direction. By default the highest throughput
     #[arg(long, value_name = "FIGURE")]
     pub best: Option<String>,
     /// Write the table as Markdown
