@@ -2,10 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use serde_json::Value;
-
 use super::Run;
-use super::levels::{find_key, find_number, ladders, levels};
+use super::levels::{PhaseCapacity, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
 use crate::format::{count, highest_of, number, pluralize, sanitize};
 use crate::verdict::{GateResult, Verdict};
@@ -118,25 +116,22 @@ fn declared_pair(run: &Run) -> Option<HeadlinePair> {
 
 /// The edge that a search held, else the peak of the first ladder; and the latency there.
 fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
-    let ladders: Vec<_> =
-        ladders(run).into_iter().filter_map(|phase| Some((phase, run.capacity.get(phase)?))).collect();
-    let has_edge = |(_, capacity): &&(&str, &Value)| find_number(capacity, "edge_per_s").is_some();
-    let (phase, capacity) = *ladders.iter().find(has_edge).or(ladders.first())?;
+    let mut ladders = ladders(run).into_iter().filter_map(|phase| Some((phase, PhaseCapacity::of_phase(run, phase)?)));
+    let first = ladders.next()?;
+    let is_edge = |(_, found): &(&str, PhaseCapacity)| found.edge_per_s().is_some();
+    let (phase, found) = if is_edge(&first) { first } else { ladders.find(is_edge).unwrap_or(first) };
     let name = sanitize(phase);
-    let held = find_number(capacity, "edge_per_s");
-    let peak = || find_key(capacity, "peak")?.get("throughput_per_s")?.as_f64();
-    let per_s = held.or_else(peak)?;
-    let part = find_key(capacity, "peak").and_then(|peak| peak.get("level")?.get("load_step")?.as_u64());
+    let (held, peak) = (found.edge_per_s(), found.capacity.peak);
+    let per_s = held.or(peak.as_ref().map(|peak| peak.throughput_per_s))?;
     let levels = levels(run, phase);
     let level = match held {
         // The last level at the held rate is the one that held it.
         Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
-        None => levels.iter().find(|level| Some(u64::from(level.load_step)) == part),
+        None => peak.and_then(|peak| levels.iter().find(|level| level.load_step == peak.level.load_step)),
     };
-    let searched = find_key(capacity, "ending").is_some();
     let word = match held {
         Some(_) => "edge",
-        None if searched => "no edge found, peak",
+        None if found.edge.is_some() => "no edge found, peak",
         None => "peak",
     };
     let at = level.map_or_else(String::new, |level| format!(" at {}", sanitize(&level.label)));
