@@ -44,6 +44,11 @@ impl PhaseCapacity {
     }
 }
 
+/// The name of a load step within its phase.
+pub(super) fn label(load_step: &LoadStepFigures) -> &str {
+    if load_step.label.is_empty() { &load_step.phase } else { &load_step.label }
+}
+
 /// The phases that were ladders, in the order in which they began.
 pub(super) fn ladders(run: &Run) -> Vec<&str> {
     let mut phases: Vec<&str> = Vec::new();

@@ -1,19 +1,22 @@
 //! Which charts a run has, and from which figures of the timeline they are made. All charts over time share one axis,
 //! so that they can be compared; load steps and faults are on each of them. Pure. Does not draw.
 
-pub(super) mod evidence;
 pub(super) mod levels;
 pub(super) mod processes;
 pub(super) mod pushes;
 pub(super) mod requests;
 pub(super) mod work;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::svg::{Band, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
-use crate::aggregate::{Series, SeriesBucket};
+use super::levels::label;
+use super::svg::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
+use crate::aggregate::{LoadStepFigures, Series, SeriesBucket};
+use crate::findings::{Evidence, Finding};
 use crate::format::sanitize;
+use crate::verdict::GateResult;
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;
@@ -24,41 +27,75 @@ const OVERLAP_MIN: f64 = 0.8;
 /// Characters of a fault next to its line.
 const MARK_CHARS_MAX: usize = 28;
 
+/// Charts for one finding.
+const EVIDENCE_MAX: usize = 4;
+
 /// What all charts over time have in common.
-struct TimeCharts<'a> {
-    series: &'a SeriesByName,
+pub(super) struct TimeCharts<'a> {
+    run: &'a Run,
+    series: Cow<'a, SeriesByName>,
     end_s: f64,
     bands: Vec<Band>,
     marks: Vec<Mark>,
 }
 
 impl<'a> TimeCharts<'a> {
-    fn new(run: &Run, series: &'a SeriesByName) -> Self {
+    pub(super) fn new(run: &'a Run, series: &'a SeriesByName) -> Self {
+        let series = work::with_drain_curves(run, series);
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
         let ends = last.chain(run.load_steps.iter().map(|part| part.start_s + part.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
-        Self { series, end_s, bands: bands(run), marks: marks(run) }
+        Self { run, end_s, bands: bands(run), marks: marks(run), series }
     }
 
     /// A line of one figure, if it exists.
-    fn line(&self, key: &str, name: &str, colour: usize, form: LayerStyle) -> Option<Layer> {
+    fn line(&self, key: &str, name: &str, colour: usize, style: LayerStyle) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
-        Some(Layer { name: sanitize(name), colour, style: form, points: points.iter().map(chart_point).collect() })
+        Some(Layer::new(&sanitize(name), colour, style, points.iter().map(chart_point).collect()))
+    }
+
+    /// How late something arrived after what it tells of.
+    fn wake_lines(&self, op: &str, name: &str, colour: usize) -> [Option<Layer>; 2] {
+        [("p99", LayerStyle::Line), ("p50", LayerStyle::Dashed)].map(|(percentile, style)| {
+            self.line(&format!("{op}.wake_{percentile}_ms"), &format!("{name} {percentile}"), colour, style)
+        })
     }
 
     /// A chart of the layers that exist; none without any.
-    fn chart(&self, title: &str, unit: Unit, layers: Vec<Layer>) -> Option<SeriesChart> {
-        let curves = SeriesChart {
+    fn chart(&self, title: &str, unit: Unit, layers: impl IntoIterator<Item = Option<Layer>>) -> Option<SeriesChart> {
+        let chart = SeriesChart {
             title: sanitize(title),
-            caption: String::new(),
             x: ChartAxis { unit: Unit::Time, log: false, reaches_at_least: self.end_s },
-            y: ChartAxis { unit, log: false, reaches_at_least: 0.0 },
-            layers,
+            y: ChartAxis { unit, ..ChartAxis::default() },
+            layers: layers.into_iter().flatten().collect(),
             bands: self.bands.clone(),
             marks: self.marks.clone(),
-            thresholds: Vec::new(),
+            ..SeriesChart::default()
         };
-        curves.non_empty()
+        chart.non_empty()
+    }
+
+    /// Names of the middle of keys like `process.NAME.rss_bytes`.
+    fn names_between(&self, head: &str, tail: &str) -> Vec<&str> {
+        self.series.keys().filter_map(|key| key.strip_prefix(head)?.strip_suffix(tail)).collect()
+    }
+
+    /// The upper bound that a gate sets on a figure.
+    fn gate_threshold(&self, figure: &str) -> Option<Threshold> {
+        let gates = self.run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
+        let limit = |gate: &GateResult| {
+            gate.limit_value.or_else(|| gate.limit.trim_start_matches(['<', '=', ' ']).parse().ok())
+        };
+        let (y, gate) = gates.filter_map(|gate| Some((limit(gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(Threshold { y, label: format!("gate: {} {}", sanitize(&gate.name), sanitize(&gate.limit)) })
+    }
+
+    /// The figures on which a finding rests, as far as the timeline has them.
+    pub(super) fn evidence(&self, finding: &Finding) -> Vec<SeriesChart> {
+        let chart = |Evidence { figure, .. }: &Evidence| {
+            self.chart(figure, figure_unit(figure), [self.line(figure, figure, 0, LayerStyle::Line)])
+        };
+        finding.evidence.iter().filter_map(chart).take(EVIDENCE_MAX).collect()
     }
 }
 
@@ -67,11 +104,12 @@ fn chart_point(stretch: &SeriesBucket) -> ChartPoint {
 }
 
 fn bands(run: &Run) -> Vec<Band> {
-    let band = |part: &crate::aggregate::LoadStepFigures| {
-        let label = if part.label.is_empty() { &part.phase } else { &part.label };
-        Band { from: part.start_s, to: part.start_s + part.length_s, label: sanitize(label) }
+    let band = |part: &LoadStepFigures| Band {
+        from: part.start_s,
+        to: part.start_s + part.length_s,
+        label: sanitize(label(part)),
     };
-    let opening = |part: &crate::aggregate::LoadStepFigures| {
+    let opening = |part: &LoadStepFigures| {
         let held = part.connections.as_ref()?;
         let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
         Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&part.phase)) })
@@ -106,19 +144,13 @@ fn merge_bands(bands: impl Iterator<Item = Band>) -> Vec<Band> {
 
 fn marks(run: &Run) -> Vec<Mark> {
     let carried_out = run.faults.iter().filter(|fault| fault.failed.is_none());
+    let mark = |x: f64, text: String| Mark { x, label: text.chars().take(MARK_CHARS_MAX).collect(), is_fault: true };
     let marks = carried_out.flat_map(|fault| {
         let process = sanitize(&fault.process);
-        let done =
-            Mark { is_fault: true, x: fault.t_s, label: shorten(&format!("{} {process}", sanitize(&fault.act))) };
-        let again =
-            fault.ready_again_s.map(|x| Mark { is_fault: true, x, label: shorten(&format!("{process} ready again")) });
-        [done].into_iter().chain(again)
+        let done = mark(fault.t_s, format!("{} {process}", sanitize(&fault.act)));
+        [done].into_iter().chain(fault.ready_again_s.map(|x| mark(x, format!("{process} ready again"))))
     });
     marks.collect()
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(MARK_CHARS_MAX).collect()
 }
 
 /// The unit of a figure of the timeline, from its name.
@@ -133,25 +165,6 @@ fn figure_unit(name: &str) -> Unit {
         _ if ends("_s") || ends("_seconds") => Unit::number("s"),
         _ => Unit::number(""),
     }
-}
-
-/// Names of the middle of keys like `process.NAME.rss_bytes`.
-fn names_between<'a>(series: &'a SeriesByName, head: &str, tail: &str) -> Vec<&'a str> {
-    series.keys().filter_map(|key| key.strip_prefix(head)?.strip_suffix(tail)).collect()
-}
-
-/// The upper bound that a gate sets on a figure.
-fn gate_threshold(run: &Run, figure: &str) -> Option<Threshold> {
-    let gates = run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
-    let limit = |gate: &crate::verdict::GateResult| {
-        gate.limit_value.or_else(|| gate.limit.trim_start_matches(['<', '=', ' ']).parse().ok())
-    };
-    let (y, gate) = gates.filter_map(|gate| Some((limit(gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Threshold { y, label: format!("gate: {} {}", sanitize(&gate.name), sanitize(&gate.limit)) })
-}
-
-fn into_chart(curves: Option<SeriesChart>) -> Option<Chart> {
-    curves.map(Chart::from)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn section(run: &Run, phase: &str) -> Section {
     let levels = levels(run, phase);
     let capacity = PhaseCapacity::of_phase(run, phase);
     let mut blocks = vec![ContentBlock::facts(capacity.as_ref().map(capacity_sentences).unwrap_or_default())];
-    blocks.extend(charts(&levels, capacity.as_ref()).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
+    blocks.extend(ContentBlock::charts(charts(&levels, capacity.as_ref())));
     blocks.push(ContentBlock::Heading("Level by level".to_owned()));
     blocks.push(ContentBlock::Table(table(&levels)));
     let suggestions = capacity.map(|found| found.capacity.suggestions).unwrap_or_default();
@@ -110,7 +110,6 @@ fn table(levels: &[&LoadStepFigures]) -> Table {
 
 fn row(level: &LoadStepFigures) -> Vec<TableCell> {
     let op = &level.op;
-    let some = |count: u64| if count > 0 { count.into() } else { TableCell::from("-") };
     let judged = match (&level.void, level.overload.as_deref()) {
         (Some(_), _) => TableCell::with_tone("void", Tone::Doubtful),
         (None, None) => TableCell::from("-"),
@@ -121,7 +120,12 @@ fn row(level: &LoadStepFigures) -> Vec<TableCell> {
     let clients = level.clients.map_or_else(|| TableCell::from("-"), TableCell::from);
     let head = [level.label.as_str().into(), judged, clock(level.start_s).into(), clients];
     let rates = [level.offered_per_s, level.throughput_per_s].map(TableCell::from);
-    let counts = [percent(op.ok, op.count).into(), some(op.denied), op.errors.into(), some(level.not_sent)];
+    let counts = [
+        percent(op.ok, op.count).into(),
+        TableCell::unless_zero(op.denied),
+        op.errors.into(),
+        TableCell::unless_zero(level.not_sent),
+    ];
     head.into_iter().chain(rates).chain(counts).chain(times).collect()
 }
 

@@ -7,12 +7,12 @@ use super::{ContentBlock, Section, Table, TableCell};
 use crate::format::{first_few, gibibytes, number, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
-use crate::report::charts::{SeriesByName, processes};
+use crate::report::charts::{TimeCharts, processes};
 
 /// Characters of a value of the target's configuration.
 const VALUE_CHARS_MAX: usize = 300;
 
-pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let (machine, scenario) = (&run.machine, &run.scenario);
     let settings = if scenario.settings.is_empty() { "none".to_owned() } else { first_few(&scenario.settings, " ") };
     let lag = &run.results.generator.schedule_lag_ms;
@@ -34,8 +34,8 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     ];
     facts.extend(run.notes.iter().cloned());
     let facts = facts.iter().map(|fact| sanitize(fact)).collect();
-    let chart = processes::schedule_lag(run, series).map(|chart| ContentBlock::Chart(Box::new(chart)));
-    Section::new("conditions", "Conditions", [ContentBlock::facts(facts)].into_iter().chain(chart).collect())
+    let chart = ContentBlock::charts(processes::schedule_lag(sheet));
+    Section::new("conditions", "Conditions", [ContentBlock::facts(facts)].into_iter().chain(chart))
 }
 
 /// The target's configuration as it reports it, one setting per row.
@@ -45,7 +45,7 @@ pub(super) fn configuration(run: &Run) -> Section {
         flatten("", config, &mut rows);
     }
     let table = Table::new(2, &["setting", "value"], rows).limit_rows(REPORT_ROWS_MAX);
-    Section::new("configuration", "The target's configuration", vec![ContentBlock::Table(table)])
+    Section::new("configuration", "The target's configuration", [ContentBlock::Table(table)])
 }
 
 /// Objects become dotted paths; lists of plain values stay together.

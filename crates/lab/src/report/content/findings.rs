@@ -3,10 +3,10 @@
 
 use super::{ContentBlock, ListItem, Section, Table, TableCell, Tone};
 use crate::aggregate::ErrorGroup;
-use crate::findings::Finding;
+use crate::findings::{Evidence, Finding};
 use crate::format::{count, number, sanitize};
 use crate::measurement::timeline::FaultRow;
-use crate::report::charts::{SeriesByName, evidence};
+use crate::report::charts::TimeCharts;
 use crate::report::{Run, slug};
 use crate::verdict::Verdict;
 
@@ -23,9 +23,9 @@ pub(in crate::report) fn findings_title(run: &Run) -> &'static str {
     if run.verdict == Verdict::Passed { FINDINGS_TITLE } else { "What broke" }
 }
 
-pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
-    let mut blocks: Vec<ContentBlock> =
-        run.findings.iter().flat_map(|finding| finding_blocks(finding, run, series)).collect();
+pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
+    let mut blocks: Vec<ContentBlock> = Vec::new();
+    run.findings.iter().for_each(|finding| blocks.extend(finding_blocks(finding, sheet)));
     let hints = hints(run);
     if !blocks.is_empty() && !hints.is_empty() {
         blocks.push(ContentBlock::Heading("Besides".to_owned()));
@@ -34,19 +34,16 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     Section::new("findings", FINDINGS_TITLE, blocks)
 }
 
-fn finding_blocks(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<ContentBlock> {
-    let evidence_line =
-        |evidence: &crate::findings::Evidence| format!("{}: {}", sanitize(&evidence.figure), sanitize(&evidence.text));
-    let mut items: Vec<String> = finding.evidence.iter().map(evidence_line).collect();
-    items.push(format!("Refuted by: {}", sanitize(&finding.refuted_by)));
-    items.push(format!("To try: {}", sanitize(&finding.advice)));
+fn finding_blocks(finding: &Finding, sheet: &TimeCharts<'_>) -> impl Iterator<Item = ContentBlock> {
+    let evidence = finding.evidence.iter().map(|Evidence { figure, text }| (figure.as_str(), text));
+    let ends = [("Refuted by", &finding.refuted_by), ("To try", &finding.advice)];
+    let items = evidence.chain(ends).map(|(what, text)| format!("{}: {}", sanitize(what), sanitize(text))).collect();
     let head = [
         ContentBlock::Heading(heading(&finding.code)),
         ContentBlock::Text(sanitize(&finding.sentence)),
         ContentBlock::facts(items),
     ];
-    let charts = evidence::charts(finding, run, series);
-    head.into_iter().chain(charts.into_iter().map(|chart| ContentBlock::Chart(Box::new(chart)))).collect()
+    head.into_iter().chain(ContentBlock::charts(sheet.evidence(finding)))
 }
 
 /// `pool_starved` → `Pool starved`.
@@ -106,7 +103,7 @@ fn hints(run: &Run) -> Vec<String> {
 pub(super) fn faults(run: &Run) -> Section {
     let heading = ["fault", "process", "outcome", "at, s", "planned, s", "ready again, s"];
     let table = Table::new(3, &heading, run.faults.iter().map(fault).collect());
-    Section::new("faults", "Faults", vec![ContentBlock::Table(table.without_empty_columns())])
+    Section::new("faults", "Faults", [ContentBlock::Table(table.without_empty_columns())])
 }
 
 fn fault(fault: &FaultRow) -> Vec<TableCell> {
@@ -126,7 +123,7 @@ pub(super) fn errors(run: &Run) -> Section {
         let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         let text = format!("{}{step}: {} x {}:", group.journey, count(group.count), group.kind);
         let samples: Vec<&str> = [&group.sample].into_iter().chain(&group.more_samples).map(String::as_str).collect();
-        ListItem::quoting(text, &samples.join(" | "))
+        ListItem { text, quoted: Some(sanitize(&samples.join(" | "))) }
     };
-    Section::new("errors", "Errors", vec![ContentBlock::List(run.errors.iter().map(line).collect())])
+    Section::new("errors", "Errors", [ContentBlock::List(run.errors.iter().map(line).collect())])
 }

@@ -22,7 +22,7 @@ pub(super) fn section(run: &Run) -> Section {
     let table = Table::new(4, &["", "gate", "limit", "value", "used", "without the lab's own share"], rows)
         .with_name_column(1)
         .with_notes(formulas.chain(thin).collect());
-    Section::new("gates", "Gates", vec![ContentBlock::Table(table.without_empty_columns())])
+    Section::new("gates", "Gates", [ContentBlock::Table(table.without_empty_columns())])
 }
 
 fn row(gate: &GateResult) -> Vec<TableCell> {

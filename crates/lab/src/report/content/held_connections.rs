@@ -1,7 +1,7 @@
 //! The connections that phases held: how many were open, how long opening them took, what happened to them. Does not
 //! explain losses.
 
-use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::HeldFigures;
 use crate::report::Run;
 
@@ -32,14 +32,9 @@ pub(super) fn section(run: &Run) -> Section {
     let times: Vec<_> =
         times.map(|(name, figures)| statistics(format!("{name} opening"), &figures.opening_ms)).collect();
     let note = if held().next().is_some() { OPENING_NOTE.to_owned() } else { String::new() };
-    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTIC_NAMES).collect();
-    let times = Table::new(1, &heading, times).with_thin_note();
-    let blocks = vec![
-        ContentBlock::Table(counts),
-        ContentBlock::Table(between_phases(run)),
-        ContentBlock::Table(times),
-        ContentBlock::Text(note),
-    ];
+    let times = Table::of_statistics(&["ms"], times, Vec::new());
+    let tables = [counts, between_phases(run), times].map(ContentBlock::Table);
+    let blocks = tables.into_iter().chain([ContentBlock::Text(note)]);
     Section::new("connections", "Held connections", blocks)
 }
 

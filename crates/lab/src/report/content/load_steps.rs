@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
 use crate::format::{clock, percent};
 use crate::limits::REPORT_ROWS_MAX;
@@ -15,16 +15,16 @@ pub(super) fn section(run: &Run) -> Section {
     let batches: Vec<&LoadStepFigures> =
         run.load_steps.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
     if run.load_steps.len() < 2 || batches.is_empty() {
-        return Section::new("parts", "Part by part", Vec::new());
+        return Section::new("parts", "Part by part", []);
     }
     let several_phases = batches.iter().any(|part| part.phase != batches[0].phase);
     let rows = batches.iter().map(|part| row(part, several_phases)).collect();
     let heading = ["part", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
     let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
     let table = Table::new(1, &heading, rows).with_notes(vec![note]).limit_rows(REPORT_ROWS_MAX);
-    let chart = requests::outcomes(&batches).map(|chart| ContentBlock::Chart(Box::new(chart)));
+    let chart = ContentBlock::charts(requests::outcomes(&batches));
     let blocks = [ContentBlock::Table(table)].into_iter().chain(chart).chain([ContentBlock::Table(steps(run))]);
-    Section::new("parts", "Part by part", blocks.collect())
+    Section::new("parts", "Part by part", blocks)
 }
 
 /// The steps of each phase, if several phases run the same ones: combined, a slow phase would be hidden by the others.
@@ -38,10 +38,9 @@ fn steps(run: &Run) -> Table {
     let shared = asked.iter().filter(|(_, journey)| is_shared(journey));
     let rows =
         shared.flat_map(|(phase, journey)| journey.steps.iter().map(move |(step, op)| step_row(phase, step, op)));
-    let heading: Vec<&str> = ["step by phase", "ok", "failed"].into_iter().chain(STATISTIC_NAMES).collect();
     let note = "avg to max in ms: latency from the intended moment; of a step that waits, how late its answers came.";
-    let table = Table::new(1, &heading, rows.collect()).with_notes(vec![note.to_owned()]);
-    table.with_thin_note().without_empty_columns().limit_rows(REPORT_ROWS_MAX)
+    let table = Table::of_statistics(&["step by phase", "ok", "failed"], rows.collect(), vec![note.to_owned()]);
+    table.without_empty_columns().limit_rows(REPORT_ROWS_MAX)
 }
 
 fn step_row(phase: &str, step: &str, op: &OpFigures) -> Vec<TableCell> {
@@ -61,9 +60,8 @@ fn row(part: &LoadStepFigures, several_phases: bool) -> Vec<TableCell> {
 
 /// The name of a load step.
 fn name(part: &LoadStepFigures, with_phase: bool) -> String {
-    match (with_phase, part.label.as_str()) {
-        (_, "") => part.phase.clone(),
-        (true, label) if label != part.phase => format!("{}: {label}", part.phase),
-        (_, label) => label.to_owned(),
+    match levels::label(part) {
+        label if with_phase && label != part.phase => format!("{}: {label}", part.phase),
+        label => label.to_owned(),
     }
 }

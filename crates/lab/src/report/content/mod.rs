@@ -13,7 +13,7 @@ mod requests;
 mod work;
 
 use super::Run;
-use super::charts::SeriesByName;
+use super::charts::{SeriesByName, TimeCharts};
 use super::svg::Chart;
 use crate::aggregate::Statistics;
 use crate::format;
@@ -82,21 +82,22 @@ pub(super) enum Tone {
 
 /// The whole content of a report. Charts are made of the series; a view that cannot draw passes none.
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
+    let sheet = &TimeCharts::new(run, series);
     let mut sections = vec![
         gates::section(run),
-        requests::section(run, series),
+        requests::section(run, sheet),
         held_connections::section(run),
-        pushes::section(run, series),
+        pushes::section(run, sheet),
+        load_steps::section(run),
     ];
-    sections.push(load_steps::section(run));
     sections.extend(capacity::sections(run));
-    sections.extend(work::sections(run, series));
+    sections.extend(work::sections(run, sheet));
     sections.extend([
-        findings::section(run, series),
+        findings::section(run, sheet),
         findings::faults(run),
         findings::errors(run),
-        processes::section(run, series),
-        conditions::section(run, series),
+        processes::section(run, sheet),
+        conditions::section(run, sheet),
         conditions::configuration(run),
     ]);
     sections.retain(|section| !section.blocks.is_empty());
@@ -104,7 +105,7 @@ pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
 }
 
 impl Section {
-    fn new(id: &str, title: &str, blocks: Vec<ContentBlock>) -> Self {
+    fn new(id: &str, title: &str, blocks: impl IntoIterator<Item = ContentBlock>) -> Self {
         let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
         Self { id: id.to_owned(), title: title.to_owned(), blocks }
     }
@@ -112,7 +113,11 @@ impl Section {
 
 impl ContentBlock {
     fn facts(facts: Vec<String>) -> Self {
-        Self::List(facts.into_iter().map(ListItem::plain).collect())
+        Self::List(facts.into_iter().map(|text| ListItem { text, quoted: None }).collect())
+    }
+
+    fn charts(charts: impl IntoIterator<Item = impl Into<Chart>>) -> impl Iterator<Item = Self> {
+        charts.into_iter().map(|chart| Self::Chart(Box::new(chart.into())))
     }
 
     fn is_empty(&self) -> bool {
@@ -122,16 +127,6 @@ impl ContentBlock {
             Self::Table(table) => table.rows.is_empty(),
             Self::Chart(_) => false,
         }
-    }
-}
-
-impl ListItem {
-    fn plain(text: String) -> Self {
-        Self { text, quoted: None }
-    }
-
-    fn quoting(text: String, quoted: &str) -> Self {
-        Self { text, quoted: Some(format::sanitize(quoted)) }
     }
 }
 
@@ -145,21 +140,18 @@ impl Table {
         Self { name_column: column, ..self }
     }
 
-    /// Adds the explanation of the dash for thin percentiles, if a row has one.
-    fn with_thin_note(mut self) -> Self {
+    /// Of rows that end with [`statistics`]; explains the dash for thin percentiles, if a row has one.
+    fn of_statistics(heading: &[&str], rows: Vec<Vec<TableCell>>, mut notes: Vec<String>) -> Self {
         let is_thin = |row: &Vec<TableCell>| {
             let times = &row[row.len().saturating_sub(4)..];
             times.iter().any(|cell| cell.text == "-") && times.iter().any(|cell| cell.text != "-")
         };
-        if self.rows.iter().any(is_thin) {
-            self.notes.push(THIN_NOTE.to_owned());
-        }
-        self
+        notes.extend(rows.iter().any(is_thin).then(|| THIN_NOTE.to_owned()));
+        Self::new(1, &[heading, &STATISTIC_NAMES[..]].concat(), rows).with_notes(notes)
     }
 
-    fn with_notes(mut self, notes: Vec<String>) -> Self {
-        self.notes = notes;
-        self
+    fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 
     /// Without the columns that are empty in every row.
@@ -168,8 +160,9 @@ impl Table {
         let keep: Vec<bool> =
             (0..self.heading.len()).map(|column| column <= self.name_column || says(column)).collect();
         self.text_columns = keep[..self.text_columns].iter().filter(|keep| **keep).count();
-        retain_marked(&mut self.heading, &keep);
-        self.rows.iter_mut().for_each(|row| retain_marked(row, &keep));
+        let mut columns = keep.iter().cycle();
+        self.heading.retain(|_| columns.next() == Some(&true));
+        self.rows.iter_mut().for_each(|row| row.retain(|_| columns.next() == Some(&true)));
         self
     }
 
@@ -185,12 +178,12 @@ impl Table {
     }
 }
 
-fn retain_marked<T>(items: &mut Vec<T>, keep: &[bool]) {
-    let mut keep = keep.iter();
-    items.retain(|_| keep.next().copied().unwrap_or(true));
-}
-
 impl TableCell {
+    /// A count that is unusual if it is not zero.
+    fn unless_zero(count: u64) -> Self {
+        if count > 0 { count.into() } else { "-".into() }
+    }
+
     fn with_tone(text: &str, tone: Tone) -> Self {
         Self { text: format::sanitize(text), tone, bar: None }
     }
@@ -247,7 +240,7 @@ mod tests {
         assert_eq!([2, 3, 4].map(|position: usize| row[position].text == "7.50"), shown, "{count}");
         assert!([2, 3, 4].iter().all(|position| ["7.50", "-"].contains(&row[*position].text.as_str())));
         assert!(row[1].text == "7.50" && row[5].text == "7.50");
-        let notes = Table::new(1, &[], vec![row]).with_thin_note().notes;
+        let notes = Table::of_statistics(&[], vec![row], Vec::new()).notes;
         assert_eq!(!notes.is_empty(), shown.contains(&false));
     }
 
@@ -261,7 +254,7 @@ mod tests {
         check_thin(100, [true, true, true]);
         // An empty row needs no explanation.
         let none = statistics("a".to_owned(), &Statistics::default());
-        assert!(Table::new(1, &[], vec![none]).with_thin_note().notes.is_empty());
+        assert!(Table::of_statistics(&[], vec![none], Vec::new()).notes.is_empty());
     }
 
     #[test]

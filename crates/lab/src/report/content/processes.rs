@@ -4,22 +4,18 @@ use super::{ContentBlock, Section, Table, TableCell};
 use crate::aggregate::{ObservedFigure, ProcessFigures};
 use crate::format::{count, mebibytes, number, percent, sanitize};
 use crate::report::Run;
-use crate::report::charts::{SeriesByName, processes};
+use crate::report::charts::{TimeCharts, processes};
 
-pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let results = &run.results;
     let generator = ProcessFigures { rss_bytes: results.generator.rss_bytes, cpu_s: results.generator.cpu_s };
     let named = [("server", &results.server.process), ("lab", &generator)];
     let others = results.processes.iter().map(|(name, process)| (name.as_str(), process));
     let rows = named.into_iter().chain(others).filter_map(|(name, process)| row(name, process)).collect();
     let table = Table::new(1, &["process", "RSS first", "RSS peak", "RSS last", "CPU s"], rows);
-    let observed = observed(run);
-    let charts = processes::charts(run, series).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart)));
-    Section::new(
-        "processes",
-        "Processes",
-        [ContentBlock::Table(table), ContentBlock::facts(limits(run)), observed].into_iter().chain(charts).collect(),
-    )
+    let blocks = [ContentBlock::Table(table), ContentBlock::facts(limits(run)), observed(run)];
+    let charts = ContentBlock::charts(processes::charts(sheet));
+    Section::new("processes", "Processes", blocks.into_iter().chain(charts))
 }
 
 /// The target's limits, and what they did to it.

@@ -1,16 +1,16 @@
 //! What the target pushed: how many frames, how large, how late. Does not evaluate delays.
 
-use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::format::number;
 use crate::report::Run;
-use crate::report::charts::SeriesByName;
+use crate::report::charts::TimeCharts;
 use crate::report::charts::pushes::charts;
 
 /// What a delay is.
 const DELAY_NOTE: &str = "Delay counts from what a frame tells of to its arrival, by the clock of the machine that both run on. \
      Where connections are held, it is taken from the moment on at which all of them stand.";
 
-pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let pushes = &run.results.push;
     let count = |(name, push): (&String, &crate::aggregate::PushFigures)| {
         let rates = [push.frames_per_s, push.bytes_per_s].map(|rate| TableCell::from(number(rate)));
@@ -21,9 +21,7 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let told = pushes.iter().filter(|(_, push)| push.delay_ms.count > 0);
     let delays: Vec<_> = told.map(|(name, push)| statistics(format!("{name} delay"), &push.delay_ms)).collect();
     let notes = if delays.is_empty() { String::new() } else { DELAY_NOTE.to_owned() };
-    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTIC_NAMES).collect();
-    let delays = Table::new(1, &heading, delays).with_thin_note();
-    let mut blocks = vec![ContentBlock::Table(counts), ContentBlock::Table(delays), ContentBlock::Text(notes)];
-    blocks.extend(charts(run, series).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
-    Section::new("pushes", "Pushes", blocks)
+    let delays = Table::of_statistics(&["ms"], delays, Vec::new());
+    let blocks = [ContentBlock::Table(counts), ContentBlock::Table(delays), ContentBlock::Text(notes)];
+    Section::new("pushes", "Pushes", blocks.into_iter().chain(ContentBlock::charts(charts(sheet))))
 }

@@ -1,39 +1,33 @@
 //! The requests: how many, how they ended, how long they took. Does not evaluate the times.
 
-use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::OpFigures;
-use crate::format;
 use crate::report::Run;
-use crate::report::charts::{SeriesByName, requests};
+use crate::report::charts::{TimeCharts, requests};
 
 /// What the two times of a request are.
 const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
                      answers only. An answer that was waited for has neither: what counts is how late it came.";
 
-pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let mut ops: Vec<(String, &OpFigures)> = Vec::new();
     for (name, journey) in &run.results.journeys {
         ops.push((name.clone(), &journey.op));
         ops.extend(journey.steps.iter().map(|(step, op)| (format!("- {step}"), op)));
     }
     if ops.is_empty() {
-        return Section::new("requests", "Requests", Vec::new());
+        return Section::new("requests", "Requests", []);
     }
-    let mut blocks = vec![
-        ContentBlock::Table(counts(run, &ops)),
-        ContentBlock::Table(times(&ops)),
-        ContentBlock::Text(TIMES_NOTE.to_owned()),
-    ];
-    blocks.extend(requests::charts(run, series).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
-    Section::new("requests", "Requests", blocks)
+    let note = ContentBlock::Text(TIMES_NOTE.to_owned());
+    let blocks = [ContentBlock::Table(counts(run, &ops)), ContentBlock::Table(times(&ops)), note];
+    Section::new("requests", "Requests", blocks.into_iter().chain(ContentBlock::charts(requests::charts(sheet))))
 }
 
 fn counts(run: &Run, ops: &[(String, &OpFigures)]) -> Table {
     let row = |(name, op): &(String, &OpFigures)| {
         let not_sent = run.results.journeys.get(name).map_or(0, |journey| journey.not_sent);
-        let not_sent = if not_sent > 0 { format::count(not_sent) } else { "-".to_owned() };
         let counts = [op.count, op.ok, op.denied, op.errors, op.retries].map(TableCell::from);
-        [TableCell::from(name.as_str())].into_iter().chain(counts).chain([not_sent.into()]).collect()
+        [TableCell::from(name.as_str())].into_iter().chain(counts).chain([TableCell::unless_zero(not_sent)]).collect()
     };
     let heading = ["journey", "count", "ok", "denied", "errors", "repeats", "not sent"];
     Table::new(1, &heading, ops.iter().map(row).collect()).without_empty_columns()
@@ -54,6 +48,5 @@ fn times(ops: &[(String, &OpFigures)]) -> Table {
         };
         good.into_iter().flatten().chain(failed)
     });
-    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTIC_NAMES).collect();
-    Table::new(1, &heading, rows.collect()).with_thin_note()
+    Table::of_statistics(&["ms"], rows.collect(), Vec::new())
 }

@@ -1,10 +1,10 @@
 //! The work that outlived its requests: its outcome, how long it took, how fast it drained.
 
-use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::WorkFigures;
 use crate::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
 use crate::measurement::WorkPoint;
-use crate::report::charts::{SeriesByName, work};
+use crate::report::charts::{TimeCharts, work};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.
@@ -13,14 +13,14 @@ const TIMELINE_ROWS_MAX: usize = 20;
 /// Characters of the bar next to it.
 const BAR_CHARACTERS: u64 = 8;
 
-pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
-    run.results.work.iter().map(|(name, work)| section(run, series, name, work)).collect()
+pub(super) fn sections(run: &Run, sheet: &TimeCharts<'_>) -> Vec<Section> {
+    run.results.work.iter().map(|(name, work)| section(run, sheet, name, work)).collect()
 }
 
-fn section(run: &Run, series: &SeriesByName, name: &str, figures: &WorkFigures) -> Section {
+fn section(run: &Run, sheet: &TimeCharts<'_>, name: &str, figures: &WorkFigures) -> Section {
     let mut blocks = vec![ContentBlock::Table(counts(figures)), ContentBlock::Table(times(run, name, figures))];
     blocks.push(ContentBlock::facts(facts(run, figures)));
-    blocks.extend(work::charts(run, series, name).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
+    blocks.extend(ContentBlock::charts(work::charts(sheet, name)));
     if !figures.drain_curve.is_empty() {
         blocks.push(ContentBlock::Heading("Polling timeline".to_owned()));
         blocks.push(ContentBlock::Table(timeline(figures)));
@@ -30,7 +30,7 @@ fn section(run: &Run, series: &SeriesByName, name: &str, figures: &WorkFigures) 
 
 fn counts(work: &WorkFigures) -> Table {
     let counts = [work.created, work.finished, work.failed, work.stuck, work.waiting, work.running];
-    let unknown = if work.unknown > 0 { TableCell::from(work.unknown) } else { TableCell::from("-") };
+    let unknown = TableCell::unless_zero(work.unknown);
     let done = TableCell::from(percent(work.finished, work.created));
     let row = counts.map(TableCell::from).into_iter().chain([unknown, done]).collect();
     let heading = ["created", "finished", "failed", "stuck", "waiting", "running", "unknown", "finished %"];
@@ -49,8 +49,7 @@ fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
         let formula = run.scenario.formulas.get(&format!("{name}.{figure}"))?;
         Some(format!("{figure} = {formula}, of every finished piece"))
     };
-    let heading: Vec<&str> = [""].into_iter().chain(STATISTIC_NAMES).collect();
-    Table::new(1, &heading, rows).with_notes(work.derived.keys().filter_map(formula).collect()).with_thin_note()
+    Table::of_statistics(&[""], rows, work.derived.keys().filter_map(formula).collect())
 }
 
 fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
@@ -114,7 +113,7 @@ fn timeline_row(point: &WorkPoint, created: u64) -> Vec<TableCell> {
     let share = |of: u64| (done.min(created) * of).checked_div(created).unwrap_or(0);
     let bar = TableCell { bar: Some(share(100) as u8), ..TableCell::from("#".repeat(share(BAR_CHARACTERS) as usize)) };
     let counts = [point.unfinished(), waiting, running, finished].map(TableCell::from);
-    let odd = [failed, stuck, unknown].map(|count| if count > 0 { count.into() } else { TableCell::from("-") });
+    let odd = [failed, stuck, unknown].map(TableCell::unless_zero);
     let head = [bar, clock(t_s).into()];
     head.into_iter().chain(counts).chain(odd).chain([percent(done, created).into()]).collect()
 }

@@ -14,7 +14,6 @@ const BAR_WIDTH_SHARE: f64 = 0.7;
 #[derive(Clone, Debug)]
 pub(in crate::report) struct BarChart {
     pub title: String,
-    pub caption: String,
     pub unit: Unit,
     /// What is stacked, from below, with colours.
     pub names: Vec<(String, usize)>,

@@ -16,7 +16,7 @@ pub(super) fn describe_series_chart(curves: &SeriesChart) -> String {
 }
 
 fn describe_layer(curves: &SeriesChart, layer: &Layer) -> String {
-    let height = |dot: &super::ChartPoint| if layer.style == LayerStyle::Area { dot.high - dot.low } else { dot.y };
+    let height = |dot| layer.value(dot);
     let (Some(first), Some(last)) = (layer.points.first(), layer.points.last()) else { return layer.name.clone() };
     let highest = layer.points.iter().max_by(|a, b| height(a).total_cmp(&height(b))).unwrap_or(last);
     let (y, x) = (&curves.y.unit, &curves.x.unit);

@@ -55,7 +55,7 @@ impl Chart {
     pub(super) fn caption(&self) -> &str {
         match self {
             Self::Series(curves) => &curves.caption,
-            Self::Bars(bars) => &bars.caption,
+            Self::Bars(_) => "",
         }
     }
 
@@ -87,12 +87,6 @@ impl Chart {
 impl From<SeriesChart> for Chart {
     fn from(curves: SeriesChart) -> Self {
         Self::Series(curves)
-    }
-}
-
-impl From<BarChart> for Chart {
-    fn from(bars: BarChart) -> Self {
-        Self::Bars(bars)
     }
 }
 

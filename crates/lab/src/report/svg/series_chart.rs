@@ -23,7 +23,7 @@ const GAP_SHARE: f64 = 0.5;
 const MARK_ROWS: usize = 3;
 
 /// Figures on one pair of axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::report) struct SeriesChart {
     pub title: String,
     pub caption: String,
@@ -35,7 +35,7 @@ pub(in crate::report) struct SeriesChart {
     pub thresholds: Vec<Threshold>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::report) struct ChartAxis {
     pub unit: Unit,
     pub log: bool,
@@ -44,7 +44,7 @@ pub(in crate::report) struct ChartAxis {
 }
 
 /// Figures that belong together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::report) struct Layer {
     pub name: String,
     pub colour: usize,
@@ -52,8 +52,9 @@ pub(in crate::report) struct Layer {
     pub points: Vec<ChartPoint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::report) enum LayerStyle {
+    #[default]
     Line,
     Dashed,
     /// From the minimum to the maximum of each point.
@@ -105,12 +106,16 @@ impl ChartPoint {
 }
 
 impl Layer {
+    pub(in crate::report) fn new(name: &str, colour: usize, style: LayerStyle, points: Vec<ChartPoint>) -> Self {
+        Self { name: name.to_owned(), colour, style, points }
+    }
+
     pub(super) fn legend_entry(&self) -> LegendEntry<'_> {
         LegendEntry { name: &self.name, class: format!("key {} c{}", self.style.class(), colour_index(self.colour)) }
     }
 
     /// The value of a point: in a stacked area its own height, without what it is stacked on.
-    fn value(&self, dot: &ChartPoint) -> f64 {
+    pub(super) fn value(&self, dot: &ChartPoint) -> f64 {
         if self.style == LayerStyle::Area { dot.high - dot.low } else { dot.y }
     }
 }
@@ -133,6 +138,16 @@ impl SeriesChart {
         self.layers.retain(|layer| layer.points.iter().any(|dot| dot.x.is_finite() && dot.y.is_finite()));
         self.layers.iter_mut().for_each(|layer| layer.points.retain(|dot| dot.x.is_finite() && dot.y.is_finite()));
         (!self.layers.is_empty()).then_some(self)
+    }
+
+    pub(in crate::report) fn with_log_y(mut self) -> Self {
+        self.y.log = true;
+        self
+    }
+
+    pub(in crate::report) fn with_thresholds(mut self, thresholds: impl IntoIterator<Item = Threshold>) -> Self {
+        self.thresholds.extend(thresholds);
+        self
     }
 
     pub(super) fn draw(&self) -> Markup {

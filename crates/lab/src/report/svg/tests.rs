@@ -5,12 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn layer(name: &str, colour: usize, form: LayerStyle, dots: &[(f64, f64)]) -> Layer {
-    Layer {
-        name: name.to_owned(),
-        colour,
-        style: form,
-        points: dots.iter().map(|(x, y)| ChartPoint::new(*x, *y)).collect(),
-    }
+    Layer::new(name, colour, form, dots.iter().map(|(x, y)| ChartPoint::new(*x, *y)).collect())
 }
 
 fn curves(layers: Vec<Layer>) -> SeriesChart {
@@ -42,14 +37,13 @@ fn a_small_chart() {
 fn small_bars() {
     let bars = BarChart {
         title: "How every part ended".to_owned(),
-        caption: String::new(),
         unit: Unit::count("requests"),
         names: vec![("ok".to_owned(), 2), ("errors".to_owned(), 1)],
         groups: (1..=2)
             .map(|i| BarGroup { label: format!("burst {i}"), values: vec![2167.0, f64::from(i) - 1.0] })
             .collect(),
     };
-    insta::assert_snapshot!("small_bars", Chart::from(bars).draw().into_string().replace("><", ">\n<"));
+    insta::assert_snapshot!("small_bars", Chart::Bars(bars).draw().into_string().replace("><", ">\n<"));
 }
 
 #[test]

@@ -38,6 +38,12 @@ pub(super) struct ResolvedUnit {
     pub(super) name: String,
 }
 
+impl Default for Unit {
+    fn default() -> Self {
+        Self::number("")
+    }
+}
+
 impl Unit {
     pub(in crate::report) fn number(name: &str) -> Self {
         Self::Number(name.to_owned())
