@@ -30,11 +30,7 @@ mod summary;
 mod svg;
 
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
-pub(crate) mod schema;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;

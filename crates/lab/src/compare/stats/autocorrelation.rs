@@ -67,7 +67,7 @@ impl Autocorrelation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{TestRng, drift};
+    use super::super::tests::synthetic::{TestRng, drift};
     use super::*;
 
     fn mean_zero(values: &[f64]) -> Vec<f64> {

@@ -28,9 +28,7 @@ mod repeats;
 mod resampling;
 
 #[cfg(test)]
-pub(crate) mod synthetic;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde::Serialize;
 

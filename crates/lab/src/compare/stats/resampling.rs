@@ -211,7 +211,7 @@ fn variance(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::estimators::Ratio;
-    use super::super::synthetic::{TestRng, drift};
+    use super::super::tests::synthetic::{TestRng, drift};
     use super::*;
 
     /// Fewer than in production: they determine the spread of a figure to 5 %.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::super::stats::synthetic::{TestRng, drift};
+use super::super::stats::tests::synthetic::{TestRng, drift};
 use super::super::{CompareOptions, Comparison, RunRecord, RunSeries, Side, compare};
 use crate::aggregate::Timeline;
 use crate::measurement::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};

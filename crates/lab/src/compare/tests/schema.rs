@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{CompareOptions, Side, compare, json};
 use super::fixture::{TEST_RUN, TestRun, side};
-use crate::report::schema::checker;
+use crate::report::tests::schema::checker;
 
 /// What to do when the form has changed.
 const RENEW: &str = "the form of a comparison's JSON has changed: renew docs/compare.schema.json, and raise FORMAT where a \

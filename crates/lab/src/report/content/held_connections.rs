@@ -66,7 +66,7 @@ fn row(name: &str, held: &HeldFigures) -> Vec<TableCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::full;
+    use crate::report::tests::fixture::full;
 
     #[test]
     fn levels_are_in_order_of_time() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::html;
 use crate::format::sanitize;
-use crate::report::fixture::{FAILING, HOSTILE, full, leaderboard, series};
+use crate::report::tests::fixture::{FAILING, HOSTILE, full, leaderboard, series};
 
 /// Elements that HTML never closes.
 const VOID: [&str; 1] = ["meta"];

@@ -1,8 +1,10 @@
 //! The promises of a comparison, on synthetic runs: it reports no difference where there is none, finds a planted one,
 //! and says when there is too little data.
 
-use super::synthetic::{SERVICE, SyntheticRun, SyntheticService, TestRng, add_figures, resampling, simulate_run};
+pub(crate) mod synthetic;
+
 use super::{ComparisonScale, Decision, Family, TestResult, UndecidedReason};
+use synthetic::{SERVICE, SyntheticRun, SyntheticService, TestRng, add_figures, resampling, simulate_run};
 
 /// Fewer than in production: these tests check the procedure many times over, unoptimised.
 const RESAMPLES: usize = 240;

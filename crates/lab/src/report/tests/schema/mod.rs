@@ -5,8 +5,8 @@ pub(crate) mod checker;
 
 use serde_json::{Value, json};
 
-use super::Run;
 use super::fixture::{FAILING, full, leaderboard};
+use crate::report::Run;
 use crate::scenario::HeadlineFigure;
 
 /// What to do when the record has changed.

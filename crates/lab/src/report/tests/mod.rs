@@ -1,12 +1,14 @@
 //! Reports as snapshots: what people read, in full, so that every changed word is reviewed.
 
+pub(in crate::report) mod fixture;
+pub(crate) mod schema;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
 use crate::aggregate::{LoadStepFigures, OpFigures, Timeline};
 use crate::findings::{CurrentOutage, Finding};
@@ -14,6 +16,7 @@ use crate::measurement::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, Time
 use crate::measurement::{OutcomeCounts, WorkPoint};
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
+use fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 
 #[test]
 fn a_report_that_failed() {

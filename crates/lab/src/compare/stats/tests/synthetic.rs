@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::{
+use crate::compare::stats::{
     ComparisonScale, Distribution, Estimator, EventCount, Family, PairResampling, Quantile, Ratio, UndecidedReason,
     ValueCounts,
 };
