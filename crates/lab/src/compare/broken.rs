@@ -15,8 +15,7 @@ const ARRIVALS_MIN: u64 = 20;
 
 impl Comparison {
     /// What is broken on a side after the first and was not on the first, each a sentence without a full stop.
-    #[must_use]
-    pub fn broken(&self, side: usize) -> Vec<String> {
+    pub(crate) fn broken(&self, side: usize) -> Vec<String> {
         let (first, second) = (&self.sides[0], &self.sides[side + 1]);
         let all = |side: &Side, verdict: Verdict| side.runs().all(|run| run.verdict == verdict);
         let turned = all(first, Verdict::Passed) && all(second, Verdict::Failed);

@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 ///
 /// # Errors
 /// Every reason why they cannot be compared, each a sentence that says what to do.
-pub fn check_comparable(sides: &[Side], options: CompareOptions) -> Result<Vec<String>, Vec<String>> {
+pub(crate) fn check_comparable(sides: &[Side], options: CompareOptions) -> Result<Vec<String>, Vec<String>> {
     let mut refusals = Vec::new();
     refusals.extend(check_counts(sides));
     refusals.extend(duplicate_run(sides));

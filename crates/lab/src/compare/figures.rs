@@ -5,22 +5,22 @@ use serde::Serialize;
 use super::stats::{ComparisonScale, Decision, EffectSize, TestResult, UndecidedReason};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct ComparedFigure {
+pub(crate) struct ComparedFigure {
     /// The operation, work, or process to which it belongs.
-    pub subject: String,
-    pub name: &'static str,
+    pub(crate) subject: String,
+    pub(crate) name: &'static str,
     /// Its unit; empty for a number.
-    pub unit: &'static str,
-    pub kind: FigureKind,
-    pub worse_direction: WorseDirection,
+    pub(crate) unit: &'static str,
+    pub(crate) kind: FigureKind,
+    pub(crate) worse_direction: WorseDirection,
     /// One for each side after the first.
-    pub outcomes: Vec<FigureOutcome>,
+    pub(crate) outcomes: Vec<FigureOutcome>,
 }
 
 /// What kind of figure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FigureKind {
+pub(crate) enum FigureKind {
     /// How long something takes.
     Time,
     /// How much is done per time.
@@ -35,20 +35,20 @@ pub enum FigureKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WorseDirection {
+pub(crate) enum WorseDirection {
     Higher,
     Lower,
 }
 
 /// One side's figure, compared with the first side's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FigureOutcome {
-    pub test_result: TestResult,
-    pub kind: OutcomeKind,
+pub(crate) struct FigureOutcome {
+    pub(crate) test_result: TestResult,
+    pub(crate) kind: OutcomeKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutcomeKind {
+pub(crate) enum OutcomeKind {
     /// A difference beyond the noise, for the worse.
     Worse,
     /// A difference beyond the noise, for the better.
@@ -64,17 +64,10 @@ pub enum OutcomeKind {
 impl ComparedFigure {
     /// By what share a side's figure is worse, if a difference for the worse was found; infinite from zero to a
     /// positive value.
-    #[must_use]
-    pub fn worsening(&self, side: usize) -> Option<f64> {
+    pub(crate) fn worsening(&self, side: usize) -> Option<f64> {
         let outcome = self.outcomes.get(side).filter(|outcome| outcome.kind == OutcomeKind::Worse)?;
         let ratio = outcome.ratio()?;
         Some(if self.worse_direction == WorseDirection::Higher { ratio - 1.0 } else { 1.0 - ratio })
-    }
-
-    /// The first side's figure.
-    #[must_use]
-    pub fn before(&self) -> Option<f64> {
-        self.outcomes.iter().find_map(|outcome| outcome.test_result.before)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -96,8 +89,7 @@ impl FigureOutcome {
     }
 
     /// This side's figure over the first side's; infinite from zero to a positive value.
-    #[must_use]
-    pub fn ratio(&self) -> Option<f64> {
+    pub(crate) fn ratio(&self) -> Option<f64> {
         match (self.test_result.effect, self.test_result.before.zip(self.test_result.after)) {
             (Some(EffectSize { scale: ComparisonScale::Ratio, point, .. }), _) => Some(point),
             (_, Some((before, after))) if before > 0.0 => Some(after / before),

@@ -12,11 +12,11 @@ use crate::report::Run;
 
 /// A run as it was recorded.
 #[derive(Clone, Debug)]
-pub struct RunRecord {
-    pub dir: PathBuf,
-    pub run: Run,
+pub(crate) struct RunRecord {
+    pub(crate) dir: PathBuf,
+    pub(crate) run: Run,
     /// Its data over time.
-    pub series: RunSeries,
+    pub(crate) series: RunSeries,
 }
 
 /// Reads every run of every side. All are cut into the same units of time: seconds, or as many of them as keep the
@@ -24,7 +24,7 @@ pub struct RunRecord {
 ///
 /// # Errors
 /// A sentence about the first record that cannot be read.
-pub fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<RunRecord>>, String> {
+pub(crate) fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<RunRecord>>, String> {
     let read_side = |side: &Vec<PathBuf>| side.iter().map(|dir| read_run(dir)).collect::<Result<Vec<_>, _>>();
     let runs = sides.iter().map(read_side).collect::<Result<Vec<_>, _>>()?;
     let longest_s = runs.iter().flatten().map(|(_, run)| run.duration_s).fold(0.0, f64::max);
@@ -40,7 +40,7 @@ pub fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<RunRecord>>, String> {
 ///
 /// # Errors
 /// A sentence that says what is wrong with which file.
-pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
+pub(crate) fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
     let is_file = path.file_name().is_some_and(|name| name == "run.json");
     let dir = if is_file { path.parent().unwrap_or(Path::new(".")) } else { path };
     let file = dir.join("run.json");

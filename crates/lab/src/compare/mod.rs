@@ -21,53 +21,52 @@ mod load;
 mod op_comparison;
 mod run_series;
 mod setting_differences;
-pub mod stats;
+pub(crate) mod stats;
 mod view;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use comparable::check_comparable;
-pub use figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind, WorseDirection};
-pub use load::{RunRecord, load, read_run};
-pub use run_series::{OpUnitSeries, RateSeries, RunSeries, UnitCounts};
-pub use setting_differences::{SettingDifference, setting_differences};
-pub use view::{json, junit, markdown, verdict_sentence};
+use comparable::check_comparable;
+use figures::{ComparedFigure, FigureOutcome, OutcomeKind};
+use load::{RunRecord, load};
+use setting_differences::{SettingDifference, setting_differences};
+use view::{json, junit, markdown};
 
 use crate::report::Run;
 use crate::verdict::GateResult;
 
 /// One side of a comparison: one run, or several of one configuration.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub(crate) struct Side {
     /// Its label: `A`, `B`.
-    pub label: String,
-    pub records: Vec<RunRecord>,
+    pub(crate) label: String,
+    pub(crate) records: Vec<RunRecord>,
 }
 
 /// Sides compared with the first of them.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The sides; the first is the one that the others are compared with.
-    pub sides: Vec<Side>,
+    pub(crate) sides: Vec<Side>,
     /// Why it should not have been made, if the user requested it anyway.
-    pub warnings: Vec<String>,
-    pub setting_differences: Vec<SettingDifference>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) setting_differences: Vec<SettingDifference>,
     /// Every figure, with one outcome for each side after the first.
-    pub figures: Vec<ComparedFigure>,
+    pub(crate) figures: Vec<ComparedFigure>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CompareOptions {
+pub(crate) struct CompareOptions {
     /// Compares runs of different scenarios anyway.
-    pub across_scenarios: bool,
+    pub(crate) across_scenarios: bool,
 }
 
 /// Compares every side with the first.
 ///
 /// # Errors
 /// Every reason why these sides cannot be compared, each a sentence that says what to do.
-pub fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Comparison, Vec<String>> {
+pub(crate) fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Comparison, Vec<String>> {
     let warnings = check_comparable(&sides, options)?;
     let figures = figure_collector::evaluate_figures(&sides, stats::Family::default());
     if figures.is_empty() {
@@ -81,7 +80,7 @@ impl Comparison {
     ///
     /// A figure counts if three conditions hold: a difference was found, it is for the worse, and its point estimate is
     /// beyond the threshold. A figure that was zero is beyond any.
-    pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &ComparedFigure)> {
+    pub(crate) fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &ComparedFigure)> {
         let sides = 0..self.sides.len() - 1;
         sides.flat_map(move |side| {
             let beyond = move |figure: &&ComparedFigure| figure.worsening(side).is_some_and(|by| by > threshold);
@@ -90,8 +89,7 @@ impl Comparison {
     }
 
     /// Whether no figure of a side after the first could be decided.
-    #[must_use]
-    pub fn tells_nothing(&self) -> bool {
+    pub(crate) fn tells_nothing(&self) -> bool {
         let is_untold = |outcome: &FigureOutcome| matches!(outcome.kind, OutcomeKind::Unknown(_));
         let is_told = |outcome: &FigureOutcome| !is_untold(outcome) && outcome.kind != OutcomeKind::Equal;
         (0..self.sides.len() - 1).any(|side| {
@@ -101,21 +99,19 @@ impl Comparison {
     }
 
     /// The sides after the first.
-    #[must_use]
-    pub fn candidates(&self) -> &[Side] {
+    pub(crate) fn candidates(&self) -> &[Side] {
         &self.sides[1..]
     }
 }
 
 impl Side {
     /// Its runs' figures.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Run> {
         self.records.iter().map(|record| &record.run)
     }
 
     /// In how many of its runs this gate holds, and how many have it.
-    #[must_use]
-    pub fn gate_pass_count(&self, gate: &GateResult) -> (usize, usize) {
+    pub(crate) fn gate_pass_count(&self, gate: &GateResult) -> (usize, usize) {
         let own = || self.matching_gates(gate);
         (own().filter(|own| own.ok).count(), own().count())
     }

@@ -16,11 +16,11 @@ const SERVER: &str = "server";
 
 /// One run over time.
 #[derive(Clone, Debug, Default)]
-pub struct RunSeries {
+pub(crate) struct RunSeries {
     /// Seconds in a unit.
-    pub unit_s: u64,
+    pub(crate) unit_s: u64,
     /// Operations by name.
-    pub ops: BTreeMap<String, OpUnitSeries>,
+    pub(crate) ops: BTreeMap<String, OpUnitSeries>,
     work_samples: BTreeMap<String, Vec<WorkSample>>,
     target_samples: Vec<TargetSample>,
     /// Seconds in which a worker of the lab did not run.
@@ -29,30 +29,28 @@ pub struct RunSeries {
 
 /// One operation, unit by unit.
 #[derive(Clone, Debug, Default)]
-pub struct OpUnitSeries {
+pub(crate) struct OpUnitSeries {
     /// What ended.
-    pub counts: Vec<UnitCounts>,
+    pub(crate) counts: Vec<UnitCounts>,
     /// Latencies of successful responses, in microseconds.
-    pub latency_us: Vec<ValueCounts>,
+    pub(crate) latency_us: Vec<ValueCounts>,
     /// Service times of successful responses, in microseconds.
-    pub service_us: Vec<ValueCounts>,
+    pub(crate) service_us: Vec<ValueCounts>,
 }
 
 /// What ended in one unit of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct UnitCounts {
-    pub ok: f64,
-    pub denied: f64,
-    pub errors: f64,
+pub(crate) struct UnitCounts {
+    pub(crate) ok: f64,
+    pub(crate) denied: f64,
+    pub(crate) errors: f64,
 }
 
 /// A rate over time: numerator and denominator of each unit.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct RateSeries {
-    pub numerator: Vec<f64>,
-    pub denominator: Vec<f64>,
+pub(crate) struct RateSeries {
+    pub(crate) numerator: Vec<f64>,
+    pub(crate) denominator: Vec<f64>,
 }
 
 /// A kind of work at one moment.
@@ -72,16 +70,14 @@ struct TargetSample {
 
 impl UnitCounts {
     /// Everything that ended.
-    #[must_use]
-    pub fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.ok + self.denied + self.errors
     }
 }
 
 impl RateSeries {
     /// Over all the time.
-    #[must_use]
-    pub fn overall(&self) -> Option<f64> {
+    pub(crate) fn overall(&self) -> Option<f64> {
         let bottom: f64 = self.denominator.iter().sum();
         (bottom > 0.0).then(|| self.numerator.iter().sum::<f64>() / bottom)
     }
@@ -89,13 +85,12 @@ impl RateSeries {
 
 impl RunSeries {
     /// An empty run, in units of this many seconds.
-    #[must_use]
-    pub fn new(unit_s: u64) -> Self {
+    pub(crate) fn new(unit_s: u64) -> Self {
         Self { unit_s: unit_s.max(1), ..Self::default() }
     }
 
     /// Adds a row of the timeline.
-    pub fn add_row(&mut self, row: &TimelineRow) {
+    pub(crate) fn add_row(&mut self, row: &TimelineRow) {
         match row {
             TimelineRow::Op(row) => self.add_op(row),
             TimelineRow::Sample(row) => self.add_sampler_row(row),
@@ -112,7 +107,7 @@ impl RunSeries {
     }
 
     /// Adds the histogram of one second.
-    pub fn add_histogram(&mut self, entry: &Entry) {
+    pub(crate) fn add_histogram(&mut self, entry: &Entry) {
         let unit = (entry.second / self.unit_s) as usize;
         let value_counts: fn(&mut OpUnitSeries) -> &mut Vec<ValueCounts> = match entry.figure {
             HistogramKind::Latency => |op| &mut op.latency_us,
@@ -150,16 +145,14 @@ impl RunSeries {
     }
 
     /// What an operation did while it was active: see `OpUnitSeries::active`.
-    #[must_use]
-    pub fn active(&self, op: &str) -> Option<(OpUnitSeries, Vec<UnitCounts>)> {
+    pub(crate) fn active(&self, op: &str) -> Option<(OpUnitSeries, Vec<UnitCounts>)> {
         let seconds = |unit: usize| (unit as u64 * self.unit_s..).take(self.unit_s as usize);
         let is_known = |unit: usize| !seconds(unit).any(|second| self.unrecorded.contains(second as f64));
         Some(self.ops.get(op)?.active(self.unit_s, is_known))
     }
 
     /// Work items that finished, per minute, from the first creation to the last finish.
-    #[must_use]
-    pub fn finished_per_min(&self, work: &str) -> RateSeries {
+    pub(crate) fn finished_per_min(&self, work: &str) -> RateSeries {
         let moments = self.work_samples.get(work).map_or(&[][..], Vec::as_slice);
         let Some(first) = moments.iter().find(|moment| moment.created > 0.0) else { return RateSeries::default() };
         let all = moments.last().map_or(0.0, |last| last.finished);
@@ -172,8 +165,7 @@ impl RunSeries {
     }
 
     /// CPU seconds of the target, per thousand successful responses.
-    #[must_use]
-    pub fn cpu_per_1000(&self) -> RateSeries {
+    pub(crate) fn cpu_per_1000(&self) -> RateSeries {
         let kept: Vec<&TargetSample> = self.target_samples.iter().step_by(self.unit_s as usize).collect();
         let pairs = || kept.windows(2).map(|pair| (pair[0], pair[1]));
         RateSeries {

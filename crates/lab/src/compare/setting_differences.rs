@@ -11,15 +11,14 @@ use crate::report::Run;
 
 /// A setting that differs between sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SettingDifference {
-    pub key: String,
+pub(crate) struct SettingDifference {
+    pub(crate) key: String,
     /// Its value on each side, if known.
-    pub values: Vec<Option<String>>,
+    pub(crate) values: Vec<Option<String>>,
 }
 
 /// Settings of the command line first, then those of the target's own configuration; only those that differ.
-#[must_use]
-pub fn setting_differences(sides: &[Side]) -> Vec<SettingDifference> {
+pub(crate) fn setting_differences(sides: &[Side]) -> Vec<SettingDifference> {
     let of_sides = |settings: fn(&Run) -> BTreeMap<String, String>| {
         differing(&sides.iter().map(|side| side.runs().next().map(settings).unwrap_or_default()).collect::<Vec<_>>())
     };

@@ -4,7 +4,7 @@
 use crate::scenario::mix;
 
 /// Fewer units of time than this say nothing about their noise: they would make fewer than four blocks.
-pub const UNITS_MIN: usize = 30;
+pub(crate) const UNITS_MIN: usize = 30;
 
 /// Length of a block over the square root of the number of units (Lazarus, Lewis, Stock & Watson 2018): longer than the
 /// best estimate of the noise requires, because a test suffers more from noise that it overlooks.
@@ -26,7 +26,7 @@ pub(super) struct Blocks {
 
 /// The time of one run, in the units in which it is resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunResampling {
+pub(crate) struct RunResampling {
     pub(super) seed: u64,
     pub(super) blocks: Blocks,
 }

@@ -8,10 +8,10 @@ use super::{ComparisonScale, EffectSize, UndecidedReason};
 
 /// Events, and their exposure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EventCount {
-    pub events: u64,
+pub(crate) struct EventCount {
+    pub(crate) events: u64,
     /// The number of opportunities for an event; or a length of time.
-    pub exposure: f64,
+    pub(crate) exposure: f64,
 }
 
 /// The probability of such an uneven split, or one as unlikely on the other side, if the rates are the same.

@@ -8,10 +8,10 @@ use super::blocks::{Block, RunResampling};
 const DISTINCT_VALUES_MAX: usize = 4_096;
 
 /// How often each value occurred in one unit of time: values ascending, each once.
-pub type ValueCounts = Vec<(u64, u64)>;
+pub(crate) type ValueCounts = Vec<(u64, u64)>;
 
 /// A figure of one run, over all its time or over any resample of it.
-pub trait Estimator {
+pub(crate) trait Estimator {
     /// Over all of it; none if there is no data.
     fn full_sample(&self) -> Option<f64>;
     /// Over a resample.
@@ -22,11 +22,11 @@ pub trait Estimator {
 
 /// A resample of blocks.
 #[derive(Debug)]
-pub struct Resample<'a>(pub(super) &'a [Block]);
+pub(crate) struct Resample<'a>(pub(super) &'a [Block]);
 
 /// The ratio of two sums: a rate, a share, a mean.
 #[derive(Clone, Debug)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     numerator: Vec<f64>,
     denominator: Vec<f64>,
     units: usize,
@@ -34,8 +34,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// From what each unit of time adds to both; missing units add nothing.
-    #[must_use]
-    pub fn new(lane: &RunResampling, top: &[f64], bottom: &[f64]) -> Self {
+    pub(crate) fn new(lane: &RunResampling, top: &[f64], bottom: &[f64]) -> Self {
         let running = |values: &[f64]| {
             let mut values = values.to_vec();
             values.resize(lane.blocks.units(), 0.0);
@@ -69,7 +68,7 @@ impl Estimator for Ratio {
 
 /// Histograms of one run over time.
 #[derive(Clone, Debug)]
-pub struct Distribution {
+pub(crate) struct Distribution {
     values: Vec<u64>,
     /// For each level: how many values up to it occurred from the beginning to each unit of time.
     cumulative_counts: Vec<u64>,
@@ -79,8 +78,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// From the counts of all units of time; missing ones are empty.
-    #[must_use]
-    pub fn new(lane: &RunResampling, tallies: &[ValueCounts]) -> Self {
+    pub(crate) fn new(lane: &RunResampling, tallies: &[ValueCounts]) -> Self {
         let (units, stride) = (lane.blocks.units(), lane.blocks.units() + lane.blocks.length() + 1);
         let levels = distinct_values(tallies);
         let mut sums = vec![0; levels.len() * stride];
@@ -99,8 +97,7 @@ impl Distribution {
     }
 
     /// The total number of values.
-    #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count_up_to(self.values.len(), &[Block { start: 0, length: self.units }])
     }
 
@@ -155,7 +152,7 @@ fn merge_sorted(a: &[u64], b: &[u64]) -> Vec<u64> {
 
 /// A percentile of a distribution, by the nearest rank.
 #[derive(Clone, Copy, Debug)]
-pub struct Quantile<'a> {
+pub(crate) struct Quantile<'a> {
     distribution: &'a Distribution,
     quantile: f64,
     unit: f64,
@@ -163,8 +160,7 @@ pub struct Quantile<'a> {
 
 impl<'a> Quantile<'a> {
     /// The quantile is between 0 and 1: 0.99 for p99. The figure is given in `unit`s of the counted values.
-    #[must_use]
-    pub fn new(distribution: &'a Distribution, quantile: f64, unit: f64) -> Self {
+    pub(crate) fn new(distribution: &'a Distribution, quantile: f64, unit: f64) -> Self {
         Self { distribution, quantile, unit }
     }
 }

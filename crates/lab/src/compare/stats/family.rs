@@ -9,7 +9,7 @@ use crate::statistics::{critical_value, normal_two_sided_p};
 
 /// The figures to test, in order.
 #[derive(Debug)]
-pub struct Family {
+pub(crate) struct Family {
     resamples: usize,
     tests: Vec<FigureTest>,
 }
@@ -40,13 +40,12 @@ impl Default for Family {
 
 impl Family {
     /// A family with this many resamples; a test may want fewer than [`RESAMPLES`].
-    #[must_use]
-    pub fn with_resamples(resamples: usize) -> Self {
+    pub(crate) fn with_resamples(resamples: usize) -> Self {
         Self { resamples, tests: Vec::new() }
     }
 
     /// Adds a figure of one run per side. `grain` is the resolution of either figure, on the scale.
-    pub fn add_series(
+    pub(crate) fn add_series(
         &mut self,
         frame: &PairResampling,
         scale: ComparisonScale,
@@ -62,7 +61,7 @@ impl Family {
     }
 
     /// Adds a figure of several runs. `floor` is the minimum variance of one run's figure.
-    pub fn add_runs(&mut self, scale: ComparisonScale, sides: [&[f64]; 2], grain: f64, floor: f64) {
+    pub(crate) fn add_runs(&mut self, scale: ComparisonScale, sides: [&[f64]; 2], grain: f64, floor: f64) {
         let nothing = sides.concat().iter().any(|figure| *figure <= 0.0);
         let scale = if nothing { ComparisonScale::Difference } else { scale };
         let [before, after] = sides.map(|side| repeats::side_mean(scale, side));
@@ -71,7 +70,7 @@ impl Family {
     }
 
     /// Adds events of one run per side. Readers see them per `of`.
-    pub fn add_counts(&mut self, before: EventCount, after: EventCount) {
+    pub(crate) fn add_counts(&mut self, before: EventCount, after: EventCount) {
         let shows = match (counts::p_value(before, after), counts::min_p_value(before, after)) {
             _ if before.events + after.events == 0 => TestEvidence::Decided(Decision::Equal),
             (Ok(_), Ok(least)) if least > FAMILY_LEVEL => {
@@ -85,7 +84,7 @@ impl Family {
     }
 
     /// Adds a figure that cannot be decided.
-    pub fn add_undecided(&mut self, before: Option<f64>, after: Option<f64>, reason: UndecidedReason) {
+    pub(crate) fn add_undecided(&mut self, before: Option<f64>, after: Option<f64>, reason: UndecidedReason) {
         // A missing figure does not appear with a longer run.
         let is_on_one_side = before.is_some() != after.is_some();
         let reason =
@@ -94,22 +93,11 @@ impl Family {
         self.tests.push(FigureTest { before, after, scale: ComparisonScale::Difference, evidence: shows });
     }
 
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.tests.len()
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
-    }
-
     /// Decides all of them together, in the order in which they were added.
     ///
     /// Step by step: everything beyond the level of all open figures is reported, and the level of the others is
     /// computed again, until nothing more is reported.
-    #[must_use]
-    pub fn decide(self) -> Vec<TestResult> {
+    pub(crate) fn decide(self) -> Vec<TestResult> {
         let mut levels = vec![None; self.tests.len()];
         let mut open: Vec<usize> =
             (0..self.tests.len()).filter(|index| self.tests[*index].p_value().is_some()).collect();
@@ -254,6 +242,6 @@ mod tests {
 
     #[test]
     fn an_empty_family_has_no_results() {
-        assert!(Family::default().is_empty() && Family::default().decide().is_empty());
+        assert!(Family::default().decide().is_empty());
     }
 }

@@ -32,22 +32,22 @@ pub(crate) mod tests;
 
 use serde::Serialize;
 
-pub use blocks::UNITS_MIN;
-pub use counts::EventCount;
-pub use estimators::{Distribution, Estimator, Quantile, Ratio, ValueCounts};
-pub use family::Family;
-pub use resampling::PairResampling;
+pub(crate) use blocks::UNITS_MIN;
+pub(crate) use counts::EventCount;
+pub(crate) use estimators::{Distribution, Estimator, Quantile, Ratio, ValueCounts};
+pub(crate) use family::Family;
+pub(crate) use resampling::PairResampling;
 
 /// The share of comparisons without any difference in which one may be reported. Half of the promised 5 %: the other
 /// half is left for the errors of resampling short and heavy-tailed series.
-pub const FAMILY_LEVEL: f64 = 0.025;
+pub(crate) const FAMILY_LEVEL: f64 = 0.025;
 
 /// Resamples of a comparison: the level of each figure is read off the most extreme 50 of them.
-pub const RESAMPLES: usize = 2_000;
+pub(crate) const RESAMPLES: usize = 2_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ComparisonScale {
+pub(crate) enum ComparisonScale {
     /// By their ratio: times and rates.
     Ratio,
     /// By their difference: shares and counts, which may be zero.
@@ -56,22 +56,22 @@ pub enum ComparisonScale {
 
 /// The result for one figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TestResult {
+pub(crate) struct TestResult {
     /// The figure of the first side.
-    pub before: Option<f64>,
+    pub(crate) before: Option<f64>,
     /// The figure of the second side.
-    pub after: Option<f64>,
-    pub decision: Decision,
+    pub(crate) after: Option<f64>,
+    pub(crate) decision: Decision,
     /// How far they are apart, with its interval, if that is known.
-    pub effect: Option<EffectSize>,
+    pub(crate) effect: Option<EffectSize>,
     /// The probability of such a large difference if there is none, for this figure alone.
-    pub p: Option<f64>,
+    pub(crate) p: Option<f64>,
     /// The level at which it was tested, and which its interval excludes.
-    pub level: Option<f64>,
+    pub(crate) level: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// The second is higher, beyond the noise.
     Higher,
     /// The second is lower, beyond the noise.
@@ -86,7 +86,7 @@ pub enum Decision {
 
 /// Why it cannot be decided. Closed, so that reports can group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum UndecidedReason {
+pub(crate) enum UndecidedReason {
     /// Only one side has the figure, or neither.
     Missing,
     /// The run gives one number and nothing about its noise.
@@ -105,23 +105,15 @@ pub enum UndecidedReason {
 
 /// How far the second side is from the first. The interval belongs to the level of the result; a bound may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct EffectSize {
+pub(crate) struct EffectSize {
     /// What the three numbers are.
-    pub scale: ComparisonScale,
+    pub(crate) scale: ComparisonScale,
     /// The quotient or the difference.
-    pub point: f64,
+    pub(crate) point: f64,
     /// The lower end of its interval.
-    pub low: f64,
+    pub(crate) low: f64,
     /// The upper end of its interval.
-    pub high: f64,
-}
-
-impl Decision {
-    /// Whether a difference was found.
-    #[must_use]
-    pub fn is_different(self) -> bool {
-        matches!(self, Self::Higher | Self::Lower)
-    }
+    pub(crate) high: f64,
 }
 
 impl ComparisonScale {

@@ -18,12 +18,12 @@ const EMPTY_SHARE_MAX: f64 = 0.05;
 
 /// The times of two runs, and how they are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairResampling {
-    pub before: RunResampling,
-    pub after: RunResampling,
+pub(crate) struct PairResampling {
+    pub(crate) before: RunResampling,
+    pub(crate) after: RunResampling,
     /// Whether both follow one plan (bursts, a ramp, a ladder): then the same blocks are drawn from both, so that what
     /// the plan does to both alike does not count as noise.
-    pub paired: bool,
+    pub(crate) paired: bool,
 }
 
 /// The evidence on a figure of two runs.
@@ -45,7 +45,7 @@ impl PairResampling {
     ///
     /// # Errors
     /// A run is too short.
-    pub fn new(before: &[f64], after: &[f64], seeds: [u64; 2]) -> Result<Self, UndecidedReason> {
+    pub(crate) fn new(before: &[f64], after: &[f64], seeds: [u64; 2]) -> Result<Self, UndecidedReason> {
         let paired = has_same_plan(before, after);
         let all = before.len().max(after.len());
         let units = if paired { [all, all] } else { [before.len(), after.len()] };

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
+use super::super::run_series::RunSeries;
 use super::super::stats::tests::synthetic::{TestRng, drift};
-use super::super::{CompareOptions, Comparison, RunRecord, RunSeries, Side, compare};
+use super::super::{CompareOptions, Comparison, RunRecord, Side, compare};
 use crate::aggregate::Timeline;
 use crate::measurement::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::measurement::{OutcomeCounts, WorkPoint};

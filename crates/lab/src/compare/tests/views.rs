@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::super::load::read_run;
 use super::super::stats::{Decision, UndecidedReason};
-use super::super::{
-    CompareOptions, Comparison, OutcomeKind, Side, compare, json, junit, load, markdown, verdict_sentence,
-};
+use super::super::view::sentence::verdict_sentence;
+use super::super::{CompareOptions, Comparison, OutcomeKind, Side, compare, json, junit, load, markdown};
 use super::fixture::{TEST_RUN, TestRun, compare_runs, side};
 
 const SLOWER: TestRun =
@@ -124,7 +124,10 @@ fn one_figure_a_run_is_shown_and_not_judged() {
     let comparison = compare_runs(&[&TEST_RUN, &TestRun { seed: 2, rss_mib: 1200, ..TEST_RUN }]);
     assert_eq!(sense(&comparison, "server", "RSS peak", 0), OutcomeKind::Unknown(UndecidedReason::OneRun));
     let figure = comparison.figures.iter().find(|figure| figure.name == "RSS peak").unwrap();
-    assert_eq!((figure.before(), figure.outcomes[0].test_result.after), (Some(120.0), Some(1200.0)));
+    assert_eq!(
+        (figure.outcomes[0].test_result.before, figure.outcomes[0].test_result.after),
+        (Some(120.0), Some(1200.0))
+    );
     assert_eq!(figure.outcomes[0].test_result.decision, Decision::Unknown(UndecidedReason::OneRun));
 }
 
@@ -144,7 +147,7 @@ fn check_unreadable(name: &str, text: Option<&str>, words: &[&str]) {
     let dir = std::env::temp_dir().join(format!("lab-compare-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     text.iter().for_each(|text| std::fs::write(dir.join("run.json"), text).unwrap());
-    let message = super::super::read_run(Path::new(&dir)).unwrap_err();
+    let message = read_run(Path::new(&dir)).unwrap_err();
     words.iter().for_each(|word| assert!(message.contains(word), "{message} has no {word}"));
     std::fs::remove_dir_all(dir).unwrap();
 }

@@ -16,8 +16,7 @@ const FORMAT: u64 = 1;
 /// `subject`, `name`, `unit`, `kind`, `worse`, and `against[]`, one for each side after the first: `side`, `before`,
 /// `after`, `ratio`, `outcome` (worse, better, noise, equal, or why it is undecided), `p`, `level`, and `change` with
 /// `scale` (ratio or difference), `point`, `low`, `high`.
-#[must_use]
-pub fn json(comparison: &Comparison) -> String {
+pub(crate) fn json(comparison: &Comparison) -> String {
     let run = |record: &RunRecord| object!({ "id": record.run.id, "verdict": record.run.verdict, "dir": record.dir.display().to_string() });
     let runs = |side: &Side| side.records.iter().map(run).collect::<Vec<Value>>();
     let sides: Vec<Value> =

@@ -23,8 +23,7 @@ struct TestCase {
 }
 
 /// The XML. `threshold` is the share by which a figure must be worse before it fails.
-#[must_use]
-pub fn junit(comparison: &Comparison, threshold: f64) -> String {
+pub(crate) fn junit(comparison: &Comparison, threshold: f64) -> String {
     let suites: Vec<(String, Vec<TestCase>)> = (0..comparison.candidates().len())
         .map(|side| (suite_name(comparison, side), cases(comparison, side, threshold)))
         .collect();

@@ -17,8 +17,7 @@ use crate::verdict::GateResult;
 const WIDTH: usize = 80;
 
 /// The comparison as Markdown.
-#[must_use]
-pub fn markdown(comparison: &Comparison) -> String {
+pub(crate) fn markdown(comparison: &Comparison) -> String {
     let sides = 0..comparison.candidates().len();
     let verdicts =
         sides.clone().map(|side| format!("**{}.**\n", verdict_sentence(comparison, side))).collect::<Vec<_>>();

@@ -5,9 +5,8 @@ mod format;
 mod json;
 mod junit;
 mod markdown;
-mod sentence;
+pub(super) mod sentence;
 
-pub use json::json;
-pub use junit::junit;
-pub use markdown::markdown;
-pub use sentence::verdict_sentence;
+pub(crate) use json::json;
+pub(crate) use junit::junit;
+pub(crate) use markdown::markdown;

@@ -13,8 +13,7 @@ use crate::format::first_few;
 const HEADLINE_FIGURE: &str = "latency p99";
 
 /// The verdict over one side against the first, without a full stop.
-#[must_use]
-pub fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
+pub(crate) fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
     let (first, second) = (&comparison.sides[0].label, &comparison.sides[side + 1].label);
     let found = OutcomeGroups::from_comparison(comparison, side);
     match (found.worse.as_slice(), found.better.as_slice()) {

@@ -6,6 +6,13 @@ pub(crate) mod synthetic;
 use super::{ComparisonScale, Decision, Family, TestResult, UndecidedReason};
 use synthetic::{SERVICE, SyntheticRun, SyntheticService, TestRng, add_figures, resampling, simulate_run};
 
+impl Decision {
+    /// Whether a difference was found.
+    pub(crate) fn is_different(self) -> bool {
+        matches!(self, Self::Higher | Self::Lower)
+    }
+}
+
 /// Fewer than in production: these tests check the procedure many times over, unoptimised.
 const RESAMPLES: usize = 240;
 
