@@ -50,7 +50,7 @@ impl Verdict {
 }
 
 /// The evaluation of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
     /// The path of the figure, or the name of a gate that every trial has.
     pub name: String,
@@ -82,13 +82,9 @@ impl GateResult {
         Self {
             name: name.to_owned(),
             limit: limit.to_owned(),
-            limit_value: None,
             value: Value::String(value.to_owned()),
             ok,
-            used: None,
-            void: false,
-            without_lab: None,
-            largest_of: None,
+            ..Self::default()
         }
     }
 
@@ -172,9 +168,8 @@ fn evaluate_gate(gate: &Gate, results: &Value) -> GateResult {
         value: value.map_or(Value::Null, json_number),
         ok,
         used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))).map(round),
-        void: false,
-        without_lab: None,
         largest_of: found.and_then(|found| found.largest_of),
+        ..GateResult::default()
     }
 }
 

@@ -1,8 +1,7 @@
 //! CPUs: whether the target, the machine or the lab had any left, and which programs used them. A CPU that is used up
 //! is not a bottleneck while nothing waits for it.
 
-use super::format::{count, number, share, time};
-use super::roles::RoleSeries;
+use super::format::{count, moment, number, share, time};
 use super::series::{TimeRanges, mean, sum_at, time_when_s};
 use super::thresholds::{
     CORES_REPORTED_MIN, CPU_FULL_SHARE, CPU_SUSTAINED_MIN_S, CPU_TARGET_SHARE, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
@@ -15,8 +14,8 @@ use crate::aggregate::Series;
 use crate::format::{first_few, sanitize};
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 
-/// The prefix of figures of programs that are not part of the trial, after the machine's own name.
-const NEIGHBOUR_PREFIX: &str = "cores_of.";
+/// The prefix of figures of programs that are not part of the trial.
+const NEIGHBOUR_PREFIX: &str = "machine.cores_of.";
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let cores = CoreUsage::from_view(view);
@@ -60,34 +59,29 @@ impl<'a> CoreUsage<'a> {
         let busy = view.busy();
         let all = view.input.machine.cores.map_or(1.0, |cores| cores as f64);
         let over = |name: &str| view.series(name).and_then(|series| mean(series, &busy));
-        let mut processes: Vec<(&str, f64)> = Vec::new();
-        for name in view.input.timeline.series.keys() {
-            let Some(process) = name.strip_prefix("process.").and_then(|rest| rest.strip_suffix(".cpu_cores")) else {
-                continue;
-            };
-            processes.extend(over(name).map(|cores| (process, cores)));
-        }
-        let sum = |is_one: &dyn Fn(&str) -> bool| {
-            let found: Vec<f64> = processes.iter().filter(|(name, _)| is_one(name)).map(|(_, cores)| *cores).collect();
-            (!found.is_empty()).then(|| found.iter().sum::<f64>())
-        };
-        let (server, generator) = (sum(&|name| name == SERVER), sum(&|name| name.starts_with(GENERATOR)));
-        let helpers = sum(&|name| name != SERVER && !name.starts_with(GENERATOR)).unwrap_or(0.0);
-        let share = view.series("machine.busy_share");
+        let (mut server, mut generator, mut helpers) = (None, None, None);
         let mut neighbours: Vec<(&str, f64)> = Vec::new();
         for (name, series) in &view.input.timeline.series {
-            let program = name.strip_prefix("machine.").and_then(|name| name.strip_prefix(NEIGHBOUR_PREFIX));
-            neighbours
-                .extend(program.zip(mean_cores(series, &busy)).filter(|(_, cores)| *cores >= NEIGHBOUR_CORES_MIN));
+            if let Some(process) = name.strip_prefix("process.").and_then(|rest| rest.strip_suffix(".cpu_cores")) {
+                let sum = match process {
+                    SERVER => &mut server,
+                    _ if process.starts_with(GENERATOR) => &mut generator,
+                    _ => &mut helpers,
+                };
+                *sum = mean(series, &busy).map(|cores| sum.unwrap_or(0.0) + cores).or(*sum);
+            }
+            let program = name.strip_prefix(NEIGHBOUR_PREFIX).zip(mean_cores(series, &busy));
+            neighbours.extend(program.filter(|(_, cores)| *cores >= NEIGHBOUR_CORES_MIN));
         }
         neighbours.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let share = view.series("machine.busy_share");
         let most = view.series(&format!("process.{SERVER}.processes")).and_then(Series::peak).map(|(_, most)| most);
         Self {
             all,
             allowed: view.input.limits.cpu_cores.map_or(all, |share| share.min(all)),
             server,
             generator,
-            helpers,
+            helpers: helpers.unwrap_or(0.0),
             used: share.and_then(|series| mean(series, &busy)).map(|share| share * all),
             stolen: over("machine.steal_share").map(|share| share * all),
             interrupts: over("machine.interrupt_share").map(|share| share * all),
@@ -131,10 +125,9 @@ impl<'a> CoreUsage<'a> {
         });
         let named = self.named_neighbours();
         let named = if named.is_empty() { named } else { format!(" ({named})") };
-        let other_programs = if self.server.is_some() {
-            "programs outside of the trial"
-        } else {
-            "all other programs, including the target,"
+        let other_programs = match self.server {
+            Some(_) => "programs outside of the trial",
+            None => "all other programs, including the target,",
         };
         let users = [
             ("the target", self.server, members),
@@ -152,12 +145,10 @@ impl<'a> CoreUsage<'a> {
                 false => format!(", {who} {}{more}", number(cores)),
             };
         }
-        let stolen = if stolen >= CORES_REPORTED_MIN {
-            format!("; the host took {} away", number(stolen))
-        } else {
-            String::new()
-        };
-        told + &stolen
+        if stolen >= CORES_REPORTED_MIN {
+            told += &format!("; the host took {} away", number(stolen));
+        }
+        told
     }
 }
 
@@ -175,14 +166,13 @@ fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {
 fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     let (limit, pressure) = (view.input.limits.cpu_cores?, view.limit_stats());
     let periods = pressure.cpu_throttled_periods.zip(pressure.cpu_periods).filter(|(_, all)| *all > 0);
-    let part = periods.map(|(throttled, all)| throttled as f64 / all as f64);
+    let part = periods.map(|(throttled, all)| throttled as f64 / all as f64)?;
     let waited_s = pressure.cpu_throttled_us.map(|us| us as f64 / 1e6);
     let at_once = waited_s.map(|waited_s| waited_s / cores.busy.total_s().max(1.0));
     let is_felt = at_once.is_none_or(|at_once| at_once >= THROTTLED_MIN);
-    if !(is_felt && part.is_some_and(|part| part >= THROTTLED_SHARE_MIN) && has_impact(view)) {
+    if !is_felt || part < THROTTLED_SHARE_MIN || !has_impact(view) {
         return None;
     }
-    let part = part.unwrap_or_default();
     let sentence = format!(
         "The target's CPU limit was too low: of {} cores it used {}, and had to wait in {} of the periods \
          in which it wanted to run.",
@@ -190,12 +180,10 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
         cores.server.map_or_else(|| "an unknown number".to_owned(), number),
         share(part)
     );
+    let waited = waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s)));
     let case = Candidate::new("cpu_throttled", part, sentence)
         .evidence("server.limits_seen.cpu_throttled_periods", format!("{} of the periods", share(part)))
-        .evidence(
-            "server.limits_seen.cpu_throttled_us",
-            waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))),
-        );
+        .evidence("server.limits_seen.cpu_throttled_us", waited);
     let refuted_by = "With a higher limit the target uses no more CPU time and is no faster.";
     Some(case.with_advice(refuted_by, "Raise the limit ([target.limits]), or reduce the target's work per request."))
 }
@@ -270,16 +258,10 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
         format!("The machine's CPUs were used up, {why}: while requests were in flight, {}.", cores.users_sentence());
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { FindingRank::Validity } else { FindingRank::Cause };
+    let (full_s, busy_s) = (cores.machine_full_s, cores.busy.total_s());
+    let full = format!("at least {} for {} of {}", share(MACHINE_FULL_SHARE), time(full_s), time(busy_s));
     let case =
-        Candidate::new("machine_full", cores.machine_full_s / cores.busy.total_s(), sentence).rank(rank).evidence(
-            "machine.busy_share",
-            format!(
-                "at least {} for {} of {}",
-                share(MACHINE_FULL_SHARE),
-                time(cores.machine_full_s),
-                time(cores.busy.total_s())
-            ),
-        );
+        Candidate::new("machine_full", full_s / busy_s, sentence).rank(rank).evidence("machine.busy_share", full);
     let refuted_by = "On its own machine the target is no faster.";
     let advice = match (cores.server, cores.neighbours.first()) {
         (None, _) => {
@@ -309,12 +291,10 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
     let why = match cores.generator {
         None => format!("how much CPU time its workers used is not known{others}"),
         Some(used) if is_own => format!("its workers used {} cores, the most that they can{others}", number(used)),
-        Some(used) => {
-            let used = number(used);
-            format!(
-                "its workers used {used} cores and could have used more, so something kept them from running{others}"
-            )
-        }
+        Some(used) => format!(
+            "its workers used {} cores and could have used more, so something kept them from running{others}",
+            number(used)
+        ),
     };
     let who = if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" };
     let sentence = format!(
@@ -323,18 +303,15 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
         time(bound_ms / 1000.0)
     );
     let peak = view.series("generator.lag_p99_ms").and_then(Series::peak);
+    let peak = peak.map(|(t_s, ms)| format!("at most {} in one second, at {}", time(ms / 1000.0), moment(t_s)));
     let case = Candidate::new("generator_behind", 1.0, sentence)
         .rank(FindingRank::Validity)
         .evidence(
             "generator.schedule_lag_ms.p99",
             format!("{}, allowed {}", time(lag_ms / 1000.0), time(bound_ms / 1000.0)),
         )
-        .evidence(
-            "generator.lag_p99_ms",
-            peak.map(|(t_s, ms)| {
-                format!("at most {} in one second, at {}", time(ms / 1000.0), super::format::moment(t_s))
-            }),
-        );
+        .evidence("generator.lag_p99_ms", peak)
+        .evidence("machine.busy_share", cores.used.map(|_| cores.users_sentence()));
     let refuted_by = "The same plan at half the rate shows the same latency.";
     let advice = match cores.neighbours.first() {
         Some((name, used)) if *used >= cores.generator.unwrap_or(0.0) => {
@@ -346,7 +323,6 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
         _ => "Give the lab more cores, or reduce the load: the figures of this run depend on the lab as much as on the target."
             .to_owned(),
     };
-    let case = if cores.used.is_some() { case.evidence("machine.busy_share", cores.users_sentence()) } else { case };
     Some(case.with_advice(refuted_by, &advice))
 }
 
@@ -376,13 +352,11 @@ fn has_latency_grown(view: &RunView<'_>) -> bool {
 }
 
 fn has_waiting_tasks(view: &RunView<'_>) -> bool {
-    let delay = view.role("scheduler_delay");
-    let took = delay.as_ref().and_then(|role: &RoleSeries<'_>| role.timing(&view.busy()));
+    let took = view.role("scheduler_delay").and_then(|role| role.timing(&view.busy()));
     took.is_some_and(|took| took.mean_s >= WAIT_MIN_S)
 }
 
 fn has_waiting_work(view: &RunView<'_>) -> bool {
-    let waits =
-        |work: &crate::aggregate::WorkFigures| work.queue_wait_s.avg.is_some_and(|wait_s| wait_s >= QUEUE_WAIT_MIN_S);
-    view.input.results.work.values().any(waits)
+    let mut waits_s = view.input.results.work.values().filter_map(|work| work.queue_wait_s.avg);
+    waits_s.any(|wait_s| wait_s >= QUEUE_WAIT_MIN_S)
 }

@@ -3,7 +3,7 @@
 //! are used up, `cpu` reports it and everything here is a consequence.
 
 use super::Candidate;
-use super::format::{number, share, time};
+use super::format::{self, number, share, time};
 use super::roles::{RoleSeries, RoleTiming};
 use super::series::TimeRanges;
 use super::thresholds::{
@@ -77,20 +77,17 @@ fn busy_and_calm(took: RoleTiming, calm: Option<RoleTiming>) -> String {
 /// it, of work items; none below a minimum share.
 fn role_impact<'a>(view: &RunView<'a>, name: &str, least_s: f64, least_share: f64) -> Option<RoleImpact<'a>> {
     let role = view.role(name)?;
-    let by_requests = timing_under_pressure(&role, &view.requests, least_s).and_then(|(took, calm)| {
-        let part = view.share_of_requests(took.mean_s, &view.requests.busy)?;
-        let words = format!("of the {} of a {}", time(part.service_s), part.op);
-        Some(RoleImpact { role: role.clone(), busy: took, calm, share: part.share, part_of: words })
+    let by_requests = timing_under_pressure(&role, &view.requests, least_s).and_then(|(busy, calm)| {
+        let part = view.share_of_requests(busy.mean_s, &view.requests.busy)?;
+        let part_of = format!("of the {} of a {}", time(part.service_s), part.op);
+        Some(RoleImpact { role: role.clone(), busy, calm, share: part.share, part_of })
     });
-    let by_work = timing_under_pressure(&role, &view.work, least_s).and_then(|(took, calm)| {
-        let (under_way, work_items) = (took.concurrency?, view.mean_unfinished(&view.work.busy)?);
-        let share = (under_way / work_items.max(f64::MIN_POSITIVE)).min(1.0);
-        let words = format!(
-            "of the time of work items ({} at the same time, {} in progress)",
-            number(under_way),
-            number(work_items)
-        );
-        Some(RoleImpact { role: role.clone(), busy: took, calm, share, part_of: words })
+    let by_work = timing_under_pressure(&role, &view.work, least_s).and_then(|(busy, calm)| {
+        let (at_once, items) = (busy.concurrency?, view.mean_unfinished(&view.work.busy)?);
+        let share = (at_once / items.max(f64::MIN_POSITIVE)).min(1.0);
+        let (at_once, items) = (number(at_once), number(items));
+        let part_of = format!("of the time of work items ({at_once} at the same time, {items} in progress)");
+        Some(RoleImpact { role: role.clone(), busy, calm, share, part_of })
     });
     by_requests.into_iter().chain(by_work).find(|seen| seen.share >= least_share)
 }
@@ -150,7 +147,7 @@ fn store_slow(view: &RunView<'_>) -> Option<Candidate> {
 /// Commits take far longer than a durable write took before the run, or the disk was slow then already.
 fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
     let fsync_s = view.input.machine.fsync_ms_p50.map(|ms| ms / 1000.0);
-    let (commit, explains, part) = commits(view)?;
+    let commit = commits(view)?;
     let took = commit.busy;
     let is_long =
         fsync_s.is_some_and(|fsync_s| fsync_s >= FSYNC_SLOW_S || took.mean_s >= COMMIT_PER_FSYNC_MAX * fsync_s);
@@ -163,12 +160,12 @@ fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
     let sentence = format!(
         "The store was slow: a commit took {} on average{beside}. Commits and the wait for them were {}.",
         time(took.mean_s),
-        part
+        commit.part_of
     );
     let wait = view.role("commit_wait");
     let wait = wait.and_then(|role| Some((busy_and_calm(role.timing(&view.busy())?, None), role.figure)));
     let busy = took.concurrency.map(|busy| format!("{} concurrent commits on average", number(busy)));
-    let case = Candidate::new("store_slow", explains, sentence)
+    let case = Candidate::new("store_slow", commit.share, sentence)
         .evidence(&commit.role.figure, commit.sentence())
         .evidence(commit.role.concurrency_figure(), busy)
         .evidence(
@@ -182,28 +179,23 @@ fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.with_advice(refuted_by, advice))
 }
 
-/// Commits, what they and the wait for them explain, and of what.
-fn commits<'a>(view: &RunView<'a>) -> Option<(RoleImpact<'a>, f64, String)> {
+/// Commits, and what they and the wait for them explain.
+fn commits<'a>(view: &RunView<'a>) -> Option<RoleImpact<'a>> {
     let role = view.role("commit_time")?;
     let wait_s = view.role("commit_wait").and_then(|wait| wait.timing(&view.busy())).map_or(0.0, |wait| wait.mean_s);
-    let by_requests = timing_under_pressure(&role, &view.requests, STORE_SLOW_S).and_then(|(took, calm)| {
-        let busy = &view.requests.busy;
+    let by_requests = timing_under_pressure(&role, &view.requests, STORE_SLOW_S).and_then(|(busy, calm)| {
         // A request that is shorter than a commit contains none, however long others wait for theirs.
-        let part = view.share_of_requests(took.mean_s, busy).filter(|part| part.share >= SHARE_MIN)?;
-        let explained = (part.share * (took.mean_s + wait_s) / took.mean_s).min(1.0);
-        let words = format!("{} of the time of requests, most of it in {}", share(explained), part.op);
-        Some((
-            RoleImpact { role: role.clone(), busy: took, calm, share: part.share, part_of: String::new() },
-            explained,
-            words,
-        ))
+        let part = view.share_of_requests(busy.mean_s, &view.requests.busy).filter(|part| part.share >= SHARE_MIN)?;
+        let share = (part.share * (busy.mean_s + wait_s) / busy.mean_s).min(1.0);
+        let part_of = format!("{} of the time of requests, most of it in {}", format::share(share), part.op);
+        Some(RoleImpact { role: role.clone(), busy, calm, share, part_of })
     });
-    let by_work = timing_under_pressure(&role, &view.work, STORE_SLOW_S).and_then(|(took, calm)| {
-        let busy = took.concurrency.filter(|busy| *busy >= WRITER_BUSY_MIN)?.min(1.0);
-        let words = format!("what work queued behind: one was in progress for {} of the time", share(busy));
-        Some((RoleImpact { role: role.clone(), busy: took, calm, share: busy, part_of: String::new() }, busy, words))
+    let by_work = timing_under_pressure(&role, &view.work, STORE_SLOW_S).and_then(|(busy, calm)| {
+        let share = busy.concurrency.filter(|busy| *busy >= WRITER_BUSY_MIN)?.min(1.0);
+        let part_of = format!("what work queued behind: one was in progress for {} of the time", format::share(share));
+        Some(RoleImpact { role: role.clone(), busy, calm, share, part_of })
     });
-    by_requests.into_iter().chain(by_work).max_by(|a, b| a.1.total_cmp(&b.1))
+    by_requests.into_iter().chain(by_work).max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
 /// Reads take long: far longer than in calm times, or they are most of what requests do.

@@ -13,7 +13,7 @@ use crate::aggregate::Series;
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let Some(rss) = view.series(&format!("process.{SERVER}.rss_bytes")) else { return Vec::new() };
-    let line = work_in_memory(view).and_then(|work| LinearFit::fit(rss, work));
+    let line = work_in_memory(view).and_then(|work| LinearFit::fit(rss, work)).filter(LinearFit::is_reportable);
     [memory_cap(view, rss, line.as_ref()), memory_per_work(view, rss, line.as_ref())].into_iter().flatten().collect()
 }
 
@@ -100,18 +100,14 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
         false => format!("The target reached its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
     };
     let rank = if is_killed { FindingRank::TargetExited } else { FindingRank::Cause };
-    let case =
-        Candidate::new("memory_cap", if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) }, sentence)
-            .rank(rank)
-            .evidence(
-                format!("process.{SERVER}.rss_bytes"),
-                format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
-            )
-            .evidence(
-                "server.limits_seen.oom_kills",
-                (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes")),
-            )
-            .evidence("memory per work item", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
+    let explains = if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) };
+    let rise = format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s));
+    let kills = (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes"));
+    let case = Candidate::new("memory_cap", explains, sentence)
+        .rank(rank)
+        .evidence(format!("process.{SERVER}.rss_bytes"), rise)
+        .evidence("server.limits_seen.oom_kills", kills)
+        .evidence("memory per work item", line.map(LinearFit::sentence));
     let refuted_by = "With twice the memory the target fails in the same way at the same moment.";
     let advice = "Admit less concurrent work, make a work item smaller, or give the target more memory.";
     Some(case.with_advice(refuted_by, advice))
@@ -124,8 +120,7 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
     let growth = peak - first;
     let kept = bytes_after_drain(view, rss).map(|after| after - first);
     let is_kept = kept.is_some_and(|kept| kept >= MEMORY_KEPT_MIN_BYTES && kept >= MEMORY_KEPT_SHARE_MIN * growth);
-    let told = line.filter(|line| line.is_reportable());
-    let is_much = growth >= MEMORY_SHARE_MIN * limit && told.is_some();
+    let is_much = growth >= MEMORY_SHARE_MIN * limit && line.is_some();
     if !is_much && !is_kept {
         return None;
     }
@@ -134,14 +129,14 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
         Some(_) => "; it was released after the work had ended".to_owned(),
         None => String::new(),
     };
-    let each = told.map_or_else(String::new, |line| format!(", {} per work item", bytes(line.bytes_per_item)));
+    let each = line.map_or_else(String::new, |line| format!(", {} per work item", bytes(line.bytes_per_item)));
     let sentence = format!("Memory grew by {} to {} at {}{each}{back}.", bytes(growth), bytes(peak), moment(peak_s));
     let case = Candidate::new("memory_per_work", 0.0, sentence)
         .evidence(
             format!("process.{SERVER}.rss_bytes"),
             format!("{} first, {} at most, {} last", bytes(first), bytes(peak), bytes(rss.last().unwrap_or(0.0))),
         )
-        .evidence("memory per work item", told.map(LinearFit::sentence));
+        .evidence("memory per work item", line.map(LinearFit::sentence));
     let (refuted_by, advice) = match is_kept {
         true => (
             "A second round of the same work takes no more memory than the first: then it was kept for reuse, not leaked.",
