@@ -65,25 +65,27 @@ pub struct Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketRefusal {
     /// Too many play together, or a player is named twice.
-    #[error("a party has 1 to {PARTY_MAX} different players, the one who asks included")]
+    #[error("a party has 1 to {PARTY_MAX} different players, its owner included")]
     InvalidParty,
     /// All of the party have joined it.
-    #[error("the party of this ticket is whole: take a ticket of your own")]
+    #[error("the party of this ticket is complete: create a ticket of your own")]
     PartyFull,
     /// It no longer waits for its party or for other tickets.
-    #[error("this ticket has ended, or its match is made at this moment: take a ticket of your own")]
+    #[error("this ticket has ended, or its match is being made: create a ticket of your own")]
     NotWaiting,
     /// No such match is played, or the party does not fit into it.
-    #[error("a match has {TICKET_PLAYERS_MIN} to {TICKET_PLAYERS_MAX} players, and more than the party alone")]
+    #[error(
+        "a match has {TICKET_PLAYERS_MIN} to {TICKET_PLAYERS_MAX} players, and at least one of them outside the party"
+    )]
     InvalidPlayers,
     /// No such rating.
     #[error("a rating is a whole number from 0 to {RATING_MAX}")]
     InvalidRating,
     /// The player is on another ticket.
-    #[error("this player waits already: take the ticket {0} back first")]
+    #[error("this player waits with ticket {0} already: cancel it first")]
     AlreadyWaiting(TicketId),
     /// The pool is full.
-    #[error("as many parties wait as may wait: try again in a moment")]
+    #[error("the matchmaking queue is full: try again in a moment")]
     QueueFull,
 }
 

@@ -59,7 +59,7 @@ pub enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
     /// A section of too many cells.
-    #[error("a section has at most {max} cells, and this one would have {have}: ask for several")]
+    #[error("a section has at most {max} cells, and this one would have {have}: request several")]
     Section {
         /// Its cells.
         have: u32,

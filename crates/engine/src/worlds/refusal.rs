@@ -7,22 +7,22 @@ pub enum Refusal {
     #[error("a tree stands there: go around it")]
     Blocked,
     /// The grid ends there.
-    #[error("the world ends there")]
+    #[error("the world ends there: take another step")]
     OutOfBounds,
     /// The mover's last moves were too close together.
     #[error("you move too fast: wait a moment")]
     TooFast,
     /// A mover stands there, in a world with one mover on a cell.
-    #[error("a mover stands there")]
+    #[error("another mover stands there: go around it")]
     Occupied,
     /// Another mover was faster.
-    #[error("it is taken already")]
+    #[error("another mover has taken it")]
     Taken,
     /// Nothing of the kind lies within reach.
-    #[error("nothing of the kind lies within your reach")]
+    #[error("nothing of the kind lies within your reach: go closer")]
     NothingHere,
     /// The input is not the mover's next one, and too old to be answered again.
-    #[error("input {expected} is the next one")]
+    #[error("inputs are numbered without gaps, and {expected} is the next one")]
     OutOfOrder {
         /// The number that is.
         expected: u32,
@@ -31,7 +31,7 @@ pub enum Refusal {
     #[error("there is no such mover: register again")]
     UnknownMover,
     /// There is no hunt in this world.
-    #[error("this world has no hunt")]
+    #[error("this world has no hunt: nothing can be dug or grabbed here")]
     NoHunt,
     /// No round of the hunt is running.
     #[error("no round is running: wait for the next")]
