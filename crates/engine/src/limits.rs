@@ -113,7 +113,7 @@ pub const CHAT_RETENTION: Duration = Duration::from_secs(3_600);
 pub const CHAT_LINES_MAX: usize = 50;
 /// People that a table remembers: those who sit there and those who did, with how many events each got.
 pub const TABLE_PEOPLE_MAX: usize = 64;
-/// Entries of a table's log after which its state is marked as a base to come, should no game end before. Two marks apart are
+/// Entries of a table's log after which a snapshot of its state is taken, should no game end before. Two snapshots apart are
 /// what a reader may be behind without needing a full view.
 pub const TABLE_SNAPSHOT_ENTRIES: u32 = 256;
 /// Size of one game's steps in its record, in bytes, beyond which only those are kept that still count: each player's
@@ -252,7 +252,7 @@ pub const WORLD_CELLS_MAX: u64 = 4_000_000_000;
 pub const QUOTA_MAX: usize = 1_000_000;
 /// Addresses whose makings in the last hour one process counts, for each kind of thing; what comes from further ones is not counted.
 pub const QUOTA_ADDRESSES_MAX: usize = 100_000;
-/// Longest time that a hunt which nobody joined may be allowed to stay.
+/// Longest time that a hunt that no other player joined may be allowed to stay.
 pub const HUNT_UNJOINED_TIMEOUT_MAX: Duration = HUNT_OPEN_MAX;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
@@ -487,7 +487,8 @@ const _: () = assert!(
     TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
     "who waits is answered, and what is under way ends"
 );
-const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
+const _: () =
+    assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its owner task's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(
     TABLE_QUEUE_PER_PLAYER_MAX <= TABLE_QUEUE_MAX - TABLE_QUEUE_NON_MEMBERS_MAX,

@@ -24,13 +24,13 @@ pub struct TableAppend {
     pub id: TableId,
     /// The owner's fencing token: a later claim makes it void.
     pub epoch: u32,
-    /// How many entries were ever added before these, those under the base included.
+    /// How many entries were ever added before these, those under the snapshot included.
     pub expected_version: u32,
     /// The entries, in order; the first one's version is `expected_version`. There may be none.
     pub rows: Vec<TableLogRow>,
     /// Changes of the lists. Games come first, then seats, then ends, then awards; among one kind the order given counts.
     pub index_changes: Vec<IndexChange>,
-    /// A new base, when it moves.
+    /// A new snapshot, when it moves.
     pub snapshot: Option<TableSnapshot>,
     /// Whether the table has something to do by itself from here on, and so must always have an owner.
     pub is_live: bool,
@@ -42,9 +42,9 @@ pub struct ClaimedTable {
     pub id: TableId,
     /// The fencing token of this claim.
     pub epoch: u32,
-    /// The base's bytes; empty when none was ever given.
+    /// The snapshot's bytes; empty when there was never one.
     pub snapshot: Vec<u8>,
-    /// Entries under the base; 0 when none was ever given.
+    /// Entries under the snapshot; 0 when there was never one.
     pub snapshot_version: u32,
     /// The entries after it, in order.
     pub rows: Vec<TableLogRow>,

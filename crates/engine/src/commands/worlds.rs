@@ -9,7 +9,7 @@ use std::time::Duration;
 /// One thing to do about a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldCommand {
-    /// Make a world, or find the one that has this name already: the id in the outcome tells which. →
+    /// Make a world, or find the one that has this name already: the id in the outcome says which. →
     /// [`Outcome::World`](super::Outcome::World) | `LimitReached` (worlds of this creator that are not over) | `Full`
     /// (worlds in all, but for those that are reserved for others) | `Duplicate` (the id is another world's)
     Ensure {
@@ -65,11 +65,11 @@ pub enum WorldCommand {
     /// Undo that a player joined. → `Done` | `NotFound` (no such world, or the player had not joined)
     Leave { id: WorldId, player: PlayerId },
     /// Count entries of a world's log, all that follows from them and the new cursor in one commit: so each is counted
-    /// once, whoever counts and however often the command is repeated. Entries that the snapshot holds too are deleted.
+    /// once, whichever process counts and however often the command is repeated. Entries that the snapshot holds too are deleted.
     /// → `Done` | `NotFound` | `VersionConflict` (of the cursor: not `from_version`; or `to_version` lies before it or
     /// beyond the log)
     Aggregate(Aggregate),
-    /// End a world now, whoever owns it: its owner is fenced. One that is over stays as it is. → `Done` | `NotFound`
+    /// End a world now: its owner, if it has one, is fenced. One that is over stays as it is. → `Done` | `NotFound`
     End { id: WorldId, now: UnixMs },
     /// End worlds that a player made before `made_before`, that no other player joined and that never had a player
     /// inside. → [`Outcome::Retired`](super::Outcome::Retired)

@@ -49,19 +49,19 @@ pub enum Feed {
 /// Who gets an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Audience {
-    Everybody,
+    All,
     Only(Box<[PlayerId]>),
 }
 
 /// An id that no player has: it is older than any.
-const NOBODY: PlayerId = PlayerId(0);
+const NO_PLAYER: PlayerId = PlayerId(0);
 
 /// An entry as it is remembered, with all that is needed to cut it for a viewer later as it would have been cut at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FeedEntry {
     pub(super) entry: LoggedEntry,
     pub(super) game: u32,
-    /// The storyteller at that time; [`NOBODY`] after leaving.
+    /// The storyteller at that time; [`NO_PLAYER`] after leaving.
     storyteller: PlayerId,
     audience: Audience,
     committed_at_us: i64,
@@ -70,18 +70,18 @@ pub(super) struct FeedEntry {
 impl FeedEntry {
     /// An entry, seen after it was applied to the state.
     pub(super) fn new(logged: LoggedEntry, state: &TableState, committed_at_us: i64) -> Self {
-        let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller()).unwrap_or(NOBODY);
+        let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller()).unwrap_or(NO_PLAYER);
         let audience = match &logged.entry {
             Entry::ChatSent { .. } => Audience::Only(state.people.members().map(|person| person.id).collect()),
             Entry::Invited { .. } => Audience::Only([storyteller].into()),
-            _ => Audience::Everybody,
+            _ => Audience::All,
         };
         Self { entry: logged, game: state.game_number(), storyteller, audience, committed_at_us }
     }
 
     fn is_visible_to(&self, viewer: Option<PlayerId>) -> bool {
         match &self.audience {
-            Audience::Everybody => true,
+            Audience::All => true,
             Audience::Only(those) => viewer.is_some_and(|viewer| those.contains(&viewer)),
         }
     }
@@ -89,7 +89,7 @@ impl FeedEntry {
     /// Counts it for those who got it.
     pub(super) fn count_event(&self, state: &mut TableState) {
         match &self.audience {
-            Audience::Everybody => state.public_events += 1,
+            Audience::All => state.public_events += 1,
             Audience::Only(those) => {
                 for id in those {
                     if let Some(person) = state.people.get_mut(*id) {
@@ -101,7 +101,7 @@ impl FeedEntry {
     }
 }
 
-/// The entries since the table's base.
+/// The entries since the table's snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FeedWindow {
     entries: VecDeque<FeedEntry>,
@@ -140,7 +140,7 @@ impl FeedWindow {
 
 impl FeedEntry {
     fn event_for(&self, viewer: Option<PlayerId>, seq: u64) -> TableEvent {
-        let storyteller = (self.storyteller != NOBODY).then_some(self.storyteller);
+        let storyteller = (self.storyteller != NO_PLAYER).then_some(self.storyteller);
         TableEvent {
             seq,
             at: self.entry.at,

@@ -34,8 +34,8 @@ const FORMAT: u8 = 2;
 /// A table that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableLoadError {
-    /// The base cannot be read.
-    #[error("the table's base cannot be read: {0}")]
+    /// The snapshot cannot be read.
+    #[error("the table's snapshot cannot be read: {0}")]
     Snapshot(DecodeError),
     /// An entry of the log cannot be read.
     #[error("entry {version} of the table's log cannot be read: {why}")]
@@ -59,9 +59,9 @@ pub enum TableLoadError {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table {
     state: TableState,
-    /// Entries under the base: the window begins there.
+    /// Entries under the snapshot: the window begins there.
     snapshot_version: u32,
-    /// The state that becomes the base at the next mark.
+    /// What becomes the snapshot when the next one is taken.
     pending_snapshot: Option<Box<TableSnapshot>>,
     window: FeedWindow,
 }
@@ -73,7 +73,7 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    /// A table that does not exist yet, and the change that opens it with its first game: commit it with the base that it holds, then
+    /// A table that does not exist yet, and the change that opens it with its first game: commit it with the snapshot that it holds, then
     /// [`Table::apply`] it.
     ///
     /// # Errors
@@ -86,23 +86,23 @@ impl Table {
         opener: &Newcomer,
         now: UnixMs,
     ) -> Result<(Self, Change), Refusal> {
-        let mistakes = settings.validation_errors();
-        if !mistakes.is_empty() {
-            return Err(Refusal::Settings(mistakes));
+        let errors = settings.validation_errors();
+        if !errors.is_empty() {
+            return Err(Refusal::Settings(errors));
         }
         let table = Self::from_state(TableState::new(id, opener.id, settings, seed, has_bots));
-        let scene = DecisionContext { state: &table.state, now, is_present: &|_| true };
-        let mut change = table.change(vec![scene.start(opener)], now);
+        let context = DecisionContext { state: &table.state, now, is_present: &|_| true };
+        let mut change = table.change(vec![context.start(opener)], now);
         change.snapshot = Some(table.snapshot_now());
         Ok((table, change))
     }
 
-    /// A table as its base and the entries after it left it.
+    /// A table as its snapshot and the entries after it left it.
     ///
     /// # Errors
     /// [`TableLoadError`] when they cannot be read, or do not fit.
-    pub fn restore(base: &[u8], rows: &[TableLogRow]) -> Result<Self, TableLoadError> {
-        let mut table = Self::from_state(decode_versioned(FORMAT, base).map_err(TableLoadError::Snapshot)?);
+    pub fn restore(snapshot: &[u8], rows: &[TableLogRow]) -> Result<Self, TableLoadError> {
+        let mut table = Self::from_state(decode_versioned(FORMAT, snapshot).map_err(TableLoadError::Snapshot)?);
         for row in rows {
             let version = row.version;
             if version != table.version() {
@@ -134,8 +134,8 @@ impl Table {
         if let Some(game) = game.filter(|game| *game != self.state.game_number()) {
             return Err(Refusal::GameNotLive { game });
         }
-        let scene = self.context(now, is_present);
-        Ok(self.change(scene.decide(actor, action)?, scene.now))
+        let context = self.context(now, is_present);
+        Ok(self.change(context.decide(actor, action)?, context.now))
     }
 
     /// What the table does by itself now, one step; `None` when nothing is due. Call again after it is applied.
@@ -145,9 +145,9 @@ impl Table {
     /// as present, or the first to reconnect takes the turn of one who is about to.
     #[must_use]
     pub fn tick(&self, now: UnixMs, is_present: &dyn Fn(PlayerId) -> bool) -> Option<Change> {
-        let scene = self.context(now, is_present);
-        let entries = scene.tick();
-        (!entries.is_empty()).then(|| self.change(entries, scene.now))
+        let context = self.context(now, is_present);
+        let entries = context.tick();
+        (!entries.is_empty()).then(|| self.change(entries, context.now))
     }
 
     /// When [`Table::tick`] has something to do at the latest.
@@ -156,7 +156,7 @@ impl Table {
         self.state.next_due()
     }
 
-    /// A change without entries that makes the present state the base: for a table that leaves memory. Readers who were behind
+    /// A change without entries that makes the present state the snapshot: for a table that leaves memory. Readers who were behind
     /// will need a full view.
     #[must_use]
     pub fn snapshot_change(&self) -> Change {
@@ -173,9 +173,8 @@ impl Table {
     /// Takes a change that is committed. It must have been decided on this very state.
     pub fn apply(&mut self, change: &Change, committed_at_us: i64) {
         debug_assert_eq!(change.expected_version, self.version(), "a change is applied to the state it was decided on");
-        if let (true, Some(base)) = (change.entries.is_empty(), &change.snapshot) {
-            self.window.drop_oldest((base.version - self.snapshot_version) as usize);
-            self.snapshot_version = base.version;
+        if let (true, Some(snapshot)) = (change.entries.is_empty(), &change.snapshot) {
+            self.move_window_to(snapshot.version);
             self.pending_snapshot = None;
         }
         for logged in &change.entries {
@@ -270,27 +269,27 @@ impl Table {
         change.is_live = before.live().is_some();
     }
 
-    /// The base after these entries, when one of them is a mark: the mark before. No change has two.
+    /// The snapshot after these entries, when one of them is a snapshot point: the one that was pending. No change has two.
     fn due_snapshot(&self, entries: &[LoggedEntry]) -> Option<TableSnapshot> {
-        let has_mark =
+        let has_point =
             entries.iter().zip(self.version() + 1..).any(|(logged, version)| self.is_snapshot_point(logged, version));
-        self.pending_snapshot.as_deref().filter(|_| has_mark).cloned()
+        self.pending_snapshot.as_deref().filter(|_| has_point).cloned()
     }
 
-    /// Whether the state of this version, after this entry, is marked.
+    /// Whether a snapshot of the state of this version, after this entry, is taken.
     fn is_snapshot_point(&self, logged: &LoggedEntry, version: u32) -> bool {
-        let last = self.pending_snapshot.as_ref().map_or(self.snapshot_version, |mark| mark.version);
+        let last = self.pending_snapshot.as_ref().map_or(self.snapshot_version, |pending| pending.version);
         logged.entry.ends_game() || version - last >= TABLE_SNAPSHOT_ENTRIES
     }
 
     /// Applies one saved entry.
     fn apply_entry(&mut self, logged: LoggedEntry, committed_at_us: i64) -> Result<(), &'static str> {
         self.state.apply(&logged)?;
-        let is_mark = self.is_snapshot_point(&logged, self.version());
+        let is_point = self.is_snapshot_point(&logged, self.version());
         let entry = FeedEntry::new(logged, &self.state, committed_at_us);
         entry.count_event(&mut self.state);
         self.window.push(entry);
-        if is_mark {
+        if is_point {
             self.rotate_snapshots();
         }
         Ok(())
@@ -303,11 +302,15 @@ impl Table {
             // It stands in the game's record.
             game.history = Vec::new();
         }
-        let mark = Box::new(self.snapshot_now());
-        if let Some(base) = self.pending_snapshot.replace(mark) {
-            self.window.drop_oldest((base.version - self.snapshot_version) as usize);
-            self.snapshot_version = base.version;
+        let pending = Box::new(self.snapshot_now());
+        if let Some(snapshot) = self.pending_snapshot.replace(pending) {
+            self.move_window_to(snapshot.version);
         }
+    }
+
+    fn move_window_to(&mut self, version: u32) {
+        self.window.drop_oldest((version - self.snapshot_version) as usize);
+        self.snapshot_version = version;
     }
 
     fn snapshot_now(&self) -> TableSnapshot {

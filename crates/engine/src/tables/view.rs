@@ -308,15 +308,15 @@ pub(super) fn visible_event(entry: &Entry, storyteller: Option<PlayerId>, viewer
 pub(super) fn table_view(state: &TableState, viewer: Option<PlayerId>, seq: u64) -> TableView {
     let is_member = viewer.is_some_and(|viewer| state.people.is_member(viewer));
     let game = state.game.as_ref().map(|game| game_view(state.game_id(), &state.settings, game, &state.people, viewer));
-    let part = match game.as_ref().map(|game| game.role) {
-        Some(part @ (ViewerRole::Storyteller | ViewerRole::Player)) if is_member => part,
+    let role = match game.as_ref().map(|game| game.role) {
+        Some(role @ (ViewerRole::Storyteller | ViewerRole::Player)) if is_member => role,
         _ if is_member => ViewerRole::Member,
         _ => ViewerRole::Visitor,
     };
     TableView {
         id: state.id,
         seq,
-        role: part,
+        role,
         settings: state.settings,
         members: state.people.members().map(member_view).collect(),
         game,
@@ -344,16 +344,16 @@ pub(super) fn game_view(
     people: &People,
     viewer: Option<PlayerId>,
 ) -> GameView {
-    let part = role_in(game, viewer);
+    let role = role_in(game, viewer);
     let me = viewer.and_then(|viewer| game.player(viewer));
-    let is_storyteller = part == ViewerRole::Storyteller;
+    let is_storyteller = role == ViewerRole::Storyteller;
     let is_live = game.phase.is_live();
     GameView {
         id,
         phase: game.phase,
         canceled_in: game.canceled_in,
         because: game.because,
-        role: part,
+        role,
         storyteller: game.storyteller(),
         sentence: game.sentence.clone(),
         winner_card: CardView::new(game.winner_card(), is_storyteller || game.phase == Phase::Complete),

@@ -27,12 +27,12 @@ impl BatchOrder {
         self.keys.sort_unstable();
     }
 
-    /// The places of the inputs, in order.
+    /// A key for each input, in order.
     pub(super) fn keys(&self) -> &[u64] {
         &self.keys
     }
 
-    /// The place that a key stands for.
+    /// The index of the input that a key stands for.
     pub(super) fn index_of(key: u64) -> usize {
         key as u32 as usize
     }

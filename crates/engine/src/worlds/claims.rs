@@ -126,8 +126,7 @@ impl World {
 
     /// A power-up becomes active for a mover.
     pub(super) fn activate_power_up(&mut self, mover_ref: MoverRef, kind: PowerUp, until: UnixMs, now_us: i64) {
-        let profile = self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile);
-        if let Some(profile) = self.profiles.get_mut(profile) {
+        if let Some(profile) = self.profile_mut(mover_ref) {
             let until_us = until.0.saturating_mul(1_000);
             let helped = &mut profile.power_ups_until_us[usize::from(kind.code())];
             *helped = until_us.max(*helped).max(now_us);

@@ -9,7 +9,7 @@ use super::move_limiter::MoveLimiter;
 use rules::world::{Cell, CellSet, Indicator, Size, Step};
 
 /// No slot: the end of a list.
-const NOBODY: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 /// No profile, see [`MoverAppearance`].
 const NO_PROFILE: u32 = (1 << 24) - 1;
 /// Bits of a cell's count; the others are the appearance of the mover on top.
@@ -82,7 +82,7 @@ struct CellMovers {
 }
 
 impl CellMovers {
-    const EMPTY: Self = Self { head: NOBODY, count_and_top: 0 };
+    const EMPTY: Self = Self { head: NO_SLOT, count_and_top: 0 };
 
     fn count(self) -> u32 {
         self.count_and_top & COUNT_MASK
@@ -119,8 +119,8 @@ pub(super) struct Crowd {
 
 impl Crowd {
     pub(super) fn new(size: Size) -> Self {
-        let places = vec![CellMovers::EMPTY; size.cells() as usize];
-        Self { size, movers: Vec::new(), free: Vec::new(), cells: places, occupied: CellSet::new(size) }
+        let cells = vec![CellMovers::EMPTY; size.cells() as usize];
+        Self { size, movers: Vec::new(), free: Vec::new(), cells, occupied: CellSet::new(size) }
     }
 
     /// How many movers there are.
@@ -176,7 +176,7 @@ impl Crowd {
 
     /// The slots of those who stand on a cell of the grid.
     pub(super) fn movers_on(&self, cell: Cell) -> impl Iterator<Item = u32> + '_ {
-        let slot = |slot: u32| (slot != NOBODY).then_some(slot);
+        let slot = |slot: u32| (slot != NO_SLOT).then_some(slot);
         let first = slot(self.cells[self.size.index(cell)].head);
         std::iter::successors(first, move |at| slot(self.movers[*at as usize].next))
     }
@@ -195,7 +195,7 @@ impl Crowd {
             let Some(Mover { cell, next, prev, .. }) = mover(slot) else { return sum };
             let to = self.size.neighbour(*cell, step).unwrap_or(*cell);
             let head =
-                |cell: Cell| self.cells.get(self.size.index(cell)).map_or(NOBODY, |cell_movers| cell_movers.head);
+                |cell: Cell| self.cells.get(self.size.index(cell)).map_or(NO_SLOT, |cell_movers| cell_movers.head);
             sum ^ id(*next) ^ id(*prev) ^ head(*cell) ^ id(head(to))
         });
         std::hint::black_box(around);
@@ -213,8 +213,8 @@ impl Crowd {
         let mover = Mover {
             id,
             cell,
-            next: NOBODY,
-            prev: NOBODY,
+            next: NO_SLOT,
+            prev: NO_SLOT,
             appearance: MoverAppearance::new(indicator, profile),
             changed_us: now_us as u32,
             next_seq: 1,
@@ -255,9 +255,9 @@ impl Crowd {
         let (below, count) = (cell_movers.head, cell_movers.count());
         cell_movers.head = slot;
         let mover = &mut self.movers[slot as usize];
-        (mover.cell, mover.next, mover.prev) = (cell, below, NOBODY);
+        (mover.cell, mover.next, mover.prev) = (cell, below, NO_SLOT);
         cell_movers.count_and_top = u32::from(mover.appearance.code()) << COUNT_BITS | (count + 1);
-        if below == NOBODY {
+        if below == NO_SLOT {
             self.occupied.insert(cell);
         } else {
             self.movers[below as usize].prev = slot;
@@ -266,14 +266,14 @@ impl Crowd {
 
     fn unlink(&mut self, slot: u32) {
         let Mover { cell, next, prev, .. } = self.movers[slot as usize];
-        if next != NOBODY {
+        if next != NO_SLOT {
             self.movers[next as usize].prev = prev;
         }
         let cell_movers = &mut self.cells[self.size.index(cell)];
         cell_movers.count_and_top -= 1;
-        if prev != NOBODY {
+        if prev != NO_SLOT {
             self.movers[prev as usize].next = next;
-        } else if next != NOBODY {
+        } else if next != NO_SLOT {
             cell_movers.head = next;
             cell_movers.count_and_top =
                 u32::from(self.movers[next as usize].appearance.code()) << COUNT_BITS | cell_movers.count();

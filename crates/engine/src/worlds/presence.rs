@@ -43,8 +43,8 @@ impl World {
     /// A player's mover belongs to the player: a client that has only the key, as after its token was revoked, gets a
     /// new mover.
     fn may_take_over(&self, mover_ref: MoverRef, registration: &Registration) -> bool {
-        let profile = self.profiles.get(self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile));
-        profile.and_then(|profile| profile.player).is_none_or(|player| registration.player == Some(player))
+        let player = self.profile(mover_ref).and_then(|profile| profile.player);
+        player.is_none_or(|player| registration.player == Some(player))
     }
 
     fn take_over(&mut self, mover_ref: MoverRef, registration: &Registration, view: Option<ViewOptions>) -> Registered {
@@ -62,13 +62,12 @@ impl World {
     }
 
     fn registered(&self, mover_ref: MoverRef, is_resumed: bool) -> Registered {
-        let mover = self.crowd.get(mover_ref);
-        let profile = self.profiles.get(mover.and_then(super::crowd::Mover::profile));
-        let is_lasting = profile.is_some_and(|profile| profile.is_resumable);
+        let (mover, profile) = (self.crowd.get(mover_ref), self.profile(mover_ref));
+        let is_resumable = profile.is_some_and(|profile| profile.is_resumable);
         let key = HunterKey::of(mover_ref.id, profile.and_then(|profile| profile.player));
         Registered {
             mover: mover_ref,
-            key: if is_lasting { resume_key(self.seed, mover_ref.id) } else { 0 },
+            key: if is_resumable { resume_key(self.seed, mover_ref.id) } else { 0 },
             cell: mover.map_or(Cell::default(), super::crowd::Mover::cell),
             next_seq: mover.map_or(1, |mover| mover.next_seq),
             is_resumed,
@@ -96,20 +95,17 @@ impl World {
         registration: &Registration,
         now_us: i64,
     ) -> MoverRef {
-        let Registration { player, ref name, is_resumable: is_lasting, indicator, .. } = *registration;
+        let Registration { player, ref name, is_resumable, indicator, .. } = *registration;
         let has_profile =
-            is_lasting || player.is_some() || name.is_some() || self.hunt.is_some() || registration.view.is_some();
+            is_resumable || player.is_some() || name.is_some() || self.hunt.is_some() || registration.view.is_some();
         let profile = has_profile.then(|| {
-            let mover_ref = MoverRef { slot: 0, id };
-            let helped_until_us = [i64::MIN; PowerUp::ALL.len()];
-            let name = name.clone();
             self.profiles.add(Profile {
-                mover: mover_ref,
+                mover: MoverRef { slot: 0, id },
                 player,
-                name,
-                is_resumable: is_lasting,
+                name: name.clone(),
+                is_resumable,
                 disconnected_at_us: None,
-                power_ups_until_us: helped_until_us,
+                power_ups_until_us: [i64::MIN; PowerUp::ALL.len()],
                 viewer: None,
             })
         });
@@ -117,7 +113,7 @@ impl World {
         if let Some(profile) = self.profiles.get_mut(profile) {
             profile.mover = mover_ref;
         }
-        if is_lasting {
+        if is_resumable {
             self.resumable.insert(id, mover_ref.slot);
             self.has_changed = true;
         }
@@ -160,7 +156,11 @@ impl World {
         nearest_free(size, wanted, free)
     }
 
-    fn profile_mut(&mut self, mover_ref: MoverRef) -> Option<&mut Profile> {
+    pub(super) fn profile(&self, mover_ref: MoverRef) -> Option<&Profile> {
+        self.profiles.get(self.crowd.get(mover_ref)?.profile())
+    }
+
+    pub(super) fn profile_mut(&mut self, mover_ref: MoverRef) -> Option<&mut Profile> {
         let profile = self.crowd.get(mover_ref)?.profile();
         self.profiles.get_mut(profile)
     }

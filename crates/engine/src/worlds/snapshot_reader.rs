@@ -143,7 +143,7 @@ impl World {
         let hunter = Hunter { mover: kept.id, player: kept.player, name: kept.name };
         let indicator = Indicator::of_mover(kept.indicator).ok_or(DecodeError("a mover that looks like a thing"))?;
         if kept.id == MoverId(0) || self.resumable.contains_key(&kept.id) {
-            return Err(DecodeError("a mover without a number of his own"));
+            return Err(DecodeError("a mover without a number of its own"));
         }
         let mover_ref = self
             .respawn(&hunter, kept.cell, indicator, now_us)

@@ -264,8 +264,7 @@ impl World {
                 break;
             }
             self.disconnected.pop_front();
-            let profile = self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile);
-            if self.profiles.get(profile).is_some_and(|profile| profile.disconnected_at_us == Some(since)) {
+            if self.profile(mover_ref).is_some_and(|profile| profile.disconnected_at_us == Some(since)) {
                 self.leave(mover_ref);
                 gone.push(mover_ref);
             }

@@ -91,10 +91,11 @@ impl Node {
     pub(super) fn snapshot(&mut self, store: &mut dyn Backend, id: WorldId) -> SaveResult {
         let Some(held) = &mut self.held else { return SaveResult::Saved };
         let snapshot = held.world.snapshot(false);
-        let (claims_version, mark, bytes) = (snapshot.claims_version, snapshot.id_watermark, snapshot.into_bytes());
+        let (claims_version, watermark, bytes) =
+            (snapshot.claims_version, snapshot.id_watermark, snapshot.into_bytes());
         match commit_world(store, WorldCommand::Snapshot { id, epoch: held.epoch, claims_version, bytes }) {
             Outcome::Done => {
-                held.world.snapshot_saved(mark);
+                held.world.snapshot_saved(watermark);
                 SaveResult::Saved
             }
             _ => {

@@ -31,10 +31,10 @@ pub(super) fn check(world: &SimWorld<TableWorkload>) -> ObservationTotals {
     world.with_oracle(|log| {
         log.violations.assert_none();
         for id in &world.workload.ids {
-            let story = log.tables.get(id).expect("every table is opened in the end");
+            let recorded = log.tables.get(id).expect("every table is opened in the end");
             let faulty_for = world.cluster().faults.faulty_for;
             let healed_at = if faulty_for.is_zero() { faulty_for } else { faulty_for + HEAL_TIMEOUT };
-            let history = History::of(*id, story, healed_at);
+            let history = History::of(*id, recorded, healed_at);
             assert!(history.last().live_game().is_none(), "table {id}: a game still goes on, though its time is over");
             let of_this: Vec<&Observation> =
                 observations.iter().filter(|observation| observation.table == *id).collect();
@@ -61,11 +61,11 @@ struct ExpectedEvent {
 }
 
 impl History {
-    fn of(id: TableId, story: &TableHistory, healed_at: Duration) -> Self {
-        let rows: Vec<_> = story.rows.iter().map(|(row, _)| row.clone()).collect();
+    fn of(id: TableId, recorded: &TableHistory, healed_at: Duration) -> Self {
+        let rows: Vec<_> = recorded.rows.iter().map(|(row, _)| row.clone()).collect();
         let state = |version: usize| {
-            let table = Table::restore(&story.snapshot, &rows[..version]).expect("what was saved can be read");
-            let at = version.checked_sub(1).map_or(Duration::ZERO, |last| story.rows[last].1);
+            let table = Table::restore(&recorded.snapshot, &rows[..version]).expect("what was saved can be read");
+            let at = version.checked_sub(1).map_or(Duration::ZERO, |last| recorded.rows[last].1);
             (table, at)
         };
         Self { id, states: (0..=rows.len()).map(state).collect(), healed_at }
@@ -218,7 +218,7 @@ impl History {
             let wanted = self.states.iter().position(|(table, _)| table.seq(observation.viewer) == view.seq);
             panic!(
                 "table {}: {:?} saw at {:?} (sent at {:?}) what was never so, or not any more: seq {}, first at version \
-                 {wanted:?}, he had seen {reached}: {view:#?}",
+                 {wanted:?}, the viewer had seen {reached}: {view:#?}",
                 self.id, observation.viewer, observation.received_at, observation.sent_at, view.seq
             );
         };

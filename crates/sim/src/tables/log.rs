@@ -22,7 +22,7 @@ pub(super) struct CommitLog {
 /// One table's.
 #[derive(Default)]
 pub(super) struct TableHistory {
-    /// The base that it was opened with.
+    /// The snapshot that it was opened with.
     pub(super) snapshot: Vec<u8>,
     /// Its entries, and when each was committed.
     pub(super) rows: Vec<(TableLogRow, Duration)>,
@@ -42,10 +42,10 @@ impl CommitLog {
 
     fn on_append(&mut self, at: Duration, append: &TableAppend) {
         let id = append.id;
-        let story = self.tables.entry(id).or_default();
-        let (epoch, have) = (story.epoch, story.rows.len() as u32);
-        story.is_live = append.is_live;
-        story.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
+        let history = self.tables.entry(id).or_default();
+        let (epoch, have) = (history.epoch, history.rows.len() as u32);
+        history.is_live = append.is_live;
+        history.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
         self.violations.check(append.epoch == epoch, || {
             format!("table {id}: epoch {} wrote, though epoch {epoch} holds it", append.epoch)
         });
@@ -57,9 +57,9 @@ impl CommitLog {
     fn on_claim(&mut self, claimed: &ClaimedTable) {
         self.claims += 1;
         let id = claimed.id;
-        let story = self.tables.entry(id).or_default();
-        let before = std::mem::replace(&mut story.epoch, claimed.epoch);
-        let known = story.rows.get(claimed.snapshot_version as usize..).unwrap_or_default();
+        let history = self.tables.entry(id).or_default();
+        let before = std::mem::replace(&mut history.epoch, claimed.epoch);
+        let known = history.rows.get(claimed.snapshot_version as usize..).unwrap_or_default();
         let is_whole = known.iter().map(|(row, _)| row).eq(&claimed.rows);
         self.violations.check(claimed.epoch > before, || format!("table {id}: epoch {} after {before}", claimed.epoch));
         self.violations.check(is_whole, || format!("table {id}: a claim gave other entries than were saved"));
@@ -70,9 +70,10 @@ impl Oracle for CommitLog {
     fn committed(&mut self, at: Duration, command: &Command, outcome: &Outcome) {
         match (command, outcome) {
             (Command::OpenTable(open), Outcome::Done) => {
-                let story = self.tables.entry(open.append.id).or_default();
-                story.epoch = 1;
-                story.snapshot = open.append.snapshot.as_ref().map(|base| base.bytes.clone()).unwrap_or_default();
+                let history = self.tables.entry(open.append.id).or_default();
+                history.epoch = 1;
+                history.snapshot =
+                    open.append.snapshot.as_ref().map(|snapshot| snapshot.bytes.clone()).unwrap_or_default();
                 self.on_append(at, &open.append);
             }
             (Command::AppendTable(append), Outcome::Done) => self.on_append(at, append),
@@ -80,7 +81,7 @@ impl Oracle for CommitLog {
             // A repeated claim gives again what it gave: its epochs are not new.
             (_, Outcome::TablesClaimed(all)) => {
                 for claimed in all {
-                    let known = self.tables.get(&claimed.id).map_or(0, |story| story.epoch);
+                    let known = self.tables.get(&claimed.id).map_or(0, |history| history.epoch);
                     if claimed.epoch != known {
                         self.on_claim(claimed);
                     }

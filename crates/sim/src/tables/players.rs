@@ -68,7 +68,7 @@ impl Player {
                 // It may have been opened by an earlier attempt.
                 _ if self
                     .world
-                    .with_oracle(|log| log.tables.get(&table).is_some_and(|story| !story.rows.is_empty())) =>
+                    .with_oracle(|log| log.tables.get(&table).is_some_and(|history| !history.rows.is_empty())) =>
                 {
                     return;
                 }

@@ -79,7 +79,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
         for node in nodes.drain(..) {
             node.kill().await;
         }
-        abandoned = world.with_oracle(|log| log.tables.values().filter(|story| story.is_live).count() as u32);
+        abandoned = world.with_oracle(|log| log.tables.values().filter(|history| history.is_live).count() as u32);
         nodes.push(start());
     }
     let settings = &plan.settings;
@@ -90,7 +90,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
     }
     let totals = history::check(&world);
     let (claims, entries) = world.with_oracle(|log| {
-        let entries = log.tables.values().map(|story| story.rows.len() as u32).sum();
+        let entries = log.tables.values().map(|history| history.rows.len() as u32).sum();
         (log.claims, entries)
     });
     let history::ObservationTotals { events, unknown, too_old } = totals;
