@@ -18,8 +18,9 @@ pub struct ValidationError {
 impl ValidationError {
     /// The error, if `have` is not in `min..=max`.
     #[must_use]
-    pub fn check_range(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
-        (have < min || have > max).then_some(Self { field, actual: have, min, max })
+    pub fn check_range<N: Into<u64>>(field: &'static str, have: N, min: N, max: N) -> Option<Self> {
+        let (actual, min, max) = (have.into(), min.into(), max.into());
+        (actual < min || actual > max).then_some(Self { field, actual, min, max })
     }
 }
 

@@ -212,7 +212,7 @@ impl MatchMachine {
         if self.version == 0 {
             return NextAction::Open;
         }
-        if self.start_notified != all && self.board_turn() == 0 {
+        if self.start_notified != all && self.turns() == 0 {
             return NextAction::Notify { notice: Notice::Start, seats: all.without(self.start_notified) };
         }
         if !self.is_over() {
@@ -246,7 +246,7 @@ impl MatchMachine {
         let played: Vec<_> =
             answers.into_iter().enumerate().map(|(seat, answer)| self.move_of_seat(seat, answer)).collect();
         let board = self.board_after(&played)?;
-        let entry = Entry::Turn { turn: self.board_turn() + 1, played, state_hash: snake::state_hash(&board) as u32 };
+        let entry = Entry::Turn { turn: self.turns() + 1, played, state_hash: snake::state_hash(&board) as u32 };
         Ok(self.pending_step(entry, Some(board)))
     }
 
@@ -276,20 +276,23 @@ impl MatchMachine {
     /// How the match ended; meaningful once [`MatchMachine::is_over`].
     #[must_use]
     pub fn result(&self) -> MatchResult {
-        let mut outcome = snake::outcome(&self.board);
-        if !self.is_decided() {
-            // The turns ran out: all who are alive share the best place.
-            outcome.winner = None;
-            outcome.is_draw = true;
+        let outcome = snake::outcome(&self.board);
+        // Where the turns ran out, all who are alive share the best place.
+        let is_decided = self.is_decided();
+        MatchResult {
+            winner: outcome.winner.filter(|_| is_decided).map(|seat| seat.0),
+            is_draw: outcome.is_draw || !is_decided,
+            placements: outcome.placements,
+            causes: self.board.snakes.iter().map(|snake| snake.elimination.map(|out| out.cause)).collect(),
+            turns: self.turns(),
+            late_moves: self.late_moves,
         }
-        let causes = self.board.snakes.iter().map(|snake| snake.elimination.map(|out| out.cause)).collect();
-        MatchResult::new(outcome, causes, self.board_turn(), self.late_moves)
     }
 
     /// Whether no further turn will be played.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.is_decided() || self.board_turn() >= self.spec.turns_max
+        self.is_decided() || self.turns() >= self.spec.turns_max
     }
 
     /// What is played.
@@ -325,7 +328,7 @@ impl MatchMachine {
     /// Turns played and saved.
     #[must_use]
     pub fn turns(&self) -> u32 {
-        self.board_turn()
+        self.board.turn
     }
 
     /// Moves, over all seats, that came after the deadline or never.
@@ -336,10 +339,6 @@ impl MatchMachine {
 
     fn is_decided(&self) -> bool {
         snake::is_over(&self.spec.rules, &self.board)
-    }
-
-    fn board_turn(&self) -> u32 {
-        self.board.turn
     }
 
     fn living_seats(&self) -> SeatSet {
@@ -375,7 +374,7 @@ impl MatchMachine {
         };
         let orders: Vec<MoveOrder> = played.iter().enumerate().filter_map(order).collect();
         snake::turn(&self.spec.rules, &self.board, &orders, self.spec.seed)
-            .map_err(|why| MatchError::Rules { turn: self.board_turn() + 1, why })
+            .map_err(|why| MatchError::Rules { turn: self.turns() + 1, why })
     }
 
     /// The row of an entry that comes next.
@@ -388,7 +387,7 @@ impl MatchMachine {
         };
         let row = MatchLogRow {
             version: self.version,
-            turns: board.as_ref().map_or(self.board_turn(), |board| board.turn),
+            turns: board.as_ref().map_or(self.turns(), |board| board.turn),
             late_moves: self.late_moves + late as u32,
             bytes: entry.encode(),
         };
@@ -412,7 +411,7 @@ impl MatchMachine {
             (Entry::Turn { turn, played, state_hash }, NextAction::RequestMoves { seats: requested }) => {
                 let answered: SeatSet =
                     played.iter().enumerate().filter(|(_, played)| played.is_some()).map(|(seat, _)| seat).collect();
-                if *turn != self.board_turn() + 1 || played.len() != seats || answered != requested {
+                if *turn != self.turns() + 1 || played.len() != seats || answered != requested {
                     return refuse("it is not the turn that comes next");
                 }
                 let board = self.board_after(played)?;

@@ -1,6 +1,6 @@
 //! How a match ended, with ties reported as ties.
 
-use rules::snake::{Cause, Outcome};
+use rules::snake::Cause;
 
 /// The result of a finished match.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +17,4 @@ pub struct MatchResult {
     pub turns: u32,
     /// Moves, over all seats, that came after the deadline or never.
     pub late_moves: u32,
-}
-
-impl MatchResult {
-    /// The result of a rule-book outcome after `turns` turns.
-    #[must_use]
-    pub fn new(outcome: Outcome, causes: Vec<Option<Cause>>, turns: u32, late_moves: u32) -> Self {
-        let winner = outcome.winner.map(|seat| seat.0);
-        Self { winner, is_draw: outcome.is_draw, placements: outcome.placements, causes, turns, late_moves }
-    }
 }

@@ -24,7 +24,7 @@ impl Default for MatchingRules {
 impl MatchingRules {
     /// How far another rating may be from this ticket's.
     #[must_use]
-    pub fn rating_window(&self, ticket: &Ticket, now: UnixMs) -> u16 {
+    pub(super) fn rating_window(&self, ticket: &Ticket, now: UnixMs) -> u16 {
         let waited_ms = u64::try_from(now.since(ticket.since).as_millis()).unwrap_or(u64::MAX);
         let wider = waited_ms.saturating_mul(u64::from(self.widens_per_s)) / 1_000;
         let window = u64::from(self.window).saturating_add(wider).min(u64::from(self.window_max));
@@ -33,7 +33,7 @@ impl MatchingRules {
 
     /// Whether two tickets may be in one match: each accepts the other.
     #[must_use]
-    pub fn is_compatible(&self, one: &Ticket, other: &Ticket, now: UnixMs) -> bool {
+    pub(super) fn is_compatible(&self, one: &Ticket, other: &Ticket, now: UnixMs) -> bool {
         let window = self.rating_window(one, now).min(self.rating_window(other, now));
         let is_one_region = match (&one.region, &other.region) {
             (Some(one), Some(other)) => one == other,

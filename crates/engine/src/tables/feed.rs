@@ -141,34 +141,31 @@ impl FeedWindow {
 impl FeedEntry {
     fn event_for(&self, viewer: Option<PlayerId>, seq: u64) -> TableEvent {
         let storyteller = (self.storyteller != NO_PLAYER).then_some(self.storyteller);
-        TableEvent {
-            seq,
-            at: self.entry.at,
-            game: self.game,
-            kind: visible_event(&self.entry.entry, storyteller, viewer),
-        }
+        event(&self.entry, self.game, storyteller, viewer, seq)
     }
+}
 
-    /// The events of a game's history, as a viewer would have got them, counted from 1.
-    pub(super) fn history_for(
-        entries: &[LoggedEntry],
-        game: u32,
-        storyteller: Option<PlayerId>,
-        viewer: Option<PlayerId>,
-    ) -> Vec<TableEvent> {
-        let is_for = |logged: &&LoggedEntry| match &logged.entry {
-            Entry::Invited { .. } => viewer.is_some() && viewer == storyteller,
-            Entry::ChatSent { .. } => false,
-            _ => true,
-        };
-        let kept = entries.iter().filter(is_for);
-        kept.zip(1..)
-            .map(|(logged, seq)| TableEvent {
-                seq,
-                at: logged.at,
-                game,
-                kind: visible_event(&logged.entry, storyteller, viewer),
-            })
-            .collect()
-    }
+fn event(
+    logged: &LoggedEntry,
+    game: u32,
+    storyteller: Option<PlayerId>,
+    viewer: Option<PlayerId>,
+    seq: u64,
+) -> TableEvent {
+    TableEvent { seq, at: logged.at, game, kind: visible_event(&logged.entry, storyteller, viewer) }
+}
+
+/// The events of a game's history, as a viewer would have got them, counted from 1.
+pub(super) fn history_for(
+    entries: &[LoggedEntry],
+    game: u32,
+    storyteller: Option<PlayerId>,
+    viewer: Option<PlayerId>,
+) -> Vec<TableEvent> {
+    let is_for = |logged: &&LoggedEntry| match &logged.entry {
+        Entry::Invited { .. } => viewer.is_some() && viewer == storyteller,
+        Entry::ChatSent { .. } => false,
+        _ => true,
+    };
+    entries.iter().filter(is_for).zip(1..).map(|(logged, seq)| event(logged, game, storyteller, viewer, seq)).collect()
 }

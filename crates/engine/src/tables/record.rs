@@ -1,6 +1,6 @@
 //! The record of a game that has ended: what a store keeps, and what views and the game's history are cut from later.
 
-use super::feed::{FeedEntry, TableEvent};
+use super::feed::{TableEvent, history_for};
 use super::game::Game;
 use super::people::People;
 use super::settings::TableSettings;
@@ -70,6 +70,6 @@ impl GameRecord {
         let entries = super::history::read(&self.game.history)?;
         // A player who left, and was a visitor at the end, gets what a visitor would.
         let viewer = viewer.filter(|viewer| self.game.player(*viewer).is_some());
-        Ok(FeedEntry::history_for(&entries, self.game.number, self.game.storyteller(), viewer))
+        Ok(history_for(&entries, self.game.number, self.game.storyteller(), viewer))
     }
 }

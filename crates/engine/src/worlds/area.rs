@@ -74,10 +74,6 @@ pub(super) struct KnownRows {
 }
 
 impl KnownRows {
-    pub(super) fn forget(&mut self) {
-        self.area = None;
-    }
-
     /// What is known of row `y`, as a row of this area.
     fn row(&self, area: Area, y: i32) -> u64 {
         let Some(known) = self.area else { return 0 };
@@ -90,7 +86,7 @@ impl KnownRows {
         for y in area.rows() {
             area.cells(y, self.row(area, y)).for_each(&mut off);
         }
-        self.forget();
+        self.area = None;
     }
 
     /// From what is known to what is: `on` gets the cells of the area that are set and were not known, `off` those in it that

@@ -128,11 +128,6 @@ impl Crowd {
         self.movers.len() - self.free.len()
     }
 
-    /// All slots that were ever needed at once are below this.
-    pub(super) fn slots(&self) -> usize {
-        self.movers.len()
-    }
-
     /// Cells on which movers stand.
     pub(super) fn occupied(&self) -> &CellSet {
         &self.occupied

@@ -114,17 +114,6 @@ impl Fact {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         decode_versioned(FORMAT, bytes)
     }
-
-    /// When it happened.
-    #[must_use]
-    pub fn at(&self) -> UnixMs {
-        match self {
-            Self::RoundBegan { at, .. }
-            | Self::Dug { at, .. }
-            | Self::Grabbed { at, .. }
-            | Self::RoundEnded { at, .. } => *at,
-        }
-    }
 }
 
 packed_as!(MoverId: u32, |id| id.0, |number| Ok(Self(number)));

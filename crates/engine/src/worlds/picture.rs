@@ -127,29 +127,26 @@ impl World {
     /// A copy for readers.
     #[must_use]
     pub fn new_picture(&self) -> Picture {
-        let mut picture = Picture {
-            size: self.settings.size,
-            cell_summaries: Vec::new(),
-            trees: Arc::clone(&self.trees),
-            life: None,
-            items: None,
-            stats: WorldStats::default(),
-            round: None,
-            top_scores: Vec::new(),
-        };
-        self.fill_picture(&mut picture);
-        picture
+        self.picture(Vec::new())
     }
 
     /// Fills a copy with the moment.
     pub fn fill_picture(&self, out: &mut Picture) {
-        out.size = self.settings.size;
-        self.crowd.cell_summaries(&mut out.cell_summaries);
-        out.trees = Arc::clone(&self.trees);
-        out.life = self.life.as_ref().map(|life| life.alive().clone());
-        out.items = self.hunt.as_ref().map(|hunt| (Arc::clone(hunt.placed()), hunt.visible_items().clone()));
-        (out.stats, out.round) = (self.stats(), self.round());
-        out.top_scores = self.hunt.as_ref().map(|hunt| hunt.top_scores(PICTURE_SCORES_MAX)).unwrap_or_default();
+        *out = self.picture(std::mem::take(&mut out.cell_summaries));
+    }
+
+    fn picture(&self, mut cell_summaries: Vec<CellSummary>) -> Picture {
+        self.crowd.cell_summaries(&mut cell_summaries);
+        Picture {
+            size: self.settings.size,
+            cell_summaries,
+            trees: Arc::clone(&self.trees),
+            life: self.life.as_ref().map(|life| life.alive().clone()),
+            items: self.hunt.as_ref().map(|hunt| (Arc::clone(hunt.placed()), hunt.visible_items().clone())),
+            stats: self.stats(),
+            round: self.round(),
+            top_scores: self.hunt.as_ref().map(|hunt| hunt.top_scores(PICTURE_SCORES_MAX)).unwrap_or_default(),
+        }
     }
 }
 

@@ -31,7 +31,8 @@ impl World {
             let area = view_area(profile, &viewer, cell, now_us);
             (out.tick, out.centre, out.radius_x, out.radius_y) = (self.tick, cell, area.columns, area.rows);
             if viewer.area.is_none_or(|before| (before.columns, before.rows) != (area.columns, area.rows)) {
-                viewer.forget();
+                // From here on the viewer knows nothing.
+                *viewer = Viewer::new(viewer.options);
                 out.is_full = true;
             }
             self.cut_movers(&mut viewer, &mut scratch, mover_ref, area, now_us, out);

@@ -48,13 +48,4 @@ impl Viewer {
             score: 0,
         }
     }
-
-    /// From here on the viewer knows nothing.
-    pub(super) fn forget(&mut self) {
-        self.area = None;
-        self.movers.clear();
-        self.items.forget();
-        self.life.forget();
-        (self.crowd, self.round, self.score) = (0, None, 0);
-    }
 }

@@ -162,21 +162,10 @@ impl World {
         })
     }
 
-    #[must_use]
-    pub fn id(&self) -> WorldId {
-        self.id
-    }
-
     /// How it is laid out.
     #[must_use]
     pub fn settings(&self) -> &WorldSettings {
         &self.settings
-    }
-
-    /// The slots of seats are below this: as many as there ever were movers at once.
-    #[must_use]
-    pub fn slots(&self) -> usize {
-        self.crowd.slots()
     }
 
     /// Whether any mover is here, connected or within its grace.

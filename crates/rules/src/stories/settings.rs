@@ -40,9 +40,7 @@ impl GameSettings {
     pub fn validation_errors(&self) -> Vec<ValidationError> {
         let players = self.players_max.clamp(Self::PLAYERS_MIN, Self::PLAYERS_MAX);
         let deck = self.deck.clamp(players * Self::HAND_MIN, BASE_CARDS);
-        let check = |field, have: u8, min: u8, max: u8| {
-            ValidationError::check_range(field, u64::from(have), u64::from(min), u64::from(max))
-        };
+        let check = ValidationError::check_range::<u8>;
         [
             check("players_max", self.players_max, Self::PLAYERS_MIN, Self::PLAYERS_MAX),
             check("deck", self.deck, players * Self::HAND_MIN, BASE_CARDS),

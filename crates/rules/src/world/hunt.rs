@@ -117,7 +117,7 @@ impl HuntSettings {
     pub fn validation_errors(&self, cells: u32) -> Vec<ValidationError> {
         let room = u64::from(cells.min(Self::ITEMS_MAX));
         let chests = u64::from(self.chests);
-        let check = ValidationError::check_range;
+        let check = ValidationError::check_range::<u64>;
         [
             check("chests", chests, 0, room),
             check("power_ups", u64::from(self.power_ups), u64::from(chests == 0), room.saturating_sub(chests)),

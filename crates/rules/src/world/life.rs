@@ -31,7 +31,7 @@ impl LifeSettings {
     #[must_use]
     pub fn validation_errors(&self) -> Vec<ValidationError> {
         let spans = ValidationError::check_range("generation_ms", whole_ms(self.generation), 50, 3_600_000);
-        let start = ValidationError::check_range("start_permille", u64::from(self.start_permille), 0, 1_000);
+        let start = ValidationError::check_range("start_permille", self.start_permille, 0, 1_000);
         spans.into_iter().chain(start).collect()
     }
 }

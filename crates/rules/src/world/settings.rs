@@ -57,9 +57,7 @@ impl WorldSettings {
     /// Everything that is wrong with these settings; nothing, when a world can be laid out by them.
     #[must_use]
     pub fn validation_errors(&self) -> Vec<ValidationError> {
-        let check = |field, have: u16, min: u16, max: u16| {
-            ValidationError::check_range(field, u64::from(have), u64::from(min), u64::from(max))
-        };
+        let check = ValidationError::check_range::<u16>;
         let own = [
             check("width", self.size.width, Self::SIDE_MIN, Self::SIDE_MAX),
             check("height", self.size.height, Self::SIDE_MIN, Self::SIDE_MAX),
