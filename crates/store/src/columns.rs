@@ -9,7 +9,7 @@ pub(crate) use stories::{
     table_owner,
 };
 
-use crate::contract::StoreError;
+use crate::contract::{RememberedResponse, StoreError};
 use crate::counters::mean;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::lifecycle::MatchState;
@@ -47,6 +47,9 @@ pub(crate) trait Columns {
 
     fn id(&mut self) -> Result<u128, StoreError> {
         self.maybe_id()?.ok_or_else(missing)
+    }
+    fn id_bytes(&mut self) -> Result<[u8; 16], StoreError> {
+        self.id().map(u128::to_be_bytes)
     }
     fn int(&mut self) -> Result<i64, StoreError> {
         self.maybe_int()?.ok_or_else(missing)
@@ -292,4 +295,9 @@ pub(crate) fn counts(counters: &[(String, u64)]) -> MatchCounts {
 
 pub(crate) fn failure(row: &mut impl Columns) -> Result<RecentFailure, StoreError> {
     Ok(RecentFailure { count: row.number()?, message: row.text()?, last_at: row.time()? })
+}
+
+/// `fingerprint, answer` of an idempotency key.
+pub(crate) fn remembered_response(row: &mut impl Columns) -> Result<RememberedResponse, StoreError> {
+    Ok((digest(row.bytes()?)?, row.bytes()?))
 }

@@ -11,6 +11,7 @@ mod counters;
 mod handle;
 pub mod postgres;
 mod semantics;
+mod sql;
 pub mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;

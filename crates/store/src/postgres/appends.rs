@@ -1,13 +1,12 @@
 //! Appends of a batch in three round trips, however many they are: look at all the matches, decide here, write all the rows.
 
-use super::batch::Batch;
-use super::session::PgId;
-use super::statement_error::StatementError;
+use super::Batch;
+use super::session::{PgId, Session};
 use crate::columns::{self, Columns, LogEnd};
-use crate::semantics;
+use crate::contract::StoreError;
+use crate::sql::matches::WriteFence;
 use engine::commands::{MatchAppend, Outcome};
 use engine::ids::MatchId;
-use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,14 +25,6 @@ const WRITE_STARTS: &str = "UPDATE matches SET started_at = ($2::bigint[])[array
 /// All that a batch of appends sends. Planning them takes a fifth to a half of their time, and the plan for an empty table is the one for
 /// a full table too as long as it reads neither from end to end (docs/decisions/0041).
 pub(crate) const KEPT: [&str; 4] = [LOCK, HELD, WRITE_ROWS, WRITE_STARTS];
-
-/// What a writer's commands are held against.
-pub(super) struct WriteFence {
-    pub(super) state: MatchState,
-    pub(super) epoch: u32,
-    pub(super) started_at: Option<UnixMs>,
-    pub(super) end: LogEnd,
-}
 
 /// The rows to write, column by column.
 #[derive(Default)]
@@ -58,14 +49,14 @@ impl<'a> LogRowColumns<'a> {
 }
 
 impl Batch<'_> {
-    pub(super) fn append_all(&mut self, appends: &[&MatchAppend]) -> Result<Vec<Outcome>, StatementError> {
+    pub(super) fn append_all(&mut self, appends: &[&MatchAppend]) -> Result<Vec<Outcome>, StoreError> {
         let ids: BTreeSet<MatchId> = appends.iter().map(|append| append.id).collect();
-        let mut held = self.write_fences(&ids)?;
+        let mut held = write_fences(self.session, &ids)?;
         let mut rows = LogRowColumns::default();
         let mut starts = BTreeMap::new();
         let outcomes = appends.iter().map(|append| {
             let Some(held) = held.get_mut(&append.id) else { return Outcome::Fenced };
-            if let Err(refusal) = may_append(held, append) {
+            if let Err(refusal) = held.check_append(append) {
                 return refusal;
             }
             held.end.version += append.rows.len() as u32;
@@ -82,41 +73,36 @@ impl Batch<'_> {
         Ok(outcomes)
     }
 
-    /// The matches as they are now. Their rows are locked, and this reads them in a statement of its own: one that had
-    /// to wait for a lock would see the log of before.
-    pub(super) fn write_fences(
-        &mut self,
-        ids: &BTreeSet<MatchId>,
-    ) -> Result<BTreeMap<MatchId, WriteFence>, StatementError> {
-        let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
-        let held = self.session.all(HELD, &[&ids], |row| {
-            let id = MatchId(row.id()?);
-            let (state, epoch, started_at) = (columns::state(row)?, row.number()?, row.maybe_time()?);
-            let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
-            Ok((id, WriteFence { state, epoch, started_at, end }))
-        })?;
-        Ok(held.into_iter().collect())
-    }
-
-    fn write_rows(&mut self, rows: &LogRowColumns<'_>) -> Result<(), StatementError> {
+    fn write_rows(&mut self, rows: &LogRowColumns<'_>) -> Result<(), StoreError> {
         if rows.ids.is_empty() {
             return Ok(());
         }
-        self.session.run(WRITE_ROWS, &[&rows.ids, &rows.versions, &rows.turns, &rows.late_moves, &rows.data])?;
+        self.session.execute(WRITE_ROWS, &[&rows.ids, &rows.versions, &rows.turns, &rows.late_moves, &rows.data])?;
         Ok(())
     }
 
-    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), StatementError> {
+    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), StoreError> {
         if starts.is_empty() {
             return Ok(());
         }
         let (ids, times): (Vec<PgId>, Vec<i64>) = starts.iter().map(|(id, at)| (PgId(id.0), at.0)).unzip();
-        self.session.run(WRITE_STARTS, &[&ids, &times])?;
+        self.session.execute(WRITE_STARTS, &[&ids, &times])?;
         Ok(())
     }
 }
 
-fn may_append(held: &WriteFence, append: &MatchAppend) -> Result<(), Outcome> {
-    semantics::check_writer(held.state, held.epoch, append.epoch)?;
-    semantics::check_append(append, held.end.version)
+/// The matches as they are now. Their rows are locked, and this reads them in a statement of its own: one that had to wait
+/// for a lock would see the log of before.
+pub(super) fn write_fences(
+    session: &mut Session,
+    ids: &BTreeSet<MatchId>,
+) -> Result<BTreeMap<MatchId, WriteFence>, StoreError> {
+    let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+    let held = session.query(HELD, &[&ids], |row| {
+        let id = MatchId(row.id()?);
+        let (state, epoch, started_at) = (columns::state(row)?, row.number()?, row.maybe_time()?);
+        let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
+        Ok((id, WriteFence { state, epoch, started_at, end }))
+    })?;
+    Ok(held.into_iter().collect())
 }

@@ -1,15 +1,14 @@
 //! The writer: one transaction a batch, retried after a conflict with another node.
 
+use super::Batch;
 use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun};
 use super::session::{PgId, Session};
-use super::statement_error::StatementError;
 use super::stories::{self, Awards};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::counters::CounterChanges;
-use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, MatchId, TableId};
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::{AccountId, MatchId, TableId, WorldId};
 use std::collections::BTreeSet;
 
 /// "Keys": the class of the advisory locks of idempotency keys.
@@ -26,18 +25,13 @@ impl PostgresWriter {
         Self { session }
     }
 
-    fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StatementError> {
+    fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         self.session.begin(if begins_with_appends(commands) { &KEPT } else { &[] })?;
-        let session = &mut self.session;
-        let mut batch = Batch {
-            session,
-            counters: CounterChanges::default(),
-            virtual_time_reached: None,
-            awards: Awards::default(),
-        };
+        let mut batch = Batch::new(&mut self.session);
         batch.lock(commands)?;
-        let outcomes = batch.apply_all(commands)?;
-        batch.write_awards()?;
+        let mut awards = Awards::default();
+        let outcomes = batch.apply_all(commands, &mut awards)?;
+        batch.write_awards(awards)?;
         batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
@@ -50,11 +44,11 @@ impl Backend for PostgresWriter {
         loop {
             match self.try_once(commands) {
                 Ok(outcomes) => return Ok(outcomes),
-                Err(StatementError::Conflict(_)) if conflicts < CONFLICTS_MAX => conflicts += 1,
-                Err(trouble) => {
+                Err(_) if self.session.is_conflict && conflicts < CONFLICTS_MAX => conflicts += 1,
+                Err(error) => {
                     // On a lost connection this fails too, and the database rolls back by itself.
                     let _ = self.session.script("ROLLBACK");
-                    return Err(trouble.into());
+                    return Err(error);
                 }
             }
             self.session.script("ROLLBACK")?;
@@ -62,48 +56,61 @@ impl Backend for PostgresWriter {
     }
 }
 
-/// One transaction on its way.
-pub(super) struct Batch<'s> {
-    pub(super) session: &'s mut Session,
-    pub(super) counters: CounterChanges,
-    /// The highest tag that was claimed in this batch.
-    pub(super) virtual_time_reached: Option<u64>,
-    /// What players were awarded so far: written at the end.
-    pub(super) awards: Awards,
-}
-
 impl Batch<'_> {
     /// Takes the locks that commands need on what they name, in one order for all nodes. What a claim or a retirement takes, it
     /// takes without waiting.
-    fn lock(&mut self, commands: &[Command]) -> Result<(), StatementError> {
+    fn lock(&mut self, commands: &[Command]) -> Result<(), StoreError> {
         let is_creation = |command: &&Command| matches!(command, Command::CreateMatches(_));
         let matches: BTreeSet<MatchId> =
             commands.iter().filter(|command| !is_creation(command)).flat_map(batch_plan::touched).collect();
         let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
         if commands.iter().any(is_about_limits) {
-            self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+            self.session.execute("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
-            self.session.run(LOCK, &[&matches])?;
+            self.session.execute(LOCK, &[&matches])?;
         }
         self.lock_tables(commands)?;
         self.lock_worlds(commands)
     }
 
-    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), StatementError> {
+    fn lock_worlds(&mut self, commands: &[Command]) -> Result<(), StoreError> {
+        let worlds: BTreeSet<WorldId> = commands.iter().filter_map(world_of).collect();
+        let worlds: Vec<PgId> = worlds.into_iter().map(|id| PgId(id.0)).collect();
+        if !worlds.is_empty() {
+            let sql = "SELECT 1 FROM worlds WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            self.session.execute(sql, &[&worlds])?;
+        }
+        let is_count = |command: &Command| matches!(command, Command::World(WorldCommand::Aggregate(_)));
+        if commands.iter().any(is_count) {
+            self.session.execute("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
+        let is_about_the_queue = |command: &Command| {
+            matches!(
+                command,
+                Command::World(WorldCommand::AcquireQueue { .. } | WorldCommand::CreateMatchedHunt { .. })
+            )
+        };
+        if commands.iter().any(is_about_the_queue) {
+            self.session.execute("SELECT 1 FROM matchmaking_queue WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
+        Ok(())
+    }
+
+    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), StoreError> {
         let tables: BTreeSet<TableId> = commands.iter().filter_map(table_of).collect();
         let tables: Vec<PgId> = tables.into_iter().map(|id| PgId(id.0)).collect();
         if !tables.is_empty() {
             let sql = "SELECT 1 FROM story_tables WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
-            self.session.run(sql, &[&tables])?;
+            self.session.execute(sql, &[&tables])?;
         }
         Ok(())
     }
 
     /// A key that is not in use yet has no row to lock: two nodes with the same request at once take turns by its hash.
-    fn lock_keys(&mut self, commands: &[Command]) -> Result<(), StatementError> {
+    fn lock_keys(&mut self, commands: &[Command]) -> Result<(), StoreError> {
         let idempotency = commands.iter().filter_map(|command| match command {
             Command::OpenTable(open) => open.idempotency.as_ref(),
             _ => None,
@@ -114,12 +121,12 @@ impl Batch<'_> {
             let sql = "SELECT pg_advisory_xact_lock($3, hash)::text FROM (
                          SELECT DISTINCT hashtext(player::text || key) AS hash
                          FROM unnest($1::uuid[], $2::text[]) AS asked (player, key) ORDER BY hash) AS hashes";
-            self.session.run(sql, &[&players, &keys, &IDEMPOTENCY_LOCK_CLASS])?;
+            self.session.execute(sql, &[&players, &keys, &IDEMPOTENCY_LOCK_CLASS])?;
         }
         Ok(())
     }
 
-    fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), StatementError> {
+    fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), StoreError> {
         let named: BTreeSet<AccountId> = commands.iter().filter_map(account_of).collect();
         let mut accounts: Vec<PgId> = named.into_iter().map(|id| PgId(id.0)).collect();
         let requeued = |command: &Command| match command {
@@ -129,27 +136,28 @@ impl Batch<'_> {
         let requeued: Vec<PgId> = commands.iter().filter_map(requeued).collect();
         if !requeued.is_empty() {
             let owners = "SELECT DISTINCT account FROM matches WHERE id = ANY ($1)";
-            accounts.extend(self.session.all(owners, &[&requeued], |row| row.id().map(PgId))?);
+            accounts.extend(self.session.query(owners, &[&requeued], |row| row.id().map(PgId))?);
         }
         if !accounts.is_empty() {
             let sql = "SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
-            self.session.run(sql, &[&accounts])?;
+            self.session.execute(sql, &[&accounts])?;
         }
         Ok(())
     }
 
-    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StatementError> {
+    /// What players are awarded is collected: it is written at the end.
+    fn apply_all(&mut self, commands: &[Command], awards: &mut Awards) -> Result<Vec<Outcome>, StoreError> {
         let mut outcomes = vec![Outcome::Done; commands.len()];
         for run in batch_plan::plan(commands) {
             match run {
-                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at])?,
+                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at], awards)?,
                 CommandRun::Appends(places) => {
                     let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
                     scatter_outcomes(&mut outcomes, &places, self.append_all(&appends)?);
                 }
                 CommandRun::Tables(places) => {
                     let writes: Vec<_> = places.iter().map(|at| &commands[*at]).collect();
-                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes)?);
+                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes, awards)?);
                 }
                 CommandRun::Creations(places) => {
                     let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
@@ -160,65 +168,31 @@ impl Batch<'_> {
         Ok(outcomes)
     }
 
-    fn apply(&mut self, command: &Command) -> Result<Outcome, StatementError> {
+    fn apply(&mut self, command: &Command, awards: &mut Awards) -> Result<Outcome, StoreError> {
         match command {
-            Command::EnsureAccount(account) => self.ensure_account(account),
-            Command::CreateToken(token) => self.create_token(token),
-            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
-            Command::CreateBot(bot) => self.create_bot(bot),
-            Command::UpdateBot(bot) => self.update_bot(bot),
-            Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
             Command::CreateMatches(create) => self.create_all(&[create]).map(single_outcome),
-            Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
-            Command::RequeueMatch { id, now } => self.requeue(*id, *now),
-            Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
-            Command::EndLease { worker } => self.end_lease(*worker),
-            Command::EndAllLeases => Ok(Outcome::SharedDatabase),
+            Command::AppendMatch(append) => self.append_all(&[append]).map(single_outcome),
             Command::ClaimMatches { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }
-            Command::AppendMatch(append) => self.append_all(&[append]).map(single_outcome),
-            Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now),
-            Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
-            Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
-                self.retire(*now, *keep_for, *keep_archive_bytes, *max)
-            }
-            Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
-            Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
-            Command::PutLimitOverride(quota) => self.put_limit_override(quota),
-            Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
+            Command::EndAllLeases => Ok(Outcome::SharedDatabase),
             Command::OpenTable(_) | Command::AppendTable(_) | Command::ReleaseTable { .. } => {
-                self.write_tables(&[command]).map(single_outcome)
+                self.write_tables(&[command], awards).map(single_outcome)
             }
-            Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
-            Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
-            Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
-            Command::World(command) => self.world(command),
+            other => self.apply_common(other),
         }
     }
 
-    /// A counter without this batch's changes.
-    pub(super) fn counter(&mut self, name: &str) -> Result<i64, StatementError> {
-        let value = self.session.first("SELECT value FROM counters WHERE name = $1", &[&name], |row| row.int())?;
-        Ok(value.unwrap_or_default())
-    }
-
-    pub(super) fn virtual_time(&mut self) -> Result<u64, StatementError> {
-        let reached = self.virtual_time_reached;
-        Ok(reached.unwrap_or_default().max(self.counter("virtual_time")? as u64))
-    }
-
     /// Last of all, so that nodes hold the rows that all of them write only for the moment of the commit.
-    fn write_counters(&mut self) -> Result<(), StatementError> {
+    fn write_counters(&mut self) -> Result<(), StoreError> {
         let (names, changes): (Vec<&str>, Vec<i64>) = self.counters.changes().unzip();
         let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
         if !names.is_empty() || virtual_time > 0 {
             let lock = "SELECT 1 FROM counters WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
                         ORDER BY name FOR NO KEY UPDATE";
-            self.session.run(lock, &[&names, &virtual_time])?;
-            self.session.run(
+            self.session.execute(lock, &[&names, &virtual_time])?;
+            self.session.execute(
                 "UPDATE counters SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3::bigint) ELSE value + change END
                  FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS changed (changed_name, change)
                        UNION ALL SELECT 'virtual_time', 0 WHERE $3::bigint > 0) AS changes
@@ -229,9 +203,9 @@ impl Batch<'_> {
         self.write_minutes()
     }
 
-    fn write_minutes(&mut self) -> Result<(), StatementError> {
+    fn write_minutes(&mut self) -> Result<(), StoreError> {
         for (minute, minute_counters) in &self.counters.minutes {
-            self.session.run(
+            self.session.execute(
                 "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (minute) DO UPDATE SET
                    created = m.created + excluded.created, finished = m.finished + excluded.finished,
@@ -270,6 +244,26 @@ fn table_of(command: &Command) -> Option<TableId> {
     match command {
         Command::ClaimTable { id, .. } => Some(*id),
         other => stories::written_table(other),
+    }
+}
+
+/// The world whose row a command decides by.
+fn world_of(command: &Command) -> Option<WorldId> {
+    let Command::World(command) = command else { return None };
+    match command {
+        WorldCommand::Claim { id, .. }
+        | WorldCommand::Snapshot { id, .. }
+        | WorldCommand::Release { id, .. }
+        | WorldCommand::Join { id, .. }
+        | WorldCommand::Leave { id, .. }
+        | WorldCommand::End { id, .. } => Some(*id),
+        WorldCommand::Append(append) => Some(append.id),
+        WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
+        WorldCommand::Ensure { .. }
+        | WorldCommand::CreateMatchedHunt { .. }
+        | WorldCommand::AcquireQueue { .. }
+        | WorldCommand::EndUnjoined { .. }
+        | WorldCommand::Retire { .. } => None,
     }
 }
 

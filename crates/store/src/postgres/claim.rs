@@ -1,11 +1,12 @@
-//! Leases, and how matches change workers under them. Several nodes claim at once: each skips the rows that another
+//! How matches change workers under leases. Several nodes claim at once: each skips the rows that another
 //! holds, so none waits and no match is taken twice.
 
-use super::batch::Batch;
+use super::Batch;
 use super::session::PgId;
-use super::statement_error::StatementError;
 use crate::columns::{self, Columns, LogEnd};
+use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
+use crate::sql::{Session as _, values};
 use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
@@ -30,9 +31,6 @@ const CLAIMED_BEFORE: &str = "
     WHERE state = 'running' AND worker = $1
       AND id IN (SELECT id FROM matches WHERE state = 'running' AND worker = $1 AND claim = $2)
     ORDER BY id";
-/// The address in a worker's lease, if the lease holds.
-pub(super) const LEASE_ADDRESS: &str = "
-    SELECT address FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
 const ORPHANS: &str = "
     SELECT id, state, attempts_charged, claimed_version, 0::bigint FROM matches
     WHERE state = 'running' AND (worker IS NULL OR worker = ANY ($1))
@@ -58,27 +56,6 @@ struct Taken {
 }
 
 impl Batch<'_> {
-    pub(super) fn renew_lease(
-        &mut self,
-        worker: WorkerId,
-        address: &str,
-        now: UnixMs,
-        until: UnixMs,
-    ) -> Result<Outcome, StatementError> {
-        let written = self.session.run(
-            "INSERT INTO workers AS w (id, address, lease_until, is_given_up) VALUES ($1, $2, $3, false)
-             ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
-               WHERE w.lease_until > $4 AND NOT w.is_given_up",
-            &[&PgId(worker.0), &address, &until.0, &now.0],
-        )?;
-        Ok(if written == 1 { Outcome::Done } else { Outcome::LeaseLost })
-    }
-
-    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Result<Outcome, StatementError> {
-        self.session.run("UPDATE workers SET is_given_up = true WHERE id = $1", &[&PgId(worker.0)])?;
-        Ok(Outcome::Done)
-    }
-
     pub(super) fn claim(
         &mut self,
         worker: WorkerId,
@@ -86,12 +63,11 @@ impl Batch<'_> {
         now: UnixMs,
         max: usize,
         attempts_max: u32,
-    ) -> Result<Outcome, StatementError> {
-        let node = self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?;
-        let Some(node) = node else { return Ok(Outcome::LeaseLost) };
+    ) -> Result<Outcome, StoreError> {
+        let Some(node) = self.lease_address(worker, now)? else { return Ok(Outcome::LeaseLost) };
         let by = MatchClaimant { worker, number, node: &node };
-        let counted = "SELECT 1 FROM workers WHERE id = $1 AND claims >= $2";
-        if self.session.exists(counted, &[&PgId(by.worker.0), &(by.number as i64)])? {
+        let numbered = values![by.worker, by.number as i64];
+        if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
             return self.claimed_before(by).map(Outcome::MatchesClaimed);
         }
         let mut claimed = Vec::new();
@@ -99,15 +75,14 @@ impl Batch<'_> {
         self.claim_waiting(&mut claimed, by, now, max)?;
         // A transaction in which nothing was written costs no flush either.
         if !claimed.is_empty() {
-            let count = "UPDATE workers SET claims = $2 WHERE id = $1";
-            self.session.run(count, &[&PgId(by.worker.0), &(by.number as i64)])?;
+            self.session.run("UPDATE workers SET claims = ?2 WHERE id = ?1", numbered)?;
         }
         Ok(Outcome::MatchesClaimed(claimed))
     }
 
     /// What the claim of this number took and its worker still holds.
-    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StatementError> {
-        let held = self.session.all(CLAIMED_BEFORE, &[&PgId(by.worker.0), &(by.number as i64)], |row| {
+    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
+        let held = self.session.query(CLAIMED_BEFORE, &[&PgId(by.worker.0), &(by.number as i64)], |row| {
             Ok((MatchId(row.id()?), row.number()?, row.number()?, row.number()?))
         })?;
         let ids: Vec<_> = held.iter().map(|(id, ..)| PgId(id.0)).collect();
@@ -126,11 +101,11 @@ impl Batch<'_> {
         now: UnixMs,
         max: usize,
         attempts_max: u32,
-    ) -> Result<(), StatementError> {
-        let lost = self.session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
+    ) -> Result<(), StoreError> {
+        let lost = self.session.query(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
         while claimed.len() < max {
             let limit = (max - claimed.len()) as i64;
-            let orphans = self.session.all(ORPHANS, &[&lost, &limit], candidate)?;
+            let orphans = self.session.query(ORPHANS, &[&lost, &limit], candidate)?;
             if orphans.is_empty() {
                 break;
             }
@@ -157,9 +132,9 @@ impl Batch<'_> {
         by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
-    ) -> Result<(), StatementError> {
+    ) -> Result<(), StoreError> {
         let limit = (max - claimed.len()) as i64;
-        let waiting = self.session.all(WAITING, &[&limit], candidate)?;
+        let waiting = self.session.query(WAITING, &[&limit], candidate)?;
         let ends = self.log_ends(waiting.iter().map(|candidate| candidate.id))?;
         let taken = waiting.iter().map(|candidate| {
             let version = ends.get(&candidate.id).map_or(0, |end| end.version);
@@ -176,12 +151,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn log_ends(&mut self, ids: impl Iterator<Item = MatchId>) -> Result<BTreeMap<MatchId, LogEnd>, StatementError> {
+    fn log_ends(&mut self, ids: impl Iterator<Item = MatchId>) -> Result<BTreeMap<MatchId, LogEnd>, StoreError> {
         let ids: Vec<PgId> = ids.map(|id| PgId(id.0)).collect();
         let sql = "SELECT id, last.version, last.turns, last.late_moves FROM unnest($1::uuid[]) AS asked (id)
                    CROSS JOIN LATERAL (SELECT version, turns, late_moves FROM match_log
                                        WHERE match_id = asked.id ORDER BY version DESC LIMIT 1) AS last";
-        let ends = self.session.all(sql, &[&ids], |row| Ok((MatchId(row.id()?), columns::log_end(row)?)))?;
+        let ends = self.session.query(sql, &[&ids], |row| Ok((MatchId(row.id()?), columns::log_end(row)?)))?;
         Ok(ends.into_iter().collect())
     }
 
@@ -192,7 +167,7 @@ impl Batch<'_> {
         from: MatchState,
         by: MatchClaimant<'_>,
         now: UnixMs,
-    ) -> Result<Vec<ClaimedMatch>, StatementError> {
+    ) -> Result<Vec<ClaimedMatch>, StoreError> {
         if taken.is_empty() {
             return Ok(Vec::new());
         }
@@ -201,7 +176,7 @@ impl Batch<'_> {
         let versions: Vec<_> = taken.iter().map(|taken| i64::from(taken.version)).collect();
         let next = from.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
         let updated_at = (from != next).then_some(now.0);
-        let epochs = self.session.all(
+        let epochs = self.session.query(
             "UPDATE matches SET state = $4, worker = $5, epoch = epoch + 1, fair_tag = NULL,
                attempts_charged = taken.attempts, claimed_version = taken.version, updated_at = coalesce($6, updated_at),
                claim = $7, node = $8
@@ -228,13 +203,13 @@ impl Batch<'_> {
         Ok(claimed.collect())
     }
 
-    fn specs(&mut self, ids: &Vec<PgId>) -> Result<BTreeMap<MatchId, MatchSpec>, StatementError> {
+    fn specs(&mut self, ids: &Vec<PgId>) -> Result<BTreeMap<MatchId, MatchSpec>, StoreError> {
         let sql = format!("SELECT {} FROM matches WHERE id = ANY ($1)", columns::SPEC);
-        let specs = self.session.all(&sql, &[ids], |row| columns::spec(row))?;
+        let specs = self.session.query(&sql, &[ids], |row| columns::spec(row))?;
         let mut specs: BTreeMap<_, _> = specs.into_iter().map(|spec| (spec.id, spec)).collect();
         let sql = format!("SELECT {} FROM seats WHERE match_id = ANY ($1) ORDER BY match_id, seat", columns::SEAT);
         let seats: Vec<(MatchId, SeatSpec)> =
-            self.session.all(&sql, &[ids], |row| columns::seat(row).map(|seat| (seat.id, seat.spec)))?;
+            self.session.query(&sql, &[ids], |row| columns::seat(row).map(|seat| (seat.id, seat.spec)))?;
         for (id, seat) in seats {
             if let Some(spec) = specs.get_mut(&id) {
                 spec.seats.push(seat);
@@ -244,7 +219,7 @@ impl Batch<'_> {
     }
 }
 
-fn candidate(row: &mut super::session::PgColumns<'_>) -> Result<Candidate, crate::StoreError> {
+fn candidate(row: &mut super::session::PgColumns<'_>) -> Result<Candidate, StoreError> {
     Ok(Candidate {
         id: MatchId(row.id()?),
         state: columns::state(row)?,

@@ -43,7 +43,7 @@ pub(super) fn configured(address: &str) -> Result<Config, StoreError> {
 }
 
 pub(super) fn open(config: &Config) -> Result<Session, StoreError> {
-    let client = config.connect(NoTls).map_err(|error| super::statement_error::StatementError::from(&error))?;
+    let client = config.connect(NoTls).map_err(|error| super::statement_error::store_error(&error))?;
     let mut session = Session::new(client);
     session.script(SETTINGS)?;
     Ok(session)

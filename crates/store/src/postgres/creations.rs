@@ -1,10 +1,10 @@
 //! Creations of a batch in few round trips, however many they are: read accounts, keys and ids, decide here, write
 //! everything.
 
-use super::batch::Batch;
+use super::Batch;
 use super::session::PgId;
-use super::statement_error::StatementError;
 use crate::columns::{self, Columns};
+use crate::contract::StoreError;
 use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId};
@@ -36,7 +36,7 @@ struct AcceptedMatch<'a> {
 }
 
 impl Batch<'_> {
-    pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, StatementError> {
+    pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, StoreError> {
         let mut state = self.load_creation_state(creations)?;
         let mut accepted = Vec::new();
         let mut remembered = Vec::new();
@@ -57,14 +57,14 @@ impl Batch<'_> {
         Ok(outcomes)
     }
 
-    fn load_creation_state(&mut self, creations: &[&CreateMatches]) -> Result<CreationState, StatementError> {
+    fn load_creation_state(&mut self, creations: &[&CreateMatches]) -> Result<CreationState, StoreError> {
         let accounts: Vec<PgId> = creations.iter().map(|create| PgId(create.account.0)).collect();
         let tags = "SELECT id, fair_tag FROM accounts WHERE id = ANY ($1)";
-        let last_tags = self.session.all(tags, &[&accounts], |row| Ok((AccountId(row.id()?), row.number()?)))?;
+        let last_tags = self.session.query(tags, &[&accounts], |row| Ok((AccountId(row.id()?), row.number()?)))?;
         let specs = creations.iter().flat_map(|create| &create.matches);
         let ids: Vec<PgId> = specs.map(|spec| PgId(spec.id.0)).collect();
         let known = "SELECT id FROM matches WHERE id = ANY ($1)";
-        let ids = self.session.all(known, &[&ids], |row| row.id().map(MatchId))?;
+        let ids = self.session.query(known, &[&ids], |row| row.id().map(MatchId))?;
         Ok(CreationState {
             last_tags: last_tags.into_iter().collect(),
             responses: self.remembered_keys(creations)?,
@@ -76,7 +76,7 @@ impl Batch<'_> {
     fn remembered_keys(
         &mut self,
         creations: &[&CreateMatches],
-    ) -> Result<BTreeMap<(AccountId, String), RememberedKey>, StatementError> {
+    ) -> Result<BTreeMap<(AccountId, String), RememberedKey>, StoreError> {
         let keyed = creations.iter().filter_map(|create| Some((create.account, create.idempotency.as_ref()?)));
         let (accounts, keys): (Vec<PgId>, Vec<&str>) =
             keyed.map(|(account, idempotency)| (PgId(account.0), idempotency.key.as_str())).unzip();
@@ -85,7 +85,7 @@ impl Batch<'_> {
         }
         let sql = "SELECT account, key, fingerprint, answer, created_at FROM idempotency_keys
                    WHERE (account, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
-        let answers = self.session.all(sql, &[&accounts, &keys], |row| {
+        let answers = self.session.query(sql, &[&accounts, &keys], |row| {
             let key = (AccountId(row.id()?), row.text()?);
             let fingerprint = columns::digest(row.bytes()?)?;
             Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
@@ -93,7 +93,7 @@ impl Batch<'_> {
         Ok(answers.into_iter().collect())
     }
 
-    fn write_matches(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StatementError> {
+    fn write_matches(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StoreError> {
         if accepted.is_empty() {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl Batch<'_> {
         let maps: Vec<_> = accepted.iter().map(|a| a.spec.rules.map.name()).collect();
         let solos: Vec<_> = accepted.iter().map(|a| a.spec.rules.solo).collect();
         let column = |number: fn(&AcceptedMatch<'_>) -> i64| accepted.iter().map(number).collect::<Vec<i64>>();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food,
                hazard_damage_per_turn, shrink_every_n_turns, width, height, seed, timeout_ms, turns_max,
                state, fair_tag, created_at, updated_at, enqueued_at)
@@ -139,7 +139,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_seats(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StatementError> {
+    fn write_seats(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StoreError> {
         let seats =
             accepted.iter().flat_map(|a| a.spec.seats.iter().enumerate().map(|(seat, by)| (a.spec.id, seat, by)));
         let seats: Vec<_> = seats.collect();
@@ -151,7 +151,7 @@ impl Batch<'_> {
         let bots: Vec<_> = seats.iter().map(|(.., by)| PgId(by.bot.0)).collect();
         let names: Vec<_> = seats.iter().map(|(.., by)| by.name.as_str()).collect();
         let urls: Vec<_> = seats.iter().map(|(.., by)| by.url.as_str()).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO seats (match_id, seat, bot, name, url)
              SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[])",
             &[&ids, &places, &bots, &names, &urls],
@@ -159,9 +159,9 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_tags(&mut self, last_tags: &BTreeMap<AccountId, u64>) -> Result<(), StatementError> {
+    fn write_tags(&mut self, last_tags: &BTreeMap<AccountId, u64>) -> Result<(), StoreError> {
         let (ids, tags): (Vec<PgId>, Vec<i64>) = last_tags.iter().map(|(id, tag)| (PgId(id.0), *tag as i64)).unzip();
-        self.session.run(
+        self.session.execute(
             "UPDATE accounts SET fair_tag = tag FROM unnest($1::uuid[], $2::bigint[]) AS last (account, tag)
              WHERE id = account AND fair_tag <> tag",
             &[&ids, &tags],
@@ -169,10 +169,10 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_responses(&mut self, remembered: &[&CreateMatches]) -> Result<(), StatementError> {
+    fn write_responses(&mut self, remembered: &[&CreateMatches]) -> Result<(), StoreError> {
         for create in remembered {
             if let Some(idempotency) = &create.idempotency {
-                self.session.run(
+                self.session.execute(
                     "INSERT INTO idempotency_keys (account, key, fingerprint, answer, created_at)
                      VALUES ($1, $2, $3, $4, $5)
                      ON CONFLICT (account, key) DO UPDATE SET fingerprint = excluded.fingerprint,

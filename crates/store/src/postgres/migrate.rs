@@ -1,9 +1,9 @@
 //! The schema, step by step. Nodes that start together take turns by an advisory lock.
 
 use super::session::Session;
-use super::statement_error::StatementError;
 use crate::columns::Columns;
 use crate::contract::StoreError;
+use crate::sql::{Session as _, values};
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
 const MIGRATIONS: [&str; 11] = [
@@ -31,10 +31,10 @@ pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
     session.script("BEGIN")?;
     let migrated = migrate_in_turn(session);
     session.script(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    migrated.map_err(StoreError::from)
+    migrated
 }
 
-fn migrate_in_turn(session: &mut Session) -> Result<(), StatementError> {
+fn migrate_in_turn(session: &mut Session) -> Result<(), StoreError> {
     session.script(&format!("SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock({LOCK})"))?;
     let version = version(session)?;
     if version == 0 {
@@ -43,7 +43,7 @@ fn migrate_in_turn(session: &mut Session) -> Result<(), StatementError> {
     }
     for (step, number) in MIGRATIONS.iter().zip(1_i64..).filter(|(_, number)| *number > version) {
         session.script(step)?;
-        session.run("UPDATE gauntlet_schema SET version = $1", &[&number])?;
+        session.run("UPDATE gauntlet_schema SET version = ?1", values![number])?;
     }
     Ok(())
 }
@@ -61,7 +61,7 @@ pub(super) fn check(session: &mut Session) -> Result<(), StoreError> {
 }
 
 /// 0 for an empty database.
-fn version(session: &mut Session) -> Result<i64, StatementError> {
+fn version(session: &mut Session) -> Result<i64, StoreError> {
     let ours = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'gauntlet_schema'";
     if !session.exists(ours, &[])? {
         let others =
@@ -84,6 +84,6 @@ fn version(session: &mut Session) -> Result<i64, StatementError> {
     Ok(version)
 }
 
-fn wrong_schema(why: String) -> StatementError {
-    StatementError::Store(StoreError::WrongSchema { why })
+fn wrong_schema(why: String) -> StoreError {
+    StoreError::WrongSchema { why }
 }

@@ -5,25 +5,20 @@
 //! openings, accounts, matches by id, tables by id, worlds by id, totals of hunts, standings by player, counters by
 //! name, so that two nodes do not deadlock; where the database still finds a deadlock, the batch is retried.
 
-mod accounts;
 mod appends;
 mod batch;
 mod batch_plan;
-mod cancellation;
 mod claim;
 mod connection;
 mod creations;
-mod finish;
-mod limit_rules;
+mod dialect;
 mod migrate;
 #[cfg(test)]
 mod query_plans;
 mod reader;
-mod retire;
 mod session;
 mod statement_error;
 mod stories;
-mod worlds;
 
 #[cfg(feature = "testing")]
 pub(crate) use {
@@ -33,7 +28,11 @@ pub(crate) use {
 };
 
 use crate::contract::{Backend, Database, Reader, StoreError};
+use crate::sql;
 use ::postgres::Config;
+
+/// One transaction on its way.
+type Batch<'s> = sql::Batch<'s, session::Session>;
 
 /// A PostgreSQL database; its schema is made when a writer is first opened.
 #[derive(Clone)]

@@ -4,11 +4,10 @@
 use super::appends::KEPT;
 use super::batch::PostgresWriter;
 use super::session::Session;
-use super::statement_error::StatementError;
 use super::stories;
-use super::worlds;
 use crate::columns::Columns;
-use crate::contract::{Backend, Database};
+use crate::contract::{Backend, Database, StoreError};
+use crate::sql::{Session as _, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -34,7 +33,8 @@ fn session() -> Session {
 }
 
 /// The plan of a statement for values that are not known yet.
-fn plan(session: &mut Session, sql: &str) -> Result<String, StatementError> {
+fn plan(session: &mut Session, sql: &str) -> Result<String, StoreError> {
+    let sql = sql.replace('?', "$");
     let count = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
     let nothing = vec!["NULL"; count].join(", ");
     session.script(&format!("PREPARE asked AS {sql}"))?;
@@ -49,7 +49,7 @@ fn plan(session: &mut Session, sql: &str) -> Result<String, StatementError> {
 fn check(name: &str, want: &[&str]) {
     static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
     let session = SESSION.get_or_init(|| Mutex::new(session()));
-    let questions = stories::queries().into_iter().chain(worlds::queries());
+    let questions = stories::queries().into_iter().chain(worlds::queries::<Session>());
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {

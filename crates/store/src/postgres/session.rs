@@ -1,8 +1,10 @@
 //! A PostgreSQL session: prepared statements, and rows read from left to right.
 
-use super::statement_error::StatementError;
+use super::statement_error::{is_conflict, store_error};
 use crate::columns::Columns;
 use crate::contract::StoreError;
+use crate::sql::{self, IdBytes, Value};
+use ::postgres::fallible_iterator::FallibleIterator;
 use ::postgres::types::private::BytesMut;
 use ::postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 use ::postgres::{Client, Row, Statement};
@@ -17,6 +19,8 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// Begins one that keeps plans. None of them may read a table from end to end, not even while it is empty and nothing costs less.
 pub(crate) const BEGIN_WITH_PLANS: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
+/// Begins one that reads of one moment.
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Continues such a transaction like any other.
 const WITHOUT_PLANS: &str = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan TO DEFAULT";
 
@@ -26,16 +30,26 @@ pub(super) struct Session {
     prepared: HashMap<String, Statement>,
     /// Statements whose plans this transaction keeps, as long as it sends no other.
     kept: &'static [&'static str],
+    /// Whether a statement of this transaction met a conflict with another node: all of it may be done again.
+    pub(super) is_conflict: bool,
 }
 
 impl Session {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), kept: &[] }
+        Self { client, prepared: HashMap::new(), kept: &[], is_conflict: false }
+    }
+
+    fn check<T>(&mut self, result: Result<T, ::postgres::Error>) -> Result<T, StoreError> {
+        result.map_err(|error| {
+            self.is_conflict = is_conflict(&error);
+            store_error(&error)
+        })
     }
 
     /// Begins a transaction that keeps the plans of these statements until it sends another one (docs/decisions/0041).
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn begin(&mut self, kept: &'static [&'static str]) -> Result<(), StatementError> {
+    pub(super) fn begin(&mut self, kept: &'static [&'static str]) -> Result<(), StoreError> {
+        self.is_conflict = false;
         self.script(if kept.is_empty() { BEGIN } else { BEGIN_WITH_PLANS })?;
         self.kept = kept;
         Ok(())
@@ -43,64 +57,121 @@ impl Session {
 
     /// Several statements without values.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn script(&mut self, sql: &str) -> Result<(), StatementError> {
+    pub(super) fn script(&mut self, sql: &str) -> Result<(), StoreError> {
         #[cfg(feature = "testing")]
         crate::testing::statements::record(sql);
-        self.client.batch_execute(sql).map_err(|error| StatementError::from(&error))
+        let done = self.client.batch_execute(sql);
+        self.check(done)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
-    fn prepared(&mut self, sql: &str) -> Result<Statement, StatementError> {
+    fn prepared(&mut self, sql: &str) -> Result<Statement, StoreError> {
         #[cfg(feature = "testing")]
-        crate::testing::statements::record(sql);
+        crate::testing::statements::record(&with_own_placeholders(sql));
         if !self.kept.is_empty() && !self.kept.contains(&sql) {
-            self.client.batch_execute(WITHOUT_PLANS).map_err(|error| StatementError::from(&error))?;
+            let left = self.client.batch_execute(WITHOUT_PLANS);
+            self.check(left)?;
             self.kept = &[];
         }
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(sql).map_err(|error| StatementError::from(&error))?;
+        let statement = self.client.prepare(&with_own_placeholders(sql));
+        let statement = self.check(statement)?;
         self.prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
-    /// Runs a statement; how many rows it changed.
+    /// Runs a statement with lists of values; how many rows it changed.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn run(&mut self, sql: &str, params: Params<'_>) -> Result<u64, StatementError> {
+    pub(super) fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
         let statement = self.prepared(sql)?;
-        self.client.execute(&statement, params).map_err(|error| StatementError::from(&error))
+        let changed = self.client.execute(&statement, params);
+        self.check(changed)
     }
 
-    /// All rows of a query.
+    /// All rows of a query with lists of values.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn all<T>(
+    pub(super) fn query<T>(
         &mut self,
         sql: &str,
         params: Params<'_>,
         mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StatementError> {
+    ) -> Result<Vec<T>, StoreError> {
         let statement = self.prepared(sql)?;
-        let rows = self.client.query(&statement, params).map_err(|error| StatementError::from(&error))?;
-        let read = |row: &Row| read(&mut PgColumns { row, next: 0 });
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(StatementError::Store)
+        let rows = self.client.query(&statement, params);
+        self.check(rows)?.iter().map(|row| read(&mut PgColumns { row, next: 0 })).collect()
+    }
+}
+
+/// A statement in PostgreSQL's own form: `$1` for `?1`. None of ours has a question mark of another meaning.
+fn with_own_placeholders(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+impl sql::Session for Session {
+    type Row<'r> = PgColumns<'r>;
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        let statement = self.prepared(sql)?;
+        let changed = self.client.query_raw(&statement, values).and_then(|mut rows| {
+            while rows.next()?.is_some() {}
+            Ok(rows.rows_affected())
+        });
+        Ok(self.check(changed)?.unwrap_or_default() as usize)
     }
 
-    /// The first row of a query, if there is one.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn first<T>(
+    fn all<T>(
         &mut self,
         sql: &str,
-        params: Params<'_>,
-        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StatementError> {
-        Ok(self.all(sql, params, read)?.into_iter().next())
+        values: &[Value<'_>],
+        mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.prepared(sql)?;
+        let rows = self.client.query_raw(&statement, values).and_then(FallibleIterator::collect::<Vec<Row>>);
+        self.check(rows)?.iter().map(|row| read(&mut PgColumns { row, next: 0 })).collect()
     }
 
-    /// Whether a query has any row.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn exists(&mut self, sql: &str, params: Params<'_>) -> Result<bool, StatementError> {
-        Ok(self.first(sql, params, |_| Ok(()))?.is_some())
+    fn first<T>(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.all(sql, values, read)?.into_iter().next())
+    }
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn run_each(&mut self, sql: &str, ids: &[IdBytes], values: &[Value<'_>]) -> Result<usize, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&ids];
+        params.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
+        self.execute(&format!("{sql} = ANY (?1)"), &params).map(|changed| changed as usize)
+    }
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn all_each<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        ids: &[IdBytes],
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
+        self.query(&format!("{sql} = ANY (?1) {rest}"), &[&ids], read)
+    }
+
+    fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.script(BEGIN_SNAPSHOT)?;
+        let answer = query(self);
+        self.script("ROLLBACK")?;
+        answer
     }
 }
 
@@ -139,6 +210,12 @@ impl Columns for PgColumns<'_> {
 /// An id as PostgreSQL's UUID: the same 16 bytes in network order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PgId(pub(super) u128);
+
+impl From<IdBytes> for PgId {
+    fn from(id: IdBytes) -> Self {
+        Self(u128::from_be_bytes(id))
+    }
+}
 
 impl ToSql for PgId {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {

@@ -4,43 +4,18 @@ use crate::contract::StoreError;
 use ::postgres::error::SqlState;
 use std::error::Error;
 
-/// Why a statement did not happen.
-#[derive(Debug)]
-pub(super) enum StatementError {
-    /// Another node was in the way; the whole batch may be done again.
-    Conflict(String),
-    /// Anything else.
-    Store(StoreError),
+/// Whether another node was in the way: the whole batch may be done again.
+pub(super) fn is_conflict(error: &::postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED))
 }
 
-impl From<StoreError> for StatementError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<StatementError> for StoreError {
-    fn from(error: StatementError) -> Self {
-        match error {
-            StatementError::Conflict(why) => Self::Unavailable { why },
-            StatementError::Store(error) => error,
-        }
-    }
-}
-
-impl From<&::postgres::Error> for StatementError {
-    fn from(error: &::postgres::Error) -> Self {
-        let why = error_text(error);
-        let Some(state) = error.code() else { return Self::Store(StoreError::Unavailable { why }) };
-        match state {
-            &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => Self::Conflict(why),
-            &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => Self::Store(StoreError::Corrupt { why }),
-            // Classes 22, data exception, and 23, integrity constraint violation.
-            state if state.code().starts_with("22") || state.code().starts_with("23") => {
-                Self::Store(StoreError::Corrupt { why })
-            }
-            _ => Self::Store(StoreError::Unavailable { why }),
-        }
+pub(super) fn store_error(error: &::postgres::Error) -> StoreError {
+    let why = error_text(error);
+    match error.code() {
+        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => StoreError::Corrupt { why },
+        // Classes 22, data exception, and 23, integrity constraint violation.
+        Some(state) if state.code().starts_with("22") || state.code().starts_with("23") => StoreError::Corrupt { why },
+        _ => StoreError::Unavailable { why },
     }
 }
 

@@ -2,13 +2,12 @@
 //! undone; an error rolls the whole batch back.
 
 use super::checkpoint::Checkpointer;
-use super::connection::{self, OrStoreError};
 use super::session::Session;
-use crate::columns::Columns;
+use super::{Batch, connection};
 use crate::contract::{Backend, StoreError};
-use crate::counters::CounterChanges;
+use crate::sql::{Session as _, values};
 use engine::commands::{Command, Outcome};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const PAGES_MAX: u32 = 0xffff_fffe;
 
 pub(super) struct SqliteWriter {
-    db: Connection,
+    session: Session,
     /// A database in memory has no log to copy from.
     checkpointer: Option<Checkpointer>,
     pages_max: Arc<AtomicU32>,
@@ -27,13 +26,22 @@ pub(super) struct SqliteWriter {
 impl SqliteWriter {
     pub(super) fn new(db: Connection, file: &Path, pages_max: Arc<AtomicU32>) -> Self {
         let checkpointer = (!connection::is_in_memory(file)).then(|| Checkpointer::start(file));
-        Self { db, checkpointer, pages_max, pages_max_in_force: 0 }
+        Self { session: Session { db }, checkpointer, pages_max, pages_max_in_force: 0 }
+    }
+
+    /// All of a transaction that has begun.
+    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+        let mut batch = Batch::new(&mut self.session);
+        let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
+        batch.write_counters()?;
+        self.session.script("COMMIT")?;
+        Ok(outcomes)
     }
 
     fn limit_pages(&mut self) -> Result<(), StoreError> {
         let wanted = self.pages_max.load(Ordering::SeqCst);
         if wanted != self.pages_max_in_force {
-            limit_pages(&self.db, wanted)?;
+            limit_pages(&self.session, wanted)?;
             self.pages_max_in_force = wanted;
         }
         Ok(())
@@ -41,97 +49,58 @@ impl SqliteWriter {
 }
 
 /// Lets a file grow to this many pages; 0 is no limit but SQLite's.
-pub(super) fn limit_pages(db: &Connection, pages_max: u32) -> Result<(), StoreError> {
+pub(super) fn limit_pages(session: &Session, pages_max: u32) -> Result<(), StoreError> {
     let pages_max = if pages_max == 0 { PAGES_MAX } else { pages_max };
-    db.execute_batch(&format!("PRAGMA max_page_count = {pages_max}")).or_store_error()
+    session.script(&format!("PRAGMA max_page_count = {pages_max}"))
 }
 
 impl Backend for SqliteWriter {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         self.limit_pages()?;
-        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
-        let mut batch = Batch {
-            session: Session { db: &transaction },
-            counters: CounterChanges::default(),
-            virtual_time_reached: None,
-        };
-        let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
-        batch.write_counters()?;
-        transaction.commit().or_store_error()?;
+        self.session.script("BEGIN IMMEDIATE")?;
+        let outcomes = self.apply_all(commands);
+        if outcomes.is_err() {
+            // After some errors SQLite has rolled back by itself.
+            let _ = self.session.script("ROLLBACK");
+        }
+        let outcomes = outcomes?;
         if let Some(checkpointer) = &self.checkpointer {
-            checkpointer.after_commit(&self.db);
+            checkpointer.after_commit(&mut self.session);
         }
         Ok(outcomes)
     }
 }
 
-/// One transaction on its way.
-pub(super) struct Batch<'c> {
-    pub(super) session: Session<'c>,
-    pub(super) counters: CounterChanges,
-    /// The highest tag that was claimed in this batch.
-    pub(super) virtual_time_reached: Option<u64>,
-}
-
 impl Batch<'_> {
     fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         match command {
-            Command::EnsureAccount(account) => self.ensure_account(account),
-            Command::CreateToken(token) => self.create_token(token),
-            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
-            Command::CreateBot(bot) => self.create_bot(bot),
-            Command::UpdateBot(bot) => self.update_bot(bot),
-            Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
             Command::CreateMatches(create) => self.create_matches(create),
-            Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
-            Command::RequeueMatch { id, now } => self.requeue(*id, *now),
-            Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
-            Command::EndLease { worker } => self.end_lease(*worker),
-            Command::EndAllLeases => self.end_all_leases(),
+            Command::AppendMatch(append) => self.append(append),
             Command::ClaimMatches { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }
-            Command::AppendMatch(append) => self.append(append),
-            Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now),
-            Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
-            Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
-                self.retire(*now, *keep_for, *keep_archive_bytes, *max)
-            }
-            Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
-            Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
-            Command::PutLimitOverride(quota) => self.put_limit_override(quota),
-            Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
+            Command::EndAllLeases => self.end_all_leases(),
             Command::OpenTable(open) => self.open_table(open),
             Command::AppendTable(append) => self.append_table(append),
-            Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
-            Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
             Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
-            Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
-            Command::World(command) => self.world(command),
+            other => self.apply_common(other),
         }
     }
 
-    /// A counter as it was before this batch.
-    pub(super) fn counter(&self, name: &str) -> Result<i64, StoreError> {
-        let value = self.session.first("SELECT value FROM counters WHERE name = ?1", [name], |row| row.int())?;
-        Ok(value.unwrap_or_default())
+    /// The file belongs to this process alone.
+    fn end_all_leases(&mut self) -> Result<Outcome, StoreError> {
+        // Leases without an end get one: ended leases are deleted in time.
+        self.session.run("UPDATE workers SET is_given_up = 1, lease_until = 0 WHERE lease_until > 0", &[])?;
+        Ok(Outcome::Done)
     }
 
-    pub(super) fn virtual_time(&self) -> Result<u64, StoreError> {
-        match self.virtual_time_reached {
-            Some(reached) => Ok(reached),
-            None => Ok(self.counter("virtual_time")? as u64),
-        }
-    }
-
-    fn write_counters(&self) -> Result<(), StoreError> {
+    fn write_counters(&mut self) -> Result<(), StoreError> {
         for (name, change) in self.counters.changes() {
-            self.session.run("UPDATE counters SET value = value + ?2 WHERE name = ?1", (name, change))?;
+            self.session.run("UPDATE counters SET value = value + ?2 WHERE name = ?1", values![name, change])?;
         }
         if let Some(reached) = self.virtual_time_reached {
-            self.session.run("UPDATE counters SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
+            self.session.run("UPDATE counters SET value = ?1 WHERE name = 'virtual_time'", values![reached as i64])?;
         }
         for (minute, minute_counters) in &self.counters.minutes {
             self.session.run(
@@ -139,13 +108,13 @@ impl Batch<'_> {
                  ON CONFLICT (minute) DO UPDATE SET
                    created = created + excluded.created, finished = finished + excluded.finished,
                    timed = timed + excluded.timed, duration_ms = duration_ms + excluded.duration_ms",
-                (
-                    minute,
+                values![
+                    *minute,
                     minute_counters.created as i64,
                     minute_counters.finished as i64,
                     minute_counters.with_duration as i64,
                     minute_counters.duration_ms as i64,
-                ),
+                ],
             )?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::connection::{self, Access};
 use super::session::Session;
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use rusqlite::Connection;
+use crate::sql::Session as _;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
@@ -41,10 +41,10 @@ impl Checkpointer {
     }
 
     /// A checkpoint that fails costs nothing but a longer WAL; when the disk is full, the next commit will report it.
-    pub(super) fn after_commit(&self, db: &Connection) {
-        let Ok(wal) = checkpoint(db, "NOOP") else { return };
+    pub(super) fn after_commit(&self, session: &mut Session) {
+        let Ok(wal) = checkpoint(session, "NOOP") else { return };
         if wal.pages >= WAL_PAGES_MAX {
-            let _ = checkpoint(db, "PASSIVE");
+            let _ = checkpoint(session, "PASSIVE");
         } else if wal.pages - wal.copied >= COPY_PAGES_MIN
             && let Some(wake) = &self.wake
         {
@@ -63,37 +63,38 @@ impl Drop for Checkpointer {
 }
 
 fn copy_when_woken(file: &Path, woken: &Receiver<()>) {
-    let mut db = None;
+    let mut session = None;
     while woken.recv().is_ok() {
-        if db.is_none() {
-            db = open(file).ok();
+        if session.is_none() {
+            session = open(file).ok();
         }
-        if db.as_ref().is_some_and(|db| checkpoint(db, "PASSIVE").is_err()) {
-            db = None;
+        if session.as_mut().is_some_and(|session| checkpoint(session, "PASSIVE").is_err()) {
+            session = None;
         }
     }
 }
 
-fn open(file: &Path) -> Result<Connection, StoreError> {
+fn open(file: &Path) -> Result<Session, StoreError> {
     let db = connection::open(file, Access::Write)?;
     connection::prepare_to_write(&db)?;
-    Ok(db)
+    Ok(Session { db })
 }
 
 /// `NOOP` only reads the state (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for readers or
 /// writers.
-fn checkpoint(db: &Connection, mode: &str) -> Result<Wal, StoreError> {
+fn checkpoint(session: &mut Session, mode: &str) -> Result<Wal, StoreError> {
     let read = |row: &mut super::session::SqliteColumns<'_>| {
         row.int()?;
         Ok(Wal { pages: row.int()?, copied: row.int()? })
     };
-    let wal = Session { db }.first(&format!("PRAGMA wal_checkpoint({mode})"), [], read)?;
+    let wal = session.first(&format!("PRAGMA wal_checkpoint({mode})"), &[], read)?;
     wal.ok_or_else(|| StoreError::Unavailable { why: "a checkpoint said nothing".to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::values;
     use crate::testing::TempDir;
 
     #[test]
@@ -101,12 +102,12 @@ mod tests {
         const ROW_BYTES: u64 = 1 << 20;
         let dir = TempDir::new();
         let file = dir.path().join("store.db");
-        let db = open(&file).unwrap();
-        db.execute_batch("CREATE TABLE rows (data BLOB)").unwrap();
+        let mut session = open(&file).unwrap();
+        session.script("CREATE TABLE rows (data BLOB)").unwrap();
         let checkpointer = Checkpointer::start(&file);
         for _ in 0..160 {
-            db.execute("INSERT INTO rows VALUES (zeroblob(?1))", [ROW_BYTES as i64]).unwrap();
-            checkpointer.after_commit(&db);
+            session.run("INSERT INTO rows VALUES (zeroblob(?1))", values![ROW_BYTES as i64]).unwrap();
+            checkpointer.after_commit(&mut session);
         }
         let wal = std::fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
         // Its size, one copy that was under way when it got there, and the frames' headers.

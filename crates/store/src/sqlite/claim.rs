@@ -1,12 +1,15 @@
-//! Leases, and how matches change workers under them.
+//! How matches change workers under leases.
 //!
 //! Orphans are found without reading every running match: the index by worker gives the few workers that hold any, and
 //! only the matches of those without a lease are read.
 
-use super::batch::Batch;
-use crate::columns::{self, Columns};
+use super::Batch;
+use super::session::Session;
+use crate::columns::{self, Columns, SeatRow};
 use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
+use crate::sql::matches::log_end;
+use crate::sql::{Session as _, values};
 use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
@@ -31,9 +34,6 @@ pub(super) const RUNNING_OF: &str = "
 /// What a worker's claim of one number took, and the worker still holds.
 pub(super) const CLAIMED_BEFORE: &str = "
     SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
-/// The address in a worker's lease, if the lease holds.
-pub(super) const LEASE_ADDRESS: &str = "
-    SELECT address FROM workers WHERE id = ?1 AND lease_until > ?2 AND NOT is_given_up";
 pub(super) const WAITING: &str = "
     SELECT id, fair_tag FROM matches WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1";
 
@@ -46,33 +46,6 @@ struct Candidate {
 }
 
 impl Batch<'_> {
-    pub(super) fn renew_lease(
-        &mut self,
-        worker: WorkerId,
-        address: &str,
-        now: UnixMs,
-        until: UnixMs,
-    ) -> Result<Outcome, StoreError> {
-        let written = self.session.run(
-            "INSERT INTO workers (id, address, lease_until, is_given_up) VALUES (?1, ?2, ?3, 0)
-             ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
-               WHERE lease_until > ?4 AND NOT is_given_up",
-            (worker.to_bytes(), address, until.0, now.0),
-        )?;
-        Ok(if written == 1 { Outcome::Done } else { Outcome::LeaseLost })
-    }
-
-    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Result<Outcome, StoreError> {
-        self.session.run("UPDATE workers SET is_given_up = 1 WHERE id = ?1", [worker.to_bytes()])?;
-        Ok(Outcome::Done)
-    }
-
-    pub(super) fn end_all_leases(&mut self) -> Result<Outcome, StoreError> {
-        // Leases without an end get one: ended leases are deleted in time.
-        self.session.run("UPDATE workers SET is_given_up = 1, lease_until = 0 WHERE lease_until > 0", [])?;
-        Ok(Outcome::Done)
-    }
-
     pub(super) fn claim(
         &mut self,
         worker: WorkerId,
@@ -81,10 +54,9 @@ impl Batch<'_> {
         max: usize,
         attempts_max: u32,
     ) -> Result<Outcome, StoreError> {
-        let node = self.session.first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())?;
-        let Some(node) = node else { return Ok(Outcome::LeaseLost) };
+        let Some(node) = self.lease_address(worker, now)? else { return Ok(Outcome::LeaseLost) };
         let by = MatchClaimant { worker, number, node: &node };
-        let numbered = (by.worker.to_bytes(), by.number as i64);
+        let numbered = values![by.worker, by.number as i64];
         if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
             return self.claimed_before(by).map(Outcome::MatchesClaimed);
         }
@@ -98,12 +70,12 @@ impl Batch<'_> {
         Ok(Outcome::MatchesClaimed(claimed))
     }
 
-    fn claimed_before(&self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
-        let key = (by.worker.to_bytes(), by.number as i64);
+    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
+        let key = values![by.worker, by.number as i64];
         let held =
             self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
         let claimed = |(id, epoch, attempts_charged)| {
-            let version = self.session.log_end(id)?.version;
+            let version = log_end(self.session, id)?.version;
             Ok(ClaimedMatch { spec: self.spec(id)?, epoch, version, attempts_charged })
         };
         held.into_iter().map(claimed).collect()
@@ -119,12 +91,12 @@ impl Batch<'_> {
         attempts_max: u32,
     ) -> Result<(), StoreError> {
         while claimed.len() < max {
-            let orphans = self.orphans(now, max - claimed.len())?;
+            let orphans = self.session.held_by(HOLDERS, RUNNING_OF, now, max - claimed.len())?;
             if orphans.is_empty() {
                 break;
             }
             for id in orphans {
-                let candidate = self.candidate(id)?;
+                let candidate = self.candidate(MatchId(u128::from_be_bytes(id)))?;
                 if candidate.attempts > attempts_max {
                     self.fail_out_of_attempts(&candidate, attempts_max, now)?;
                 } else {
@@ -133,19 +105,6 @@ impl Batch<'_> {
             }
         }
         Ok(())
-    }
-
-    fn orphans(&self, now: UnixMs, limit: usize) -> Result<Vec<MatchId>, StoreError> {
-        let lost = self.session.all(HOLDERS, [now.0], |row| row.id())?;
-        let holders = std::iter::once(None).chain(lost.into_iter().map(|worker| Some(worker.to_be_bytes())));
-        let mut orphans = Vec::new();
-        for holder in holders {
-            let of_holder = self.session.all(RUNNING_OF, (holder, limit as i64), |row| row.id())?;
-            orphans.extend(of_holder.into_iter().map(MatchId));
-        }
-        orphans.sort_unstable();
-        orphans.truncate(limit);
-        Ok(orphans)
     }
 
     fn claim_waiting(
@@ -157,20 +116,22 @@ impl Batch<'_> {
     ) -> Result<(), StoreError> {
         let limit = max - claimed.len();
         let waiting =
-            self.session.all(WAITING, [limit as i64], |row| Ok((MatchId(row.id()?), row.number::<u64>()?)))?;
+            self.session.all(WAITING, values![limit], |row| Ok((MatchId(row.id()?), row.number::<u64>()?)))?;
+        if !waiting.is_empty() {
+            self.virtual_time_reached = Some(self.virtual_time()?);
+        }
         for (id, tag) in waiting {
-            let reached = self.virtual_time()?.max(tag);
-            self.virtual_time_reached = Some(reached);
+            self.virtual_time_reached = self.virtual_time_reached.max(Some(tag));
             let candidate = self.candidate(id)?;
             claimed.push(self.take(&candidate, by, now)?);
         }
         Ok(())
     }
 
-    fn candidate(&self, id: MatchId) -> Result<Candidate, StoreError> {
-        let end = self.session.log_end(id)?;
+    fn candidate(&mut self, id: MatchId) -> Result<Candidate, StoreError> {
+        let end = log_end(self.session, id)?;
         let by_id = "SELECT state, attempts_charged, claimed_version FROM matches WHERE id = ?1";
-        let candidate = self.session.first(by_id, [id.to_bytes()], |row| {
+        let candidate = self.session.first(by_id, values![id], |row| {
             let state = columns::state(row)?;
             let attempts = semantics::attempts_after_claim(row.number()?, row.number()?, end.version);
             Ok(Candidate { id, state, attempts, end })
@@ -186,16 +147,7 @@ impl Batch<'_> {
             "UPDATE matches SET state = ?2, worker = ?3, epoch = epoch + 1, fair_tag = NULL,
                attempts_charged = ?4, claimed_version = ?5, updated_at = coalesce(?6, updated_at), claim = ?7, node = ?8
              WHERE id = ?1 RETURNING epoch",
-            (
-                id.to_bytes(),
-                next.name(),
-                by.worker.to_bytes(),
-                attempts_charged,
-                end.version,
-                updated_at,
-                by.number as i64,
-                by.node,
-            ),
+            values![id, next.name(), by.worker, attempts_charged, end.version, updated_at, by.number as i64, by.node,],
             |row| row.number(),
         )?;
         self.counters.record_transition(Some(state), Some(next));
@@ -203,11 +155,11 @@ impl Batch<'_> {
         Ok(ClaimedMatch { spec: self.spec(id)?, epoch, version: end.version, attempts_charged })
     }
 
-    fn spec(&self, id: MatchId) -> Result<MatchSpec, StoreError> {
+    fn spec(&mut self, id: MatchId) -> Result<MatchSpec, StoreError> {
         let by_id = format!("SELECT {} FROM matches WHERE id = ?1", columns::SPEC);
-        let spec = self.session.first(&by_id, [id.to_bytes()], |row| columns::spec(row))?;
+        let spec = self.session.first(&by_id, values![id], |row| columns::spec(row))?;
         let mut spec = spec.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} vanished while claimed") })?;
-        spec.seats = self.session.seats(id)?.into_iter().map(|seat| seat.spec).collect();
+        spec.seats = seats(self.session, id)?.into_iter().map(|seat| seat.spec).collect();
         Ok(spec)
     }
 
@@ -218,6 +170,11 @@ impl Batch<'_> {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let reason = semantics::out_of_attempts(attempts_max, candidate.end.version);
-        self.end_failed(candidate.id, MatchState::Failed, &reason, now)
+        self.end_failed(candidate.id, MatchState::Failed, &reason, candidate.end, now)
     }
+}
+
+pub(super) fn seats(session: &mut Session, id: MatchId) -> Result<Vec<SeatRow>, StoreError> {
+    let sql = format!("SELECT {} FROM seats WHERE match_id = ?1 ORDER BY seat", columns::SEAT);
+    session.all(&sql, values![id], |row| columns::seat(row))
 }

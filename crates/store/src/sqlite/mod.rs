@@ -2,28 +2,29 @@
 //! readers. Another process may write the same file at the same time (the command line does), so nothing is kept in memory
 //! from one transaction to the next.
 
-mod accounts;
 mod batch;
 mod checkpoint;
 mod claim;
 mod connection;
-mod limit_rules;
+mod dialect;
 mod log;
 mod matches;
 mod migrate;
 #[cfg(test)]
 mod query_plans;
 mod reader;
-mod retire;
 mod session;
 mod stories;
-mod worlds;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
+use crate::sql;
 use connection::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+
+/// One transaction on its way.
+type Batch<'s> = sql::Batch<'s, session::Session>;
 
 /// A database file. It is made, with its schema, when its writer is first opened.
 #[derive(Clone)]

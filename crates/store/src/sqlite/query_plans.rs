@@ -4,12 +4,12 @@ use super::claim::{CLAIMED_BEFORE, HOLDERS, RUNNING_OF, WAITING};
 use super::connection::{self, Access};
 use super::log::APPEND;
 use super::migrate;
-use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids, status_by_id};
-use super::retire::{OLDEST, OLDEST_ARCHIVES};
-use super::session::plan;
+use super::reader::{RUNNING_COUNT, match_ids, status_by_id};
+use super::session::{Session, plan};
 use super::stories;
-use super::worlds;
 use crate::contract::MatchFilter;
+use crate::sql::reader::{COUNTS, FAILURES, WINDOWS};
+use crate::sql::{retire, worlds};
 use engine::ids::{AccountId, BotId, MatchId};
 use rusqlite::Connection;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn check(sql: &str, index: &str) {
     let steps = plan(&database(), sql).unwrap();
     let is_search = |step: &String| step.starts_with("SEARCH") && step.contains(index);
     assert!(steps.iter().any(is_search), "no search by {index}: {steps:#?}");
-    let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN counters", "SCAN (subquery"];
+    let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN counters", "SCAN newest"];
     let is_scan = |step: &String| step.starts_with("SCAN") && !small.iter().any(|small| step.starts_with(small));
     assert!(!steps.iter().any(is_scan), "a table is looked through: {steps:#?}");
     let is_sorted = |step: &String| step.contains("TEMP B-TREE FOR ORDER BY");
@@ -69,8 +69,8 @@ fn statistics_count_no_matches() {
 
 #[test]
 fn retirement_begins_at_the_oldest_end() {
-    check(OLDEST, "matches_ended (state=? AND ended_at<?)");
-    check(OLDEST_ARCHIVES, "matches_ended (state=?");
+    check(&retire::oldest::<Session>(), "matches_ended (state=? AND ended_at<?)");
+    check(&retire::oldest_archives::<Session>(), "matches_ended (state=?");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn check_story(name: &str, want: &[&str]) {
 /// The same for a query about worlds.
 #[track_caller]
 fn check_world(name: &str, want: &[&str]) {
-    check_named(worlds::queries(), name, want);
+    check_named(worlds::queries::<Session>(), name, want);
 }
 
 #[track_caller]
@@ -108,6 +108,8 @@ fn check_named(questions: Vec<(&'static str, String)>, name: &str, want: &[&str]
         "SCAN holders",
         "SCAN logged",
         "SCAN (subquery",
+        "SCAN known",
+        "SCAN theirs",
         "SETUP",
         "RECURSIVE STEP",
         "CO-ROUTINE",
@@ -226,6 +228,6 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
     // The end is read twice: to compare, and to return it.
     check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
-    let counted = "SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)";
+    let counted = "SEARCH e USING PRIMARY KEY (world_id=? AND version>?)";
     check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
 }

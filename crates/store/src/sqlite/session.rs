@@ -1,16 +1,15 @@
 //! A SQLite connection: cached statements, rows read from left to right.
 
 use super::connection::OrStoreError;
-use crate::columns::{self, Columns, LogEnd, SeatRow};
+use crate::columns::Columns;
 use crate::contract::StoreError;
-use engine::ids::MatchId;
+use crate::sql::{self, IdBytes, Value, values};
 use rusqlite::types::FromSql;
-use rusqlite::{CachedStatement, Connection, Params, Row};
+use rusqlite::{CachedStatement, Connection, Row, params_from_iter};
 
 /// A connection, and the few kinds of queries that it runs.
-#[derive(Clone, Copy)]
-pub(super) struct Session<'c> {
-    pub(super) db: &'c Connection,
+pub(super) struct Session {
+    pub(super) db: Connection,
 }
 
 #[cfg(test)]
@@ -19,27 +18,34 @@ thread_local! {
     pub(super) static STATEMENTS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-impl<'c> Session<'c> {
-    fn prepared(self, sql: &str) -> Result<CachedStatement<'c>, StoreError> {
+impl Session {
+    fn prepared(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         #[cfg(test)]
         STATEMENTS.set(STATEMENTS.get() + 1);
         self.db.prepare_cached(sql).or_store_error()
     }
 
-    /// Runs a statement; how many rows it changed.
-    pub(super) fn run(self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
-        self.prepared(sql)?.execute(params).or_store_error()
+    /// Several statements without values.
+    pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
+        self.db.execute_batch(sql).or_store_error()
+    }
+}
+
+impl sql::Session for Session {
+    type Row<'r> = SqliteColumns<'r>;
+
+    fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        self.prepared(sql)?.execute(params_from_iter(values)).or_store_error()
     }
 
-    /// All rows of a query.
-    pub(super) fn all<T>(
-        self,
+    fn all<T>(
+        &mut self,
         sql: &str,
-        params: impl Params,
+        values: &[Value<'_>],
         mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.prepared(sql)?;
-        let mut rows = statement.query(params).or_store_error()?;
+        let mut rows = statement.query(params_from_iter(values)).or_store_error()?;
         let mut all = Vec::new();
         while let Some(row) = rows.next().or_store_error()? {
             all.push(read(&mut SqliteColumns { row, next: 0 })?);
@@ -47,33 +53,50 @@ impl<'c> Session<'c> {
         Ok(all)
     }
 
-    /// The first row of a query, if there is one.
-    pub(super) fn first<T>(
-        self,
+    fn first<T>(
+        &mut self,
         sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let mut statement = self.prepared(sql)?;
-        let mut rows = statement.query(params).or_store_error()?;
+        let mut rows = statement.query(params_from_iter(values)).or_store_error()?;
         let row = rows.next().or_store_error()?;
         row.map(|row| read(&mut SqliteColumns { row, next: 0 })).transpose()
     }
 
-    /// Whether a query has any row.
-    pub(super) fn exists(self, sql: &str, params: impl Params) -> Result<bool, StoreError> {
-        Ok(self.first(sql, params, |_| Ok(()))?.is_some())
+    fn run_each(&mut self, sql: &str, ids: &[IdBytes], values: &[Value<'_>]) -> Result<usize, StoreError> {
+        let sql = format!("{sql} = ?1");
+        ids.iter().map(|id| self.run(&sql, &[values![*id], values].concat())).sum()
     }
 
-    /// The counters after the last entry of a live log.
-    pub(super) fn log_end(self, id: MatchId) -> Result<LogEnd, StoreError> {
-        let last = "SELECT version, turns, late_moves FROM match_log WHERE match_id = ?1 ORDER BY version DESC LIMIT 1";
-        Ok(self.first(last, [id.to_bytes()], |row| columns::log_end(row))?.unwrap_or_default())
+    fn all_each<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        ids: &[IdBytes],
+        mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let sql = format!("{sql} = ?1 {rest}");
+        self.snapshot(|session| {
+            let mut all = Vec::new();
+            for id in ids {
+                all.extend(session.all(&sql, values![*id], &mut read)?);
+            }
+            Ok(all)
+        })
     }
 
-    pub(super) fn seats(self, id: MatchId) -> Result<Vec<SeatRow>, StoreError> {
-        let sql = format!("SELECT {} FROM seats WHERE match_id = ?1 ORDER BY seat", columns::SEAT);
-        self.all(&sql, [id.to_bytes()], |row| columns::seat(row))
+    /// A part of the transaction in which this is called, if there is one.
+    fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if !self.db.is_autocommit() {
+            return query(self);
+        }
+        self.script("BEGIN")?;
+        let answer = query(self);
+        // After some errors SQLite has rolled back by itself.
+        let _ = self.script("ROLLBACK");
+        answer
     }
 }
 
@@ -81,7 +104,7 @@ impl<'c> Session<'c> {
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn plan(db: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
     let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).or_store_error()?;
-    let nothing = rusqlite::params_from_iter(vec![rusqlite::types::Null; statement.parameter_count()]);
+    let nothing = params_from_iter(vec![Value::Null; statement.parameter_count()]);
     let steps = statement.query_map(nothing, |row| row.get(3)).or_store_error()?;
     steps.map(OrStoreError::or_store_error).collect()
 }

@@ -2,9 +2,9 @@
 //! of several nodes and no other lock covers them.
 
 use crate::columns;
-use crate::postgres::batch::Batch;
+use crate::contract::StoreError;
+use crate::postgres::Batch;
 use crate::postgres::session::PgId;
-use crate::postgres::statement_error::StatementError;
 use engine::commands::{IndexChange, TableAppend};
 use engine::ids::PlayerId;
 use rules::chance::Seed;
@@ -27,14 +27,14 @@ impl Awards {
 }
 
 impl Batch<'_> {
-    pub(in crate::postgres) fn write_awards(&mut self) -> Result<(), StatementError> {
-        let awards = std::mem::take(&mut self.awards).of_players;
+    pub(in crate::postgres) fn write_awards(&mut self, awards: Awards) -> Result<(), StoreError> {
+        let awards = awards.of_players;
         if awards.is_empty() {
             return Ok(());
         }
         let players: Vec<PgId> = awards.keys().map(|player| PgId(player.0)).collect();
         // A row that is not there cannot be locked.
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_standings (player, score, score_prev, levelups, earned, earned_last)
              SELECT player, 0, 0, 0, 0, 0 FROM unnest($1::uuid[]) AS awarded (player) ORDER BY player
              ON CONFLICT (player) DO NOTHING",
@@ -44,7 +44,7 @@ impl Batch<'_> {
             "SELECT {} FROM story_standings WHERE player = ANY ($1) ORDER BY player FOR NO KEY UPDATE",
             columns::STANDING
         );
-        let mut standings = self.session.all(&lock, &[&players], |row| columns::standing(row))?;
+        let mut standings = self.session.query(&lock, &[&players], |row| columns::standing(row))?;
         for (player, standing) in &mut standings {
             for (points, seed) in awards.get(player).into_iter().flatten() {
                 *standing = standing.award(*points, *seed);
@@ -54,7 +54,7 @@ impl Batch<'_> {
             standings.iter().map(|(_, standing)| value(standing)).collect()
         };
         let players: Vec<PgId> = standings.iter().map(|(player, _)| PgId(player.0)).collect();
-        self.session.run(
+        self.session.execute(
             "UPDATE story_standings AS s SET score = now.score, score_prev = now.score_prev, levelups = now.levelups,
                earned = now.earned, earned_last = now.earned_last
              FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])

@@ -1,9 +1,9 @@
 //! The lists that follow from the logs of tables: games, seats, records. Changes of many tables are written together; what one
 //! table changes twice in a batch is written in two waves, so that the order within a table is kept.
 
-use crate::postgres::batch::Batch;
+use crate::contract::StoreError;
+use crate::postgres::Batch;
 use crate::postgres::session::PgId;
-use crate::postgres::statement_error::StatementError;
 use crate::semantics;
 use engine::commands::{IndexChange, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId};
@@ -72,14 +72,14 @@ fn columns(games: impl Iterator<Item = GameId>) -> (Vec<PgId>, Vec<i64>) {
 }
 
 impl Batch<'_> {
-    pub(super) fn write_wave(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
+    pub(super) fn write_wave(&mut self, wave: &Wave<'_>) -> Result<(), StoreError> {
         self.write_games(wave)?;
         self.unseat(wave)?;
         self.seat(wave)?;
         self.end_games(wave)
     }
 
-    fn write_games(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
+    fn write_games(&mut self, wave: &Wave<'_>) -> Result<(), StoreError> {
         if wave.games.is_empty() {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Batch<'_> {
         let players_max: Vec<_> = games().map(|row| i64::from(row.players_max)).collect();
         let created: Vec<_> = games().map(|row| row.created_at.0).collect();
         let ended: Vec<_> = games().map(|row| row.ended_at.map(|at| at.0)).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_games (table_id, number, storyteller, storyteller_name, phase, sentence, players,
                players_max, created_at, ended_at)
              SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[],
@@ -106,13 +106,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn unseat(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
+    fn unseat(&mut self, wave: &Wave<'_>) -> Result<(), StoreError> {
         if wave.gone.is_empty() {
             return Ok(());
         }
         let (tables, numbers) = columns(wave.gone.iter().map(|(game, _)| *game));
         let players: Vec<_> = wave.gone.iter().map(|(_, player)| PgId(player.0)).collect();
-        self.session.run(
+        self.session.execute(
             "DELETE FROM story_seats AS s
              USING unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS gone (table_id, number, player)
              WHERE s.table_id = gone.table_id AND s.number = gone.number AND s.player = gone.player",
@@ -121,14 +121,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn seat(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
+    fn seat(&mut self, wave: &Wave<'_>) -> Result<(), StoreError> {
         if wave.seats.is_empty() {
             return Ok(());
         }
         let (tables, numbers) = columns(wave.seats.keys().map(|(game, _)| *game));
         let players: Vec<_> = wave.seats.keys().map(|(_, player)| PgId(player.0)).collect();
         let roles: Vec<_> = wave.seats.values().map(|role| role.name()).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_seats (table_id, number, player, role, created_at, is_ended)
              SELECT seat.table_id, seat.number, seat.player, seat.role, g.created_at, g.ended_at IS NOT NULL
              FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[]) AS seat (table_id, number, player, role)
@@ -139,13 +139,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn end_games(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
+    fn end_games(&mut self, wave: &Wave<'_>) -> Result<(), StoreError> {
         if wave.ends.is_empty() {
             return Ok(());
         }
         let (tables, numbers) = columns(wave.ends.keys().copied());
         let records: Vec<_> = wave.ends.values().map(|(record, _)| *record).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_records (table_id, number, data)
              SELECT ended.table_id, ended.number, ended.data
              FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS ended (table_id, number, data)
@@ -153,7 +153,7 @@ impl Batch<'_> {
              ON CONFLICT (table_id, number) DO UPDATE SET data = excluded.data",
             &[&tables, &numbers, &records],
         )?;
-        self.session.run(
+        self.session.execute(
             "DELETE FROM story_seats AS s USING unnest($1::uuid[], $2::bigint[]) AS ended (table_id, number)
              WHERE s.table_id = ended.table_id AND s.number = ended.number AND s.role = 'invited'",
             &[&tables, &numbers],
@@ -161,12 +161,12 @@ impl Batch<'_> {
         self.end_seats(wave, &tables, &numbers)
     }
 
-    fn end_seats(&mut self, wave: &Wave<'_>, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StatementError> {
+    fn end_seats(&mut self, wave: &Wave<'_>, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StoreError> {
         let won = wave.ends.iter().flat_map(|(game, (_, winners))| winners.iter().map(move |winner| (*game, *winner)));
         let won: BTreeSet<_> = won.collect();
         let (won_tables, won_numbers) = columns(won.iter().map(|(game, _)| *game));
         let winners: Vec<_> = won.iter().map(|(_, winner)| PgId(winner.0)).collect();
-        self.session.run(
+        self.session.execute(
             "UPDATE story_seats AS s SET is_ended = true, is_won = won.player IS NOT NULL
              FROM unnest($1::uuid[], $2::bigint[]) AS ended (table_id, number)
              JOIN story_seats AS seat USING (table_id, number)

@@ -1,11 +1,12 @@
 //! Openings, appends and releases of a batch in few round trips, however many they are: read the tables, the leases and
 //! the keys, decide here, write everything. The tables' rows and the keys are locked before.
 
+use super::awards::Awards;
 use super::index::Waves;
 use crate::columns::{self, Columns};
-use crate::postgres::batch::Batch;
+use crate::contract::StoreError;
+use crate::postgres::Batch;
 use crate::postgres::session::PgId;
-use crate::postgres::statement_error::StatementError;
 use crate::semantics;
 use engine::commands::{Command, Idempotency, OpenTable, Outcome, TableAppend};
 use engine::ids::{PlayerId, TableId, WorkerId};
@@ -143,7 +144,11 @@ impl<'a> TableWrites<'a> {
 
 impl Batch<'_> {
     /// Openings, appends and releases.
-    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StatementError> {
+    pub(in crate::postgres) fn write_tables(
+        &mut self,
+        commands: &[&Command],
+        awards: &mut Awards,
+    ) -> Result<Vec<Outcome>, StoreError> {
         let mut writes = self.load_table_writes(commands)?;
         let outcomes = commands.iter().map(|command| writes.decide(command)).collect();
         self.insert_tables(&writes)?;
@@ -155,15 +160,15 @@ impl Batch<'_> {
             self.write_wave(&wave)?;
         }
         for append in &writes.indexed {
-            self.awards.add(append);
+            awards.add(append);
         }
         Ok(outcomes)
     }
 
-    fn load_table_writes<'a>(&mut self, commands: &[&'a Command]) -> Result<TableWrites<'a>, StatementError> {
+    fn load_table_writes<'a>(&mut self, commands: &[&'a Command]) -> Result<TableWrites<'a>, StoreError> {
         let ids: BTreeSet<TableId> = commands.iter().filter_map(|command| written_table(command)).collect();
         let ids: Vec<PgId> = ids.into_iter().map(|id| PgId(id.0)).collect();
-        let tables = self.session.all(TABLE_HEADS, &[&ids], |row| {
+        let tables = self.session.query(TABLE_HEADS, &[&ids], |row| {
             let (id, worker) = (TableId(row.id()?), row.maybe_id()?.map(WorkerId));
             let (epoch, is_live) = (row.number()?, row.flag()?);
             let (base_version, version) = (row.number()?, row.number()?);
@@ -188,21 +193,21 @@ impl Batch<'_> {
         })
     }
 
-    fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, StatementError> {
+    fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, StoreError> {
         let workers: BTreeSet<WorkerId> = opens.iter().map(|open| open.worker).collect();
         if workers.is_empty() {
             return Ok(BTreeMap::new());
         }
         let workers: Vec<PgId> = workers.into_iter().map(|id| PgId(id.0)).collect();
         let sql = "SELECT id, lease_until FROM workers WHERE id = ANY ($1) AND NOT is_given_up";
-        let leases = self.session.all(sql, &[&workers], |row| Ok((WorkerId(row.id()?), row.time()?)))?;
+        let leases = self.session.query(sql, &[&workers], |row| Ok((WorkerId(row.id()?), row.time()?)))?;
         Ok(leases.into_iter().collect())
     }
 
     fn remembered_keys_of(
         &mut self,
         opens: &[&OpenTable],
-    ) -> Result<BTreeMap<(PlayerId, String), RememberedKey>, StatementError> {
+    ) -> Result<BTreeMap<(PlayerId, String), RememberedKey>, StoreError> {
         let idempotency = opens.iter().filter_map(|open| open.idempotency.as_ref());
         let (players, keys): (Vec<PgId>, Vec<&str>) =
             idempotency.map(|(player, idempotency)| (PgId(player.0), idempotency.key.as_str())).unzip();
@@ -211,7 +216,7 @@ impl Batch<'_> {
         }
         let sql = "SELECT player, key, fingerprint, answer, created_at FROM story_answers
                    WHERE (player, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
-        let answers = self.session.all(sql, &[&players, &keys], |row| {
+        let answers = self.session.query(sql, &[&players, &keys], |row| {
             let key = (PlayerId(row.id()?), row.text()?);
             let fingerprint = columns::digest(row.bytes()?)?;
             Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
@@ -219,7 +224,7 @@ impl Batch<'_> {
         Ok(answers.into_iter().collect())
     }
 
-    fn insert_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn insert_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         let new = writes.tables.iter().filter(|(id, _)| !writes.before.contains_key(id));
         let new: Vec<_> = new.collect();
         if new.is_empty() {
@@ -230,7 +235,7 @@ impl Batch<'_> {
         let bases: Vec<_> = new.iter().map(|(_, held)| i64::from(held.base_version)).collect();
         let live: Vec<_> = new.iter().map(|(_, held)| held.is_live).collect();
         let bare: Vec<_> = new.iter().map(|(id, _)| writes.bare.contains(id)).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare)
              SELECT id, worker, 1, base_version, is_live, is_bare
              FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[], $5::bool[])
@@ -241,7 +246,7 @@ impl Batch<'_> {
     }
 
     /// Only those of which the row itself changed.
-    fn update_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn update_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         let row = |held: &TableHead| TableHead { version: 0, ..*held };
         let is_changed =
             |(id, held): &(&TableId, &TableHead)| writes.before.get(id).is_some_and(|before| row(before) != row(held));
@@ -253,7 +258,7 @@ impl Batch<'_> {
         let workers: Vec<_> = changed.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
         let bases: Vec<_> = changed.iter().map(|(_, held)| i64::from(held.base_version)).collect();
         let live: Vec<_> = changed.iter().map(|(_, held)| held.is_live).collect();
-        self.session.run(
+        self.session.execute(
             "UPDATE story_tables AS t SET worker = changed.worker, base_version = changed.base_version,
                is_live = changed.is_live
              FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[]) AS changed (id, worker, base_version, is_live)
@@ -264,7 +269,7 @@ impl Batch<'_> {
     }
 
     /// Those that are under a base already are not written at all.
-    fn write_table_rows(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn write_table_rows(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         let is_kept = |(id, row): &&(TableId, &TableLogRow)| {
             writes.tables.get(id).is_none_or(|held| row.version >= held.base_version)
         };
@@ -275,14 +280,14 @@ impl Batch<'_> {
         let ids: Vec<_> = kept.iter().map(|(id, _)| PgId(id.0)).collect();
         let versions: Vec<_> = kept.iter().map(|(_, row)| i64::from(row.version)).collect();
         let data: Vec<_> = kept.iter().map(|(_, row)| row.bytes.as_slice()).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_log (table_id, version, data) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])",
             &[&ids, &versions, &data],
         )?;
         Ok(())
     }
 
-    fn write_snapshots(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn write_snapshots(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         if writes.snapshots.is_empty() {
             return Ok(());
         }
@@ -290,12 +295,12 @@ impl Batch<'_> {
         let data: Vec<_> = writes.snapshots.values().copied().collect();
         let version = |id: &TableId| writes.tables.get(id).map_or(0, |held| i64::from(held.base_version));
         let versions: Vec<_> = writes.snapshots.keys().map(version).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_bases (table_id, data) SELECT * FROM unnest($1::uuid[], $2::bytea[])
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
             &[&ids, &data],
         )?;
-        self.session.run(
+        self.session.execute(
             "DELETE FROM story_log AS l USING unnest($1::uuid[], $2::bigint[]) AS base (table_id, version)
              WHERE l.table_id = base.table_id AND l.version < base.version",
             &[&ids, &versions],
@@ -303,7 +308,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_table_responses(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn write_table_responses(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         if writes.remembered.is_empty() {
             return Ok(());
         }
@@ -314,7 +319,7 @@ impl Batch<'_> {
         let answers: Vec<_> =
             writes.remembered.values().map(|(idempotency, _)| idempotency.response.as_slice()).collect();
         let times: Vec<_> = writes.remembered.values().map(|(_, now)| now.0).collect();
-        self.session.run(
+        self.session.execute(
             "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)
              SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])
              ON CONFLICT (player, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,

@@ -1,12 +1,10 @@
 //! Deletes old games, and tables without games, a little at a time. What another node holds is left for the next call.
 
 use crate::columns::Columns;
-use crate::postgres::batch::Batch;
+use crate::contract::StoreError;
+use crate::postgres::Batch;
 use crate::postgres::session::PgId;
-use crate::postgres::statement_error::StatementError;
-use crate::semantics::IDEMPOTENCY_KEYS_RETIRED_MAX;
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -35,24 +33,19 @@ impl Batch<'_> {
         now: UnixMs,
         keep_for: Option<Duration>,
         max: usize,
-    ) -> Result<Outcome, StatementError> {
-        self.session.run(
-            "DELETE FROM story_answers WHERE (player, key) IN (
-               SELECT player, key FROM story_answers WHERE created_at <= $1
-               ORDER BY created_at, player, key LIMIT $2 FOR UPDATE SKIP LOCKED)",
-            &[&now.minus(IDEMPOTENCY_RETENTION).0, &(IDEMPOTENCY_KEYS_RETIRED_MAX as i64)],
-        )?;
+    ) -> Result<Outcome, StoreError> {
+        self.retire_keys("story_answers", "player", now)?;
         let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
         let oldest = self
             .session
-            .all(OLDEST, &[&now.minus(keep_for).0, &(max as i64)], |row| Ok((row.id().map(PgId)?, row.int()?)))?;
+            .query(OLDEST, &[&now.minus(keep_for).0, &(max as i64)], |row| Ok((row.id().map(PgId)?, row.int()?)))?;
         let (tables, numbers): (Vec<_>, Vec<_>) = oldest.into_iter().unzip();
         self.forget_games(&tables, &numbers)?;
         self.forget_bare_tables(now, max)?;
         Ok(Outcome::Retired(tables.len()))
     }
 
-    fn forget_games(&mut self, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StatementError> {
+    fn forget_games(&mut self, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StoreError> {
         if tables.is_empty() {
             return Ok(());
         }
@@ -61,9 +54,9 @@ impl Batch<'_> {
                 "DELETE FROM {table} AS t USING unnest($1::uuid[], $2::bigint[]) AS old (table_id, number)
                  WHERE t.table_id = old.table_id AND t.number = old.number"
             );
-            self.session.run(&sql, &[tables, numbers])?;
+            self.session.execute(&sql, &[tables, numbers])?;
         }
-        self.session.run(
+        self.session.execute(
             "UPDATE story_tables SET is_bare = true
              WHERE id = ANY ($1) AND NOT EXISTS (SELECT 1 FROM story_games WHERE table_id = id)",
             &[tables],
@@ -71,16 +64,16 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), StatementError> {
-        let used = self.session.all(USED_AGAIN, &[&(max as i64)], |row| row.id().map(PgId))?;
+    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), StoreError> {
+        let used = self.session.query(USED_AGAIN, &[&(max as i64)], |row| row.id().map(PgId))?;
         if !used.is_empty() {
-            self.session.run("UPDATE story_tables SET is_bare = false WHERE id = ANY ($1)", &[&used])?;
+            self.session.execute("UPDATE story_tables SET is_bare = false WHERE id = ANY ($1)", &[&used])?;
         }
-        let bare = self.session.all(BARE, &[&now.0, &(max as i64)], |row| row.id().map(PgId))?;
+        let bare = self.session.query(BARE, &[&now.0, &(max as i64)], |row| row.id().map(PgId))?;
         if !bare.is_empty() {
-            self.session.run("DELETE FROM story_log WHERE table_id = ANY ($1)", &[&bare])?;
-            self.session.run("DELETE FROM story_bases WHERE table_id = ANY ($1)", &[&bare])?;
-            self.session.run("DELETE FROM story_tables WHERE id = ANY ($1)", &[&bare])?;
+            self.session.execute("DELETE FROM story_log WHERE table_id = ANY ($1)", &[&bare])?;
+            self.session.execute("DELETE FROM story_bases WHERE table_id = ANY ($1)", &[&bare])?;
+            self.session.execute("DELETE FROM story_tables WHERE id = ANY ($1)", &[&bare])?;
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use crate::columns;
 use crate::contract::StoreError;
 use crate::semantics;
-use crate::sqlite::batch::Batch;
+use crate::sql::{Session as _, values};
+use crate::sqlite::Batch;
 use engine::commands::IndexChange;
 use engine::ids::{GameId, PlayerId};
 use engine::rows::{GameRole, GameRow};
@@ -36,8 +37,12 @@ pub(super) const STANDING: &str = "
     ON CONFLICT (player) DO UPDATE SET score = excluded.score, score_prev = excluded.score_prev,
       levelups = excluded.levelups, earned = excluded.earned, earned_last = excluded.earned_last";
 
+pub(super) fn standing_of() -> String {
+    format!("SELECT {} FROM story_standings WHERE player = ?1", columns::STANDING)
+}
+
 impl Batch<'_> {
-    pub(super) fn put_index(&self, index: &[IndexChange]) -> Result<(), StoreError> {
+    pub(super) fn put_index(&mut self, index: &[IndexChange]) -> Result<(), StoreError> {
         for change in semantics::in_index_order(index) {
             match change {
                 IndexChange::UpsertGame(row) => self.put_game(row)?,
@@ -50,61 +55,60 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn put_game(&self, row: &GameRow) -> Result<(), StoreError> {
+    fn put_game(&mut self, row: &GameRow) -> Result<(), StoreError> {
         self.session.run(
             GAME,
-            (
-                row.id.table.to_bytes(),
+            values![
+                row.id.table,
                 row.id.number,
-                row.storyteller.to_bytes(),
-                row.storyteller_name.as_deref().map(semantics::stored_text),
+                row.storyteller,
+                row.storyteller_name.as_deref().map(semantics::stored_text).as_deref(),
                 row.phase.name(),
-                row.sentence.as_deref().map(semantics::stored_text),
+                row.sentence.as_deref().map(semantics::stored_text).as_deref(),
                 row.players,
                 row.players_max,
-                row.created_at.0,
-                row.ended_at.map(|at| at.0),
-            ),
+                row.created_at,
+                row.ended_at,
+            ],
         )?;
         Ok(())
     }
 
-    fn put_seat(&self, game: GameId, player: PlayerId, role: GameRole) -> Result<(), StoreError> {
-        self.session.run(SEAT, (game.table.to_bytes(), game.number, player.to_bytes(), role.name()))?;
+    fn put_seat(&mut self, game: GameId, player: PlayerId, role: GameRole) -> Result<(), StoreError> {
+        self.session.run(SEAT, values![game.table, game.number, player, role.name()])?;
         Ok(())
     }
 
-    fn unseat(&self, game: GameId, player: PlayerId) -> Result<(), StoreError> {
+    fn unseat(&mut self, game: GameId, player: PlayerId) -> Result<(), StoreError> {
         let gone = "DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2 AND player = ?3";
-        self.session.run(gone, (game.table.to_bytes(), game.number, player.to_bytes()))?;
+        self.session.run(gone, values![game.table, game.number, player])?;
         Ok(())
     }
 
-    fn archive_game(&self, game: GameId, record: &[u8], winners: &[PlayerId]) -> Result<(), StoreError> {
-        let (table, number) = (game.table.to_bytes(), game.number);
-        self.session.run(ARCHIVE, (table, number, record))?;
-        self.session.run(NOT_INVITED, (table, number))?;
-        self.session.run(ENDED_SEATS, (table, number))?;
+    fn archive_game(&mut self, game: GameId, record: &[u8], winners: &[PlayerId]) -> Result<(), StoreError> {
+        let GameId { table, number } = game;
+        self.session.run(ARCHIVE, values![table, number, record])?;
+        self.session.run(NOT_INVITED, values![table, number])?;
+        self.session.run(ENDED_SEATS, values![table, number])?;
         for winner in winners {
-            self.session.run(WON, (table, number, winner.to_bytes()))?;
+            self.session.run(WON, values![table, number, *winner])?;
         }
         Ok(())
     }
 
-    fn award(&self, player: PlayerId, points: u32, seed: Seed) -> Result<(), StoreError> {
-        let before =
-            self.session.first(&super::reads::standing_of(), [player.to_bytes()], |row| columns::standing(row))?;
+    fn award(&mut self, player: PlayerId, points: u32, seed: Seed) -> Result<(), StoreError> {
+        let before = self.session.first(&standing_of(), values![player], |row| columns::standing(row))?;
         let after = before.map(|(_, standing)| standing).unwrap_or_default().award(points, seed);
         self.session.run(
             STANDING,
-            (
-                player.to_bytes(),
+            values![
+                player,
                 after.score as i64,
                 after.score_prev as i64,
                 after.levelups,
                 after.earned.bits() as i64,
                 after.earned_last.bits() as i64,
-            ),
+            ],
         )?;
         Ok(())
     }

@@ -6,7 +6,8 @@
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::semantics;
-use crate::sqlite::batch::Batch;
+use crate::sql::{Session as _, values};
+use crate::sqlite::Batch;
 use engine::commands::{Idempotency, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{PlayerId, TableId};
 use engine::limits::IDEMPOTENCY_RETENTION;
@@ -40,21 +41,15 @@ impl Batch<'_> {
         if let Err(refusal) = is_lawful {
             return Ok(refusal);
         }
+        let first = append.snapshot.as_ref().map_or(0, |base| base.version);
         let added = self.session.run(
             "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare) VALUES (?1, ?2, 1, ?3, ?4, ?5)
              ON CONFLICT (id) DO NOTHING",
-            (
-                append.id.to_bytes(),
-                worker.to_bytes(),
-                append.snapshot.as_ref().map_or(0, |base| base.version),
-                append.is_live,
-                !semantics::lists_a_game(append),
-            ),
+            values![append.id, *worker, first, append.is_live, !semantics::lists_a_game(append)],
         )?;
         if added == 0 {
             return Ok(Outcome::Duplicate);
         }
-        let first = append.snapshot.as_ref().map_or(0, |base| base.version);
         for row in append.rows.iter().filter(|row| row.version >= first) {
             self.put_table_row(append.id, row)?;
         }
@@ -66,27 +61,27 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    fn has_table(&self, id: TableId) -> Result<bool, StoreError> {
-        self.session.exists("SELECT 1 FROM story_tables WHERE id = ?1", [id.to_bytes()])
+    fn has_table(&mut self, id: TableId) -> Result<bool, StoreError> {
+        self.session.exists("SELECT 1 FROM story_tables WHERE id = ?1", values![id])
     }
 
-    fn put_table_row(&self, id: TableId, row: &TableLogRow) -> Result<(), StoreError> {
+    fn put_table_row(&mut self, id: TableId, row: &TableLogRow) -> Result<(), StoreError> {
         let add = "INSERT INTO story_log (table_id, version, data) VALUES (?1, ?2, ?3)";
-        self.session.run(add, (id.to_bytes(), row.version, &row.bytes))?;
+        self.session.run(add, values![id, row.version, &row.bytes])?;
         Ok(())
     }
 
-    fn put_snapshot(&self, id: TableId, base: &TableSnapshot) -> Result<(), StoreError> {
+    fn put_snapshot(&mut self, id: TableId, base: &TableSnapshot) -> Result<(), StoreError> {
         self.session.run(
             "INSERT INTO story_bases (table_id, data) VALUES (?1, ?2)
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
-            (id.to_bytes(), &base.bytes),
+            values![id, &base.bytes],
         )?;
         Ok(())
     }
 
     fn replayed_table_response(
-        &self,
+        &mut self,
         request: Option<&(PlayerId, Idempotency)>,
         now: UnixMs,
     ) -> Result<Option<Outcome>, StoreError> {
@@ -94,7 +89,7 @@ impl Batch<'_> {
         let forgotten_before = now.minus(IDEMPOTENCY_RETENTION);
         self.session.first(
             "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2 AND created_at > ?3",
-            (player.to_bytes(), &idempotency.key, forgotten_before.0),
+            values![*player, &idempotency.key, forgotten_before],
             |row| {
                 let is_same = row.bytes()? == idempotency.fingerprint;
                 Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
@@ -103,7 +98,7 @@ impl Batch<'_> {
     }
 
     fn remember_table_response(
-        &self,
+        &mut self,
         request: Option<&(PlayerId, Idempotency)>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
@@ -111,7 +106,7 @@ impl Batch<'_> {
         self.session.run(
             "INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (player.to_bytes(), &idempotency.key, idempotency.fingerprint, &idempotency.response, now.0),
+            values![*player, &idempotency.key, &idempotency.fingerprint, &idempotency.response, now],
         )?;
         Ok(())
     }
@@ -123,8 +118,7 @@ impl Batch<'_> {
         }
         let Some((first, rest)) = append.rows.split_first() else { return self.append_without_rows(append) };
         let base = append.snapshot.as_ref().map_or(u32::MAX, |base| base.version);
-        let added =
-            self.session.run(APPEND, (append.id.to_bytes(), first.version, &first.bytes, append.epoch, base))?;
+        let added = self.session.run(APPEND, values![append.id, first.version, &first.bytes, append.epoch, base])?;
         if added == 0 {
             return self.table_refusal(append);
         }
@@ -143,34 +137,41 @@ impl Batch<'_> {
 
     /// What follows from entries that were added.
     fn write_index_and_snapshot(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
-        let id = append.id.to_bytes();
+        let id = append.id;
         if let Some(base) = &append.snapshot {
             self.put_snapshot(append.id, base)?;
-            self.session.run("DELETE FROM story_log WHERE table_id = ?1 AND version < ?2", (id, base.version))?;
+            self.session
+                .run("DELETE FROM story_log WHERE table_id = ?1 AND version < ?2", values![id, base.version])?;
             let moved = "UPDATE story_tables SET base_version = ?2, is_live = ?3 WHERE id = ?1";
-            self.session.run(moved, (id, base.version, append.is_live))?;
+            self.session.run(moved, values![id, base.version, append.is_live])?;
         } else {
-            self.session.run(SET_LIVE, (id, append.is_live))?;
+            self.session.run(SET_LIVE, values![id, append.is_live])?;
         }
         self.put_index(&append.index_changes)?;
         Ok(Outcome::Done)
     }
 
     /// The precise refusal of an append that did not happen.
-    fn table_refusal(&self, append: &TableAppend) -> Result<Outcome, StoreError> {
+    fn table_refusal(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
         Ok(self.check_table(append)?.err().unwrap_or(Outcome::Fenced))
     }
 
-    fn check_table(&self, append: &TableAppend) -> Result<Result<(), Outcome>, StoreError> {
+    fn check_table(&mut self, append: &TableAppend) -> Result<Result<(), Outcome>, StoreError> {
         let by_id = "SELECT epoch, base_version FROM story_tables WHERE id = ?1";
-        let held = self.session.first(by_id, [append.id.to_bytes()], |row| Ok((row.number()?, row.number()?)))?;
+        let held = self.session.first(by_id, values![append.id], |row| Ok((row.number()?, row.number()?)))?;
         let Some((epoch, base_version)) = held else { return Ok(Err(Outcome::Fenced)) };
         if let Err(refusal) = semantics::check_table_writer(epoch, append) {
             return Ok(Err(refusal));
         }
         let last = "SELECT version FROM story_log WHERE table_id = ?1 ORDER BY version DESC LIMIT 1";
-        let last = self.session.first(last, [append.id.to_bytes()], |row| row.number::<u32>())?;
+        let last = self.session.first(last, values![append.id], |row| row.number::<u32>())?;
         let have = last.map_or(base_version, |last| last.saturating_add(1));
         Ok(semantics::check_table_append(append, base_version, have))
+    }
+
+    pub(in crate::sqlite) fn release_table(&mut self, id: TableId, epoch: u32) -> Result<Outcome, StoreError> {
+        let release = "UPDATE story_tables SET worker = NULL WHERE id = ?1 AND epoch = ?2";
+        let released = self.session.run(release, values![id, epoch])?;
+        Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::semantics::IDEMPOTENCY_KEYS_RETIRED_MAX;
-use crate::sqlite::batch::Batch;
+use crate::sql::{IdBytes, Session as _, values};
+use crate::sqlite::Batch;
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -33,16 +32,10 @@ impl Batch<'_> {
         keep_for: Option<Duration>,
         max: usize,
     ) -> Result<Outcome, StoreError> {
-        self.session.run(
-            "DELETE FROM story_answers WHERE (player, key) IN (
-               SELECT player, key FROM story_answers WHERE created_at <= ?1
-               ORDER BY created_at, player, key LIMIT ?2)",
-            (now.minus(IDEMPOTENCY_RETENTION).0, IDEMPOTENCY_KEYS_RETIRED_MAX as i64),
-        )?;
+        self.retire_keys("story_answers", "player", now)?;
         let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
-        let oldest = self
-            .session
-            .all(OLDEST, (now.minus(keep_for).0, max as i64), |row| Ok((row.id()?.to_be_bytes(), row.int()?)))?;
+        let ended = values![now.minus(keep_for), max];
+        let oldest = self.session.all(OLDEST, ended, |row| Ok((row.id_bytes()?, row.int()?)))?;
         for game in &oldest {
             self.forget_game(*game)?;
         }
@@ -50,23 +43,20 @@ impl Batch<'_> {
         Ok(Outcome::Retired(oldest.len()))
     }
 
-    fn forget_game(&self, game: ([u8; 16], i64)) -> Result<(), StoreError> {
-        self.session.run("DELETE FROM story_records WHERE table_id = ?1 AND number = ?2", game)?;
-        self.session.run("DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2", game)?;
-        self.session.run("DELETE FROM story_games WHERE table_id = ?1 AND number = ?2", game)?;
-        self.session.run(MARK_BARE, [game.0])?;
+    fn forget_game(&mut self, (table, number): (IdBytes, i64)) -> Result<(), StoreError> {
+        self.session.run("DELETE FROM story_records WHERE table_id = ?1 AND number = ?2", values![table, number])?;
+        self.session.run("DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2", values![table, number])?;
+        self.session.run("DELETE FROM story_games WHERE table_id = ?1 AND number = ?2", values![table, number])?;
+        self.session.run(MARK_BARE, values![table])?;
         Ok(())
     }
 
-    fn forget_bare_tables(&self, now: UnixMs, max: usize) -> Result<(), StoreError> {
-        self.session.run(UNMARK, [])?;
-        let bare = self.session.all(BARE, (now.0, max as i64), |row| row.id())?;
-        for id in bare {
-            let id = id.to_be_bytes();
-            self.session.run("DELETE FROM story_log WHERE table_id = ?1", [id])?;
-            self.session.run("DELETE FROM story_bases WHERE table_id = ?1", [id])?;
-            self.session.run("DELETE FROM story_tables WHERE id = ?1", [id])?;
-        }
+    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), StoreError> {
+        self.session.run(UNMARK, &[])?;
+        let bare = self.session.all(BARE, values![now, max], |row| row.id_bytes())?;
+        self.session.run_each("DELETE FROM story_log WHERE table_id", &bare, &[])?;
+        self.session.run_each("DELETE FROM story_bases WHERE table_id", &bare, &[])?;
+        self.session.run_each("DELETE FROM story_tables WHERE id", &bare, &[])?;
         Ok(())
     }
 }

@@ -1,21 +1,23 @@
-//! Worlds: what their owners may do, who owns them, who joined, what was counted.
+//! Worlds: what their owners may do, who owns them, who joined, what was counted. Where nodes share the database, rows of worlds
+//! that a batch decides about are locked before.
 
 mod aggregates;
 mod lifecycle;
 mod log;
 mod reads;
 
+pub(super) use log::LOG_STATE;
 pub(super) use reads::{
-    aggregation_lags, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members,
-    queue_owner, rounds, totals, unfinished, world, world_named, worlds,
+    LOG, MEMBERS, has_joined, hunter_of, leaderboard_page, lobby_page, of_player, of_ticket, page, queue_owner,
+    rounds_page, totals_row, unfinished_page, world, world_named,
 };
 
-use super::batch::Batch;
+use super::{Batch, Dialect};
 use crate::contract::StoreError;
 use engine::commands::{Outcome, WorldCommand};
 
-impl Batch<'_> {
-    pub(super) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, StoreError> {
+impl<S: Dialect> Batch<'_, S> {
+    pub(crate) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, StoreError> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
@@ -40,36 +42,36 @@ impl Batch<'_> {
 
 /// The queries about worlds, by name, to inspect their plans.
 #[cfg(test)]
-pub(super) fn queries() -> Vec<(&'static str, String)> {
+pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
     let fixed = [
-        ("held", log::LOG_STATE),
+        ("held", LOG_STATE),
         ("forgotten entries", log::FORGET),
         ("load of claims", lifecycle::LOAD_ROWS),
         ("worlds of a creator", lifecycle::OF_CREATOR),
         ("live worlds", lifecycle::LIVE),
         ("the last world to be kept", lifecycle::NTH_LAST_END),
-        ("unjoined worlds", lifecycle::UNJOINED),
-        ("old worlds", lifecycle::OLD),
-        ("log", reads::LOG),
-        ("worlds behind", reads::AGGREGATION_LAGS),
+        ("log", LOG),
+        ("worlds behind", S::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
-        ("members", reads::MEMBERS),
+        ("members", MEMBERS),
         ("matchmaking queue", reads::QUEUE_OWNER),
-        ("desk of a keeper", lifecycle::OWNS_QUEUE),
+        ("owner of the queue", lifecycle::OWNS_QUEUE),
     ];
     let made = [
         ("load of a world", lifecycle::load()),
+        ("unjoined worlds", lifecycle::unjoined::<S>()),
+        ("old worlds", lifecycle::old::<S>()),
         ("world", reads::by_id()),
         ("world of a name", reads::by_name()),
-        ("worlds", reads::page()),
-        ("hunts", reads::lobby_page()),
-        ("unfinished hunts", reads::unfinished_page()),
-        ("hunt of a ticket", reads::of_ticket()),
-        ("hunt of a player", reads::of_player()),
-        ("leaderboard", reads::leaderboard_page()),
-        ("hunter", reads::hunter_of()),
-        ("rounds", reads::rounds_page()),
-        ("totals", reads::totals_row()),
+        ("worlds", page()),
+        ("hunts", lobby_page()),
+        ("unfinished hunts", unfinished_page()),
+        ("hunt of a ticket", of_ticket()),
+        ("hunt of a player", of_player()),
+        ("leaderboard", leaderboard_page()),
+        ("hunter", hunter_of()),
+        ("rounds", rounds_page()),
+        ("totals", totals_row()),
     ];
     fixed.into_iter().map(|(name, sql)| (name, sql.to_owned())).chain(made).collect()
 }

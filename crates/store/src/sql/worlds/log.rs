@@ -1,26 +1,28 @@
-//! Claim logs and snapshots, under the fence of their world's owner.
+//! Claim logs and snapshots, under the fence of their world's owner. Where nodes share the database, the
+//! world's row is locked before.
 
 use crate::columns::worlds as rows;
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::WorldVersions};
-use crate::sqlite::batch::Batch;
+use crate::sql::{Batch, Dialect, values};
 use engine::commands::{Outcome, WorldAppend};
 use engine::ids::WorldId;
 
 /// What decides about writes: a world's epoch, and how far its log, its snapshot and its counting are.
-pub(super) const LOG_STATE: &str = "
+pub(crate) const LOG_STATE: &str = "
     SELECT epoch, snapshot_version, aggregated_version, coalesce(
         (SELECT version + 1 FROM world_log WHERE world_id = ?1 ORDER BY version DESC LIMIT 1), snapshot_version)
     FROM worlds WHERE id = ?1";
+
 pub(super) const FORGET: &str = "DELETE FROM world_log WHERE world_id = ?1 AND version < ?2";
 
-impl Batch<'_> {
-    pub(super) fn world_log_state(&self, id: WorldId) -> Result<Option<(u32, WorldVersions)>, StoreError> {
-        self.session.first(LOG_STATE, [id.to_bytes()], |row| rows::log_state(row))
+impl<S: Dialect> Batch<'_, S> {
+    pub(super) fn world_log_state(&mut self, id: WorldId) -> Result<Option<(u32, WorldVersions)>, StoreError> {
+        self.session.first(LOG_STATE, values![id], |row| rows::log_state(row))
     }
 
     /// The counters of a world that is in this epoch.
-    fn fenced_world(&self, id: WorldId, epoch: u32) -> Result<Option<WorldVersions>, StoreError> {
+    fn fenced_world(&mut self, id: WorldId, epoch: u32) -> Result<Option<WorldVersions>, StoreError> {
         let held = self.world_log_state(id)?.filter(|(held, _)| *held == epoch && epoch > 0);
         Ok(held.map(|(_, versions)| versions))
     }
@@ -30,10 +32,7 @@ impl Batch<'_> {
         if let Err(refusal) = semantics::worlds::check_world_append(append, held.log) {
             return Ok(refusal);
         }
-        let add = "INSERT INTO world_log (world_id, version, data) VALUES (?1, ?2, ?3)";
-        for row in &append.rows {
-            self.session.run(add, (append.id.to_bytes(), row.version, &row.bytes))?;
-        }
+        self.session.insert_world_rows(append.id, &append.rows)?;
         Ok(Outcome::Done)
     }
 
@@ -51,11 +50,11 @@ impl Batch<'_> {
         self.session.run(
             "INSERT INTO world_snapshots (world_id, data) VALUES (?1, ?2)
              ON CONFLICT (world_id) DO UPDATE SET data = excluded.data",
-            (id.to_bytes(), bytes),
+            values![id, bytes],
         )?;
         if claims_version > held.snapshot {
             let moved = "UPDATE worlds SET snapshot_version = ?2 WHERE id = ?1";
-            self.session.run(moved, (id.to_bytes(), claims_version))?;
+            self.session.run(moved, values![id, claims_version])?;
             self.forget_entries(id, held, WorldVersions { snapshot: claims_version, ..held })?;
         }
         Ok(Outcome::Done)
@@ -63,13 +62,13 @@ impl Batch<'_> {
 
     /// Deletes entries that are no longer needed.
     pub(super) fn forget_entries(
-        &self,
+        &mut self,
         id: WorldId,
         before: WorldVersions,
         after: WorldVersions,
     ) -> Result<(), StoreError> {
         if after.first_needed() > before.first_needed() {
-            self.session.run(FORGET, (id.to_bytes(), after.first_needed()))?;
+            self.session.run(FORGET, values![id, after.first_needed()])?;
         }
         Ok(())
     }

@@ -4,43 +4,50 @@ use super::reads;
 use crate::columns::{Columns, worlds as rows};
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::stored_end};
-use crate::sqlite::batch::Batch;
+use crate::sql::{Batch, Dialect, IdBytes, skip_locked, values};
 use engine::commands::Outcome;
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
 use engine::limits::{WORLDS_ENDED_MAX, WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
-use rusqlite::params;
 use std::time::Duration;
 
 /// At most as many as are too many.
-pub(super) const OF_CREATOR: &str = "
-    SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3)";
+pub(crate) const OF_CREATOR: &str = "
+    SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3) AS theirs";
 /// Whether ?1 acquired the queue last.
-pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM matchmaking_queue WHERE id = 1 AND worker = ?1";
+pub(crate) const OWNS_QUEUE: &str = "SELECT 1 FROM matchmaking_queue WHERE id = 1 AND worker = ?1";
 /// Worlds that end after ?1; the same.
-pub(super) const LIVE: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2)";
+pub(crate) const LIVE: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2) AS known";
 /// When the world ended that was over last but ?2, at ?1.
-pub(super) const NTH_LAST_END: &str =
+pub(crate) const NTH_LAST_END: &str =
     "SELECT ends_at FROM worlds WHERE ends_at <= ?1 ORDER BY ends_at DESC LIMIT 1 OFFSET ?2";
-const END: &str = "
-    UPDATE worlds SET ends_at = ?2, worker = NULL, epoch = epoch + 1 WHERE id = ?1 AND ends_at > ?2";
 /// Worlds of players that never had a player inside (they were never claimed), and that no other player joined.
-pub(super) const UNJOINED: &str = "
-    SELECT id FROM worlds WHERE ends_at > ?1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < ?2
-    ORDER BY ends_at LIMIT ?3";
-pub(super) const LOAD_ROWS: &str = "
-    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
-/// Worlds that were over before ?1, are counted to the end and have no owner at ?2.
-pub(super) const OLD: &str = "
-    SELECT w.id FROM worlds w
-    LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?2 AND NOT l.is_given_up
-    WHERE w.ends_at < ?1 AND l.id IS NULL AND NOT EXISTS (
-        SELECT 1 FROM world_log WHERE world_id = w.id AND version >= w.aggregated_version)
-    ORDER BY w.ends_at, w.id LIMIT ?3";
+pub(crate) fn unjoined<S: Dialect>() -> String {
+    let lock = skip_locked::<S>("FOR NO KEY UPDATE");
+    format!(
+        "SELECT id FROM worlds
+         WHERE ends_at > ?1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < ?2
+         ORDER BY ends_at LIMIT ?3 {lock}"
+    )
+}
 
-pub(super) fn load() -> String {
+/// Worlds that were over before ?1, are counted to the end and have no owner at ?2.
+pub(crate) fn old<S: Dialect>() -> String {
+    let lock = skip_locked::<S>("FOR UPDATE OF w");
+    format!(
+        "SELECT w.id FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?2 AND NOT l.is_given_up
+         WHERE w.ends_at < ?1 AND l.id IS NULL AND NOT EXISTS (
+             SELECT 1 FROM world_log e WHERE e.world_id = w.id AND e.version >= w.aggregated_version)
+         ORDER BY w.ends_at, w.id LIMIT ?3 {lock}"
+    )
+}
+
+pub(crate) const LOAD_ROWS: &str = "
+    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
+pub(crate) fn load() -> String {
     format!(
         "SELECT {}, w.epoch, w.snapshot_version, s.data FROM worlds w
          LEFT JOIN world_snapshots s ON s.world_id = w.id WHERE w.id = ?1",
@@ -48,7 +55,7 @@ pub(super) fn load() -> String {
     )
 }
 
-impl Batch<'_> {
+impl<S: Dialect> Batch<'_, S> {
     pub(super) fn ensure_world(&mut self, row: &WorldRow, members: &[PlayerId]) -> Result<Outcome, StoreError> {
         if let Some(known) = reads::world_named(self.session, &row.name, row.created_at)? {
             return Ok(Outcome::World(Box::new(known.row)));
@@ -59,20 +66,25 @@ impl Batch<'_> {
         if let Err(refusal) = semantics::worlds::check_creation(row, self.existing(row)?) {
             return Ok(refusal);
         }
-        self.insert_world(row)?;
+        if !self.insert_world(row)? {
+            // Another node made one of this name or id in between, and its commit is seen by now.
+            let known = reads::world_named(self.session, &row.name, row.created_at)?;
+            return Ok(known.map_or(Outcome::Duplicate, |known| Outcome::World(Box::new(known.row))));
+        }
         for member in members {
             self.add_member(row.id, *member, row.created_at)?;
         }
         Ok(Outcome::World(Box::new(row.clone())))
     }
 
+    /// Where nodes share the database, the queue's row is locked before.
     pub(super) fn match_players(
         &mut self,
         row: &WorldRow,
         members: &[(PlayerId, TicketId)],
         keeper: WorkerId,
     ) -> Result<Outcome, StoreError> {
-        if !self.session.exists(OWNS_QUEUE, [keeper.to_bytes()])? {
+        if !self.session.exists(OWNS_QUEUE, values![keeper])? {
             return Ok(Outcome::LeaseLost);
         }
         let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
@@ -80,43 +92,52 @@ impl Batch<'_> {
         if matches!(&made, Outcome::World(known) if known.id == row.id) {
             let by = "UPDATE world_members SET ticket = ?3 WHERE world_id = ?1 AND player = ?2";
             for (player, ticket) in members {
-                self.session.run(by, (row.id.to_bytes(), player.to_bytes(), ticket.to_bytes()))?;
+                self.session.run(by, values![row.id, *player, *ticket])?;
             }
         }
         Ok(made)
     }
 
-    fn existing(&self, row: &WorldRow) -> Result<semantics::worlds::WorldCounts, StoreError> {
-        let ending_after = |at: i64, max: usize| self.session.first(LIVE, (at, max as i64), |row| row.number());
-        let of_creator = (row.creator.map(PlayerId::to_bytes), row.created_at.0, WORLDS_PER_PLAYER_MAX as i64);
-        let of_creator = self.session.first(OF_CREATOR, of_creator, |row| row.number())?;
+    fn existing(&mut self, row: &WorldRow) -> Result<semantics::worlds::WorldCounts, StoreError> {
         Ok(semantics::worlds::WorldCounts {
-            live: ending_after(row.created_at.0, WORLDS_MAX)?.unwrap_or_default(),
-            all: ending_after(i64::MIN, WORLDS_MAX + WORLDS_ENDED_MAX)?.unwrap_or_default(),
-            by_creator: of_creator.unwrap_or_default(),
+            live: self.ending_after(row.created_at.0, WORLDS_MAX)?,
+            all: self.ending_after(i64::MIN, WORLDS_MAX + WORLDS_ENDED_MAX)?,
+            by_creator: self.worlds_of_creator(row)?,
         })
     }
 
-    fn insert_world(&self, row: &WorldRow) -> Result<(), StoreError> {
-        self.session.run(
+    fn ending_after(&mut self, at: i64, max: usize) -> Result<usize, StoreError> {
+        let count = self.session.first(LIVE, values![at, max], |row| row.number())?;
+        Ok(count.unwrap_or_default())
+    }
+
+    fn worlds_of_creator(&mut self, row: &WorldRow) -> Result<usize, StoreError> {
+        let Some(creator) = row.creator else { return Ok(0) };
+        let created = values![creator, row.created_at, WORLDS_PER_PLAYER_MAX];
+        Ok(self.session.first(OF_CREATOR, created, |row| row.number())?.unwrap_or_default())
+    }
+
+    fn insert_world(&mut self, row: &WorldRow) -> Result<bool, StoreError> {
+        let inserted = self.session.run(
             "INSERT INTO worlds (id, name, kind, settings, seed, creator, created_at, ends_at, admission, players_max, players)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)",
-            params![
-                row.id.to_bytes(),
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT DO NOTHING",
+            values![
+                row.id,
                 row.name.as_str(),
                 row.kind.name(),
-                row.settings,
+                &row.settings,
                 row.seed.0 as i64,
-                row.creator.map(PlayerId::to_bytes),
-                row.created_at.0,
-                stored_end(row.ends_at).0,
+                row.creator,
+                row.created_at,
+                stored_end(row.ends_at),
                 row.admission.name(),
                 row.players_max,
             ],
         )?;
-        Ok(())
+        Ok(inserted == 1)
     }
 
+    /// Where nodes share the database, the world's row is locked before.
     pub(super) fn claim_world(&mut self, id: WorldId, worker: WorkerId, now: UnixMs) -> Result<Outcome, StoreError> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
@@ -126,31 +147,32 @@ impl Batch<'_> {
             return Ok(Outcome::WorldElsewhere { address });
         }
         let take = "UPDATE worlds SET worker = ?2, epoch = epoch + 1 WHERE id = ?1";
-        self.session.run(take, (id.to_bytes(), worker.to_bytes()))?;
-        let world = self.session.first(&load(), [id.to_bytes()], |row| rows::claimed(row))?;
+        self.session.run(take, values![id, worker])?;
+        let world = self.session.first(&load(), values![id], |row| rows::claimed(row))?;
         let mut world =
             world.ok_or_else(|| StoreError::Corrupt { why: format!("world {id} vanished while it was claimed") })?;
-        world.rows = self.session.all(LOAD_ROWS, (id.to_bytes(), world.claims_version), |row| rows::log_row(row))?;
+        world.rows = self.session.all(LOAD_ROWS, values![id, world.claims_version], |row| rows::log_row(row))?;
         Ok(Outcome::WorldClaimed(Box::new(world)))
     }
 
+    /// Where nodes share the database, the queue's row is locked before.
     pub(super) fn acquire_queue(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, StoreError> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
         }
         if reads::queue_owner(self.session, now)?.is_none() {
-            self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", [worker.to_bytes()])?;
+            self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", values![worker])?;
         }
         let keeper = reads::queue_owner(self.session, now)?;
-        keeper
-            .map(Outcome::QueueOwnedBy)
-            .ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })
+        Ok(Outcome::QueueOwnedBy(
+            keeper.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?,
+        ))
     }
 
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, StoreError> {
         let release = "UPDATE worlds SET worker = NULL, is_finished = is_finished OR ?3
                        WHERE id = ?1 AND epoch = ?2 AND epoch > 0";
-        let released = self.session.run(release, (id.to_bytes(), epoch, is_finished))?;
+        let released = self.session.run(release, values![id, epoch, is_finished])?;
         Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
     }
 
@@ -164,36 +186,43 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    fn add_member(&self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<(), StoreError> {
+    fn add_member(&mut self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<(), StoreError> {
         let add = "INSERT INTO world_members (world_id, player, joined_at) VALUES (?1, ?2, ?3)
                    ON CONFLICT (world_id, player) DO NOTHING";
-        if self.session.run(add, (id.to_bytes(), player.to_bytes(), now.0))? == 1 {
-            self.session.run("UPDATE worlds SET players = players + 1 WHERE id = ?1", [id.to_bytes()])?;
+        if self.session.run(add, values![id, player, now])? == 1 {
+            self.session.run("UPDATE worlds SET players = players + 1 WHERE id = ?1", values![id])?;
         }
         Ok(())
     }
 
     pub(super) fn leave_world(&mut self, id: WorldId, player: PlayerId) -> Result<Outcome, StoreError> {
         let gone = "DELETE FROM world_members WHERE world_id = ?1 AND player = ?2";
-        if self.session.run(gone, (id.to_bytes(), player.to_bytes()))? == 0 {
+        if self.session.run(gone, values![id, player])? == 0 {
             return Ok(Outcome::NotFound);
         }
-        self.session.run("UPDATE worlds SET players = players - 1 WHERE id = ?1", [id.to_bytes()])?;
+        self.session.run("UPDATE worlds SET players = players - 1 WHERE id = ?1", values![id])?;
         Ok(Outcome::Done)
     }
 
+    /// Where nodes share the database, the world's row is locked before.
     pub(super) fn end_world(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, StoreError> {
-        if self.session.run(END, (id.to_bytes(), now.0))? == 1 || reads::world(self.session, id, now)?.is_some() {
-            return Ok(Outcome::Done);
+        if reads::world(self.session, id, now)?.is_none() {
+            return Ok(Outcome::NotFound);
         }
-        Ok(Outcome::NotFound)
+        self.end_worlds(&[id.to_bytes()], now)?;
+        Ok(Outcome::Done)
+    }
+
+    fn end_worlds(&mut self, ids: &[IdBytes], now: UnixMs) -> Result<(), StoreError> {
+        let end = "UPDATE worlds SET ends_at = ?2, worker = NULL, epoch = epoch + 1 WHERE ends_at > ?2 AND id";
+        self.session.run_each(end, ids, values![now])?;
+        Ok(())
     }
 
     pub(super) fn end_unjoined(&mut self, now: UnixMs, made_before: UnixMs, max: usize) -> Result<Outcome, StoreError> {
-        let unjoined = self.session.all(UNJOINED, (now.0, made_before.0, max as i64), |row| row.id())?;
-        for id in &unjoined {
-            self.session.run(END, (id.to_be_bytes(), now.0))?;
-        }
+        let unjoined = unjoined::<S>();
+        let unjoined = self.session.all(&unjoined, values![now, made_before, max], |row| row.id_bytes())?;
+        self.end_worlds(&unjoined, now)?;
         Ok(Outcome::Retired(unjoined.len()))
     }
 
@@ -204,16 +233,13 @@ impl Batch<'_> {
         keep_max: usize,
         max: usize,
     ) -> Result<Outcome, StoreError> {
-        let last: Option<i64> = self.session.first(NTH_LAST_END, (now.0, keep_max as i64), |row| row.number())?;
+        let last: Option<i64> = self.session.first(NTH_LAST_END, values![now, keep_max], |row| row.number())?;
         let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.minus(keep_for).0);
-        let old = self.session.all(OLD, (ended_before, now.0, max as i64), |row| row.id())?;
-        for id in &old {
-            let id = id.to_be_bytes();
-            for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {
-                self.session.run(&format!("DELETE FROM {table} WHERE world_id = ?1"), [id])?;
-            }
-            self.session.run("DELETE FROM worlds WHERE id = ?1", [id])?;
+        let old = self.session.all(&old::<S>(), values![ended_before, now, max], |row| row.id_bytes())?;
+        for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {
+            self.session.run_each(&format!("DELETE FROM {table} WHERE world_id"), &old, &[])?;
         }
+        self.session.run_each("DELETE FROM worlds WHERE id", &old, &[])?;
         Ok(Outcome::Retired(old.len()))
     }
 }

@@ -1,0 +1,118 @@
+//! Accounts, tokens, bots and secrets. Where nodes share the database an account's row is locked before, so what is checked
+//! here stays true until the commit.
+
+use super::{Batch, Dialect, Session, values};
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use engine::commands::Outcome;
+use engine::ids::{AccountId, BotId, TokenId};
+use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
+use engine::rows::{Account, Bot, Token};
+
+pub(super) fn secret(session: &mut impl Session, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    session.first("SELECT data FROM secrets WHERE name = ?1", values![name], |row| row.bytes())
+}
+
+impl<S: Dialect> Batch<'_, S> {
+    pub(crate) fn ensure_account(&mut self, account: &Account) -> Result<Outcome, StoreError> {
+        self.session.run(
+            "INSERT INTO accounts (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            values![account.id, &account.name, account.created_at],
+        )?;
+        let named = "SELECT id FROM accounts WHERE name = ?1";
+        let id = self.session.first(named, values![&account.name], |row| row.id())?;
+        Ok(id.map_or(Outcome::Duplicate, |id| Outcome::Account(AccountId(id))))
+    }
+
+    pub(crate) fn has_account(&mut self, id: AccountId) -> Result<bool, StoreError> {
+        self.session.exists("SELECT 1 FROM accounts WHERE id = ?1", values![id])
+    }
+
+    pub(crate) fn create_token(&mut self, token: &Token) -> Result<Outcome, StoreError> {
+        if !self.has_account(token.account)? {
+            return Ok(Outcome::NotFound);
+        }
+        let known = "SELECT 1 FROM tokens WHERE id = ?1 OR digest = ?2";
+        if self.session.exists(known, values![token.id, &token.digest])? {
+            return Ok(Outcome::Duplicate);
+        }
+        let live = "SELECT count(*) FROM tokens WHERE account = ?1";
+        let live = self.session.first(live, values![token.account], |row| row.number::<usize>())?;
+        if live.unwrap_or_default() >= TOKENS_PER_ACCOUNT_MAX {
+            return Ok(Outcome::LimitReached);
+        }
+        self.session.run(
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            values![
+                token.id,
+                token.account,
+                &token.name,
+                token.role.name(),
+                token.purpose.name(),
+                &token.digest,
+                token.created_at,
+            ],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn delete_token(&mut self, id: TokenId, account: Option<AccountId>) -> Result<Outcome, StoreError> {
+        let sql = "DELETE FROM tokens WHERE id = ?1 AND account = coalesce(?2, account)";
+        let deleted = self.session.run(sql, values![id, account])?;
+        Ok(if deleted > 0 { Outcome::Done } else { Outcome::NotFound })
+    }
+
+    pub(crate) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
+        let known = "SELECT bots, EXISTS (SELECT 1 FROM bots WHERE id = ?2 OR (account = ?1 AND name = ?3))
+                     FROM accounts WHERE id = ?1";
+        let known = self
+            .session
+            .first(known, values![bot.account, bot.id, &bot.name], |row| Ok((row.number::<usize>()?, row.flag()?)))?;
+        match known {
+            None => return Ok(Outcome::NotFound),
+            Some((_, true)) => return Ok(Outcome::Duplicate),
+            Some((BOTS_PER_ACCOUNT_MAX.., false)) => return Ok(Outcome::LimitReached),
+            Some((_, false)) => {}
+        }
+        self.session.run("UPDATE accounts SET bots = bots + 1 WHERE id = ?1", values![bot.account])?;
+        self.session.run(
+            "INSERT INTO bots (id, account, name, url, is_public, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            values![bot.id, bot.account, &bot.name, &bot.url, bot.is_public, bot.created_at, bot.updated_at],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn update_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
+        let theirs = "SELECT 1 FROM bots WHERE id = ?1 AND account = ?2";
+        if !self.session.exists(theirs, values![bot.id, bot.account])? {
+            return Ok(Outcome::NotFound);
+        }
+        let rival = "SELECT 1 FROM bots WHERE account = ?1 AND name = ?2 AND id <> ?3";
+        if self.session.exists(rival, values![bot.account, &bot.name, bot.id])? {
+            return Ok(Outcome::Duplicate);
+        }
+        self.session.run(
+            "UPDATE bots SET name = ?2, url = ?3, is_public = ?4, updated_at = ?5 WHERE id = ?1",
+            values![bot.id, &bot.name, &bot.url, bot.is_public, bot.updated_at],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn delete_bot(&mut self, id: BotId, account: AccountId) -> Result<Outcome, StoreError> {
+        let sql = "DELETE FROM bots WHERE id = ?1 AND account = ?2";
+        if self.session.run(sql, values![id, account])? == 0 {
+            return Ok(Outcome::NotFound);
+        }
+        self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = ?1", values![account])?;
+        Ok(Outcome::Done)
+    }
+
+    /// A node that comes second waits for the first one's commit, and finds what that one kept.
+    pub(crate) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Result<Outcome, StoreError> {
+        let keep = "INSERT INTO secrets (name, data) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
+        self.session.run(keep, values![name, bytes])?;
+        Ok(Outcome::Secret(secret(self.session, name)?.unwrap_or_default()))
+    }
+}

@@ -1,0 +1,186 @@
+//! What happens to a match that is there: its writer finishes, fails or releases it, an operator cancels it or puts it back. Where
+//! nodes share the database, the match's row is locked before.
+
+use super::{Batch, Dialect, Session, values};
+use crate::columns::{self, Columns, LogEnd};
+use crate::contract::StoreError;
+use crate::{archives, semantics};
+use engine::commands::{MatchAppend, Outcome};
+use engine::ids::{AccountId, MatchId};
+use engine::matches::lifecycle::{MatchEvent, MatchState};
+use engine::matches::result::MatchResult;
+use engine::time::UnixMs;
+
+/// What a writer's commands are held against.
+pub(crate) struct WriteFence {
+    pub(crate) state: MatchState,
+    pub(crate) epoch: u32,
+    pub(crate) started_at: Option<UnixMs>,
+    pub(crate) end: LogEnd,
+}
+
+impl WriteFence {
+    /// Whether these entries may be added, and continue the log.
+    pub(crate) fn check_append(&self, append: &MatchAppend) -> Result<(), Outcome> {
+        semantics::check_writer(self.state, self.epoch, append.epoch)?;
+        semantics::check_append(append, self.end.version)
+    }
+}
+
+/// The counters after the last entry of a live log.
+pub(crate) fn log_end(session: &mut impl Session, id: MatchId) -> Result<LogEnd, StoreError> {
+    let last = "SELECT version, turns, late_moves FROM match_log WHERE match_id = ?1 ORDER BY version DESC LIMIT 1";
+    Ok(session.first(last, values![id], |row| columns::log_end(row))?.unwrap_or_default())
+}
+
+impl<S: Dialect> Batch<'_, S> {
+    /// Where an event of its writer leads a match, or the refusal.
+    fn transition(
+        &mut self,
+        id: MatchId,
+        event: MatchEvent,
+        epoch: u32,
+    ) -> Result<Result<(WriteFence, MatchState), Outcome>, StoreError> {
+        let Some(held) = self.session.write_fence(id)? else { return Ok(Err(Outcome::Fenced)) };
+        let next = semantics::writer_transition(held.state, held.epoch, event, epoch);
+        Ok(next.map(|next| (held, next)))
+    }
+
+    /// The last entries go straight into the archive: they would never be read from the log.
+    pub(crate) fn finish(
+        &mut self,
+        append: &MatchAppend,
+        result: &MatchResult,
+        archive: &[u8],
+        now: UnixMs,
+    ) -> Result<Outcome, StoreError> {
+        let (held, next) = match self.transition(append.id, MatchEvent::Finish, append.epoch)? {
+            Ok(step) => step,
+            Err(refusal) => return Ok(refusal),
+        };
+        if let Err(refusal) = semantics::check_append(append, held.end.version) {
+            return Ok(refusal);
+        }
+        let started_at = held.started_at.or(append.started_at);
+        let version = append.expected_version as usize + append.rows.len();
+        self.session.run(
+            "UPDATE matches SET state = ?2, worker = NULL, updated_at = ?3, ended_at = ?3, started_at = ?4,
+               version = ?5, turns = ?6, late_moves = ?7, is_draw = ?8, winner_seat = ?9
+             WHERE id = ?1",
+            values![
+                append.id,
+                next.name(),
+                now,
+                started_at,
+                version,
+                result.turns,
+                result.late_moves,
+                result.is_draw,
+                result.winner,
+            ],
+        )?;
+        self.session.write_seat_results(append.id, result)?;
+        let archive = archives::compressed(archive)?;
+        self.session.replace_log(append.id, &archive)?;
+        self.counters.record_archived(archive.len());
+        self.counters.record_transition(Some(held.state), Some(next));
+        self.counters.record_finished(started_at, now);
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn fail(&mut self, id: MatchId, epoch: u32, reason: &str, now: UnixMs) -> Result<Outcome, StoreError> {
+        match self.transition(id, MatchEvent::Fail, epoch)? {
+            Ok((held, next)) => {
+                self.end_failed(id, next, reason, held.end, now)?;
+                Ok(Outcome::Done)
+            }
+            Err(refusal) => Ok(refusal),
+        }
+    }
+
+    /// Ends a running match as failed; its log, which ends like this, stays as it is.
+    pub(crate) fn end_failed(
+        &mut self,
+        id: MatchId,
+        next: MatchState,
+        reason: &str,
+        end: LogEnd,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let reason = semantics::stored_reason(reason);
+        self.session.run(
+            "UPDATE matches SET state = ?2, worker = NULL, failure = ?3, updated_at = ?4, ended_at = ?4,
+               version = ?5, turns = ?6, late_moves = ?7
+             WHERE id = ?1",
+            values![id, next.name(), &reason, now, end.version, end.turns, end.late_moves],
+        )?;
+        self.counters.record_transition(Some(MatchState::Running), Some(next));
+        Ok(())
+    }
+
+    /// A match that was given up already stays as it is: a repeated release refunds nothing twice.
+    pub(crate) fn release(&mut self, id: MatchId, epoch: u32, is_refunded: bool) -> Result<Outcome, StoreError> {
+        let next = match self.transition(id, MatchEvent::Release, epoch)? {
+            Ok((_, next)) => next,
+            Err(refusal) => return Ok(refusal),
+        };
+        let held = "SELECT attempts_charged FROM matches WHERE id = ?1 AND worker IS NOT NULL";
+        if let Some(charged) = self.session.first(held, values![id], |row| row.number())? {
+            let charged = semantics::attempts_after_release(charged, is_refunded);
+            let sql = "UPDATE matches SET state = ?2, worker = NULL, attempts_charged = ?3 WHERE id = ?1";
+            self.session.run(sql, values![id, next.name(), charged])?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn cancel(
+        &mut self,
+        id: MatchId,
+        account: Option<AccountId>,
+        now: UnixMs,
+    ) -> Result<Outcome, StoreError> {
+        let is_theirs = |known: &(MatchState, AccountId)| account.is_none_or(|account| account == known.1);
+        let Some((state, _)) = self.match_owner(id)?.filter(is_theirs) else { return Ok(Outcome::NotFound) };
+        let Some(next) = state.transition(MatchEvent::Cancel) else { return Ok(Outcome::WrongState(state)) };
+        let end = log_end(self.session, id)?;
+        self.session.run(
+            "UPDATE matches SET state = ?2, epoch = epoch + 1, worker = NULL, fair_tag = NULL, failure = NULL,
+               updated_at = ?3, ended_at = ?3, version = ?4, turns = ?5, late_moves = ?6
+             WHERE id = ?1",
+            values![id, next.name(), now, end.version, end.turns, end.late_moves],
+        )?;
+        self.counters.record_transition(Some(state), Some(next));
+        Ok(Outcome::Done)
+    }
+
+    pub(crate) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Result<Outcome, StoreError> {
+        let Some((state, account)) = self.match_owner(id)? else { return Ok(Outcome::NotFound) };
+        let Some(next) = state.transition(MatchEvent::Requeue) else { return Ok(Outcome::WrongState(state)) };
+        let tag = semantics::next_fair_tag(self.virtual_time()?, self.last_tag(account)?);
+        self.set_last_tag(account, tag)?;
+        self.session.run(
+            "UPDATE matches SET state = ?2, fair_tag = ?3, attempts_charged = 0, updated_at = ?4, enqueued_at = ?4,
+               failure = NULL, ended_at = NULL, version = NULL, turns = NULL, late_moves = NULL
+             WHERE id = ?1",
+            values![id, next.name(), tag as i64, now],
+        )?;
+        self.counters.record_transition(Some(state), Some(next));
+        Ok(Outcome::Done)
+    }
+
+    fn match_owner(&mut self, id: MatchId) -> Result<Option<(MatchState, AccountId)>, StoreError> {
+        let sql = "SELECT state, account FROM matches WHERE id = ?1";
+        self.session.first(sql, values![id], |row| Ok((columns::state(row)?, AccountId(row.id()?))))
+    }
+
+    /// The tag of an account's newest match in the queue.
+    pub(crate) fn last_tag(&mut self, account: AccountId) -> Result<u64, StoreError> {
+        let tag = "SELECT fair_tag FROM accounts WHERE id = ?1";
+        Ok(self.session.first(tag, values![account], |row| row.number())?.unwrap_or_default())
+    }
+
+    pub(crate) fn set_last_tag(&mut self, account: AccountId, tag: u64) -> Result<(), StoreError> {
+        self.session.run("UPDATE accounts SET fair_tag = ?2 WHERE id = ?1", values![account, tag as i64])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! What the two stores have in common: statements that both databases understand, with the rules that stand around them.
+//! A store brings a [`Session`], a connection with its prepared statements, and its [`Dialect`]. Placeholders are
+//! written `?1`, as SQLite has them.
+
+mod accounts;
+mod batch;
+pub(crate) mod leases;
+mod limit_rules;
+pub(crate) mod matches;
+pub(crate) mod reader;
+pub(crate) mod retire;
+pub(crate) mod tables;
+mod value;
+pub(crate) mod worlds;
+
+pub(crate) use batch::Batch;
+pub(crate) use value::{Value, values};
+
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use engine::ids::{MatchId, PlayerId, WorldId};
+use engine::matches::result::MatchResult;
+use engine::rows::{HunterRow, WorldLogRow};
+use engine::time::UnixMs;
+use matches::WriteFence;
+use std::collections::BTreeMap;
+
+/// The bytes of an id.
+pub(crate) type IdBytes = [u8; 16];
+/// Before every id in use.
+pub(crate) const ID_MIN: IdBytes = [0; 16];
+/// After every id in use.
+pub(crate) const ID_MAX: IdBytes = [0xff; 16];
+
+/// A connection to a database, and the few kinds of statements that it runs.
+pub(crate) trait Session {
+    type Row<'r>: Columns;
+
+    /// Runs a statement; how many rows it changed.
+    fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError>;
+
+    /// All rows of a query.
+    fn all<T>(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>;
+
+    /// The first row of a query, if there is one.
+    fn first<T>(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError>;
+
+    /// Whether a query has any row.
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn exists(&mut self, sql: &str, values: &[Value<'_>]) -> Result<bool, StoreError> {
+        Ok(self.first(sql, values, |_| Ok(()))?.is_some())
+    }
+
+    /// Runs a statement that ends in the column of an id for each of these ids, which are ?1; how many rows it changed.
+    fn run_each(&mut self, sql: &str, ids: &[IdBytes], values: &[Value<'_>]) -> Result<usize, StoreError>;
+
+    /// The rows of a statement that ends, but for `rest`, in the column of an id, for each of these ids.
+    fn all_each<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        ids: &[IdBytes],
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>;
+
+    /// Several queries of one moment.
+    fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError>;
+}
+
+/// What a database says or does in its own way.
+pub(crate) trait Dialect: Session {
+    /// Joins tables in the order in which they are written, where the database can be told.
+    const JOIN_IN_ORDER: &'static str;
+    /// Worlds whose logs have entries that are not counted yet, at most ?1: one seek for each world that has a log, another to
+    /// its end.
+    const AGGREGATION_LAGS: &'static str;
+    /// The tables that the claim ?2 of worker ?1 took, and the worker still holds live, in the order of their ids.
+    const TABLES_CLAIMED_BEFORE: &'static str;
+    /// Whether other nodes write at the same time, so that rows must be locked.
+    const HAS_ROW_LOCKS: bool;
+
+    /// What a writer's commands are held against; `None` for an unknown match.
+    fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError>;
+
+    /// Writes what became of each seat.
+    fn write_seat_results(&mut self, id: MatchId, result: &MatchResult) -> Result<(), StoreError>;
+
+    /// Puts an archive in the place of a match's log.
+    fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError>;
+
+    /// Live tables without a worker whose lease holds at `now`, in the order of their ids.
+    fn orphaned_tables(&mut self, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError>;
+
+    /// Adds entries to a world's claim log.
+    fn insert_world_rows(&mut self, id: WorldId, rows: &[WorldLogRow]) -> Result<(), StoreError>;
+
+    /// Adds these sums to those of the hunters; how many of them are new.
+    fn add_to_hunters(&mut self, sums: &BTreeMap<PlayerId, HunterRow>) -> Result<usize, StoreError>;
+}
+
+/// The end of a query whose rows are written next: rows that another node holds are left for the next call.
+pub(crate) fn skip_locked<S: Dialect>(lock: &str) -> String {
+    if S::HAS_ROW_LOCKS { format!("{lock} SKIP LOCKED") } else { String::new() }
+}

@@ -1,0 +1,351 @@
+//! Reads of committed data. A call of several queries runs them in one read transaction.
+
+use super::{Dialect, ID_MAX, ID_MIN, IdBytes, Session, accounts, leases, limit_rules, tables, values, worlds};
+use crate::archives;
+use crate::columns::{self, Columns, worlds as rows};
+use crate::contract::{
+    BotFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+};
+use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
+use engine::ids::{
+    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+};
+use engine::matches::lifecycle::MatchState;
+use engine::rows::{
+    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
+    MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token,
+    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+};
+use engine::tables::Standing;
+use engine::time::UnixMs;
+
+/// Sums over at most a week of minutes.
+pub(crate) const WINDOWS: &str = "
+    SELECT CAST(sum(created) FILTER (WHERE minute >= ?1) AS BIGINT),
+           CAST(sum(created) FILTER (WHERE minute >= ?2) AS BIGINT), CAST(sum(created) AS BIGINT),
+           CAST(sum(finished) FILTER (WHERE minute >= ?1) AS BIGINT),
+           CAST(sum(finished) FILTER (WHERE minute >= ?2) AS BIGINT), CAST(sum(finished) AS BIGINT),
+           CAST(sum(timed) FILTER (WHERE minute >= ?2) AS BIGINT),
+           CAST(sum(duration_ms) FILTER (WHERE minute >= ?2) AS BIGINT)
+    FROM minutes WHERE minute >= ?3";
+pub(crate) const FAILURES: &str = "
+    SELECT count(*), failure, max(ended_at) FROM (
+        SELECT failure, ended_at FROM matches
+        WHERE state = 'failed' AND ended_at >= ?1 ORDER BY ended_at DESC, id DESC LIMIT ?2) AS newest
+    GROUP BY failure ORDER BY count(*) DESC, max(ended_at) DESC, failure LIMIT ?3";
+pub(crate) const COUNTS: &str = "SELECT name, value FROM counters";
+
+/// A place after every other.
+const END: (i64, IdBytes) = (i64::MAX, ID_MAX);
+
+/// A cursor's time, table and game; without one, a place before every game.
+fn cursor_position(before: Option<GameCursor>) -> (i64, IdBytes, i64) {
+    let of = |before: GameCursor| (before.at.0, before.id.table.to_bytes(), before.id.number.into());
+    before.map_or((i64::MAX, ID_MAX, i64::MAX), of)
+}
+
+/// A session that reads, and the reads that each database does in its own way.
+pub(crate) trait SqlReader: Send {
+    type Session: Dialect;
+
+    fn session(&mut self) -> &mut Self::Session;
+    /// The matches that a filter shows; in a snapshot.
+    fn matches(session: &mut Self::Session, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
+    /// A match; in a snapshot.
+    fn match_by_id(session: &mut Self::Session, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
+    /// See [`Reader::statuses`].
+    fn statuses(session: &mut Self::Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
+    /// Running matches without a worker whose lease holds.
+    fn orphaned(session: &mut Self::Session, now: UnixMs) -> Result<u64, StoreError>;
+    /// See [`Reader::database_time`].
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;
+    /// See [`Reader::probe`].
+    fn probe(&mut self) -> Result<(), StoreError>;
+}
+
+impl<R: SqlReader> Reader for R {
+    fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError> {
+        let sql = format!("SELECT {} FROM tokens WHERE digest = ?1", columns::TOKEN);
+        self.session().first(&sql, values![digest], |row| columns::token(row))
+    }
+
+    fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
+        let sql = format!("SELECT {} FROM tokens WHERE account = ?1 ORDER BY id DESC", columns::TOKEN);
+        self.session().all(&sql, values![account], |row| columns::token(row))
+    }
+
+    fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError> {
+        let ids: Vec<IdBytes> = ids.iter().map(|id| id.to_bytes()).collect();
+        let sql = "SELECT id FROM tokens WHERE id";
+        self.session().all_each(sql, "", &ids, |row| row.id().map(TokenId))
+    }
+
+    fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {} FROM accounts WHERE id = ?1", columns::ACCOUNT);
+        self.session().first(&sql, values![id], |row| columns::account(row))
+    }
+
+    fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {} FROM accounts WHERE name = ?1", columns::ACCOUNT);
+        self.session().first(&sql, values![name], |row| columns::account(row))
+    }
+
+    fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {
+        let mut ids: Vec<IdBytes> = ids.iter().map(|id| id.to_bytes()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let sql = format!("SELECT {} FROM bots WHERE id", columns::BOT);
+        self.session().all_each(&sql, "", &ids, |row| columns::bot(row))
+    }
+
+    fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError> {
+        let sql = format!("SELECT {} FROM bots WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", columns::BOT);
+        let before = filter.before.map_or(ID_MAX, BotId::to_bytes);
+        self.session().all(&sql, values![filter.account, before, filter.limit], |row| columns::bot(row))
+    }
+
+    fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
+        self.session().snapshot(|session| <R as SqlReader>::match_by_id(session, id))
+    }
+
+    fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
+        self.session().snapshot(|session| <R as SqlReader>::matches(session, filter))
+    }
+
+    fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
+        <R as SqlReader>::statuses(self.session(), ids)
+    }
+
+    fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
+        self.session().snapshot(|session| {
+            let status = <R as SqlReader>::statuses(session, &[id])?.into_iter().next();
+            let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
+            let rows = match state {
+                MatchState::Finished => archived_log(session, id, version, (from, limit))?,
+                MatchState::Waiting | MatchState::Running | MatchState::Failed | MatchState::Cancelled => {
+                    live_log(session, id, from, limit)?
+                }
+            };
+            Ok(Some(MatchLogPage { state, version, rows }))
+        })
+    }
+
+    fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError> {
+        let sql = "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2";
+        self.session().first(sql, values![account, key], |row| columns::remembered_response(row))
+    }
+
+    fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
+        leases::address(self.session(), worker, now)
+    }
+
+    fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError> {
+        let sql = "SELECT id, lease_until FROM workers
+                   WHERE address = ?1 AND lease_until > ?2 AND NOT is_given_up ORDER BY id";
+        self.session().all(sql, values![address, now], |row| Ok((WorkerId(row.id()?), row.time()?)))
+    }
+
+    fn match_counts(&mut self) -> Result<MatchCounts, StoreError> {
+        counts(self.session())
+    }
+
+    fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError> {
+        let StatsWindows { hour, day, week } = StatsWindows::ending_at(now);
+        let shown = values![day_before(now), FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX];
+        self.session().snapshot(|session| {
+            let windows = session.first(WINDOWS, values![hour, day, week], |row| columns::recent_stats(row))?;
+            let mut stats = windows.unwrap_or_default();
+            stats.counts = counts(session)?;
+            stats.orphaned = R::orphaned(session, now)?;
+            stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
+            Ok(stats)
+        })
+    }
+
+    fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
+        self.session().snapshot(limit_rules::rules)
+    }
+
+    fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
+        limit_rules::version(self.session())
+    }
+
+    fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        accounts::secret(self.session(), name)
+    }
+
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
+        tables::owner(self.session(), id, now)
+    }
+
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
+        let sql = tables::game_by_id();
+        self.session().first(&sql, values![id.table, id.number], |row| columns::game_with_record(row))
+    }
+
+    fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError> {
+        let &PlayerGamesFilter { player, is_ended, before, limit } = filter;
+        let (at, table, number) = cursor_position(before);
+        let page = values![player, is_ended, at, table, number, limit];
+        self.session().all(&tables::games_of_player::<R::Session>(), page, |row| columns::seated_game(row))
+    }
+
+    fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        games_before(self.session(), &tables::lobby_page(), before, limit)
+    }
+
+    fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        games_before(self.session(), &tables::history_page(), before, limit)
+    }
+
+    fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError> {
+        let mut players: Vec<IdBytes> = players.iter().map(|id| id.to_bytes()).collect();
+        players.sort_unstable();
+        players.dedup();
+        let sql = format!("SELECT {} FROM story_standings WHERE player", columns::STANDING);
+        self.session().all_each(&sql, "ORDER BY player", &players, |row| columns::standing(row))
+    }
+
+    fn story_idempotent_response(
+        &mut self,
+        player: PlayerId,
+        key: &str,
+    ) -> Result<Option<RememberedResponse>, StoreError> {
+        self.session().first(tables::ANSWER, values![player, key], |row| columns::remembered_response(row))
+    }
+
+    fn worlds(
+        &mut self,
+        after: Option<WorldId>,
+        limit: usize,
+        viewer: Option<PlayerId>,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        let after = after.map_or(ID_MIN, WorldId::to_bytes);
+        self.session().all(&worlds::page(), values![now, after, limit, viewer], |row| rows::entry(row))
+    }
+
+    fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        worlds::world(self.session(), id, now)
+    }
+
+    fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        worlds::world_named(self.session(), name, now)
+    }
+
+    fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError> {
+        self.session().snapshot(|session| {
+            let held = session.first(worlds::LOG_STATE, values![id], |row| rows::log_state(row))?;
+            let Some((_, versions)) = held else { return Ok(None) };
+            let rows = session.all(worlds::LOG, values![id, from, limit], |row| rows::log_row(row))?;
+            Ok(Some(WorldLogPage { rows, version: versions.log, aggregated_version: versions.aggregated }))
+        })
+    }
+
+    fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError> {
+        self.session().all(R::Session::AGGREGATION_LAGS, values![limit], |row| rows::aggregation_lag(row))
+    }
+
+    fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
+        worlds::has_joined(self.session(), id, player)
+    }
+
+    fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError> {
+        self.session().all(worlds::MEMBERS, values![id, limit], |row| row.id().map(PlayerId))
+    }
+
+    fn hunt_lobby(
+        &mut self,
+        before: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        let (ends_at, id) = before.map_or(END, |before| (before.ends_at.0, before.id.to_bytes()));
+        self.session().all(&worlds::lobby_page(), values![now, ends_at, id, limit], |row| rows::entry(row))
+    }
+
+    fn unfinished_hunts(
+        &mut self,
+        after: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldRow>, StoreError> {
+        let (ends_at, id) = after.map_or((i64::MIN, ID_MIN), |after| (after.ends_at.0, after.id.to_bytes()));
+        self.session().all(&worlds::unfinished_page(), values![now, ends_at, id, limit], |row| rows::world(row))
+    }
+
+    fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
+        self.session().first(&worlds::of_ticket(), values![player, ticket], |row| rows::world(row))
+    }
+
+    fn hunt_of_player(&mut self, player: PlayerId, now: UnixMs) -> Result<Option<WorldRow>, StoreError> {
+        self.session().first(&worlds::of_player(), values![player, now], |row| rows::world(row))
+    }
+
+    fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
+        let place = |before: HunterCursor| (i64::try_from(before.points).unwrap_or(i64::MAX), before.player.to_bytes());
+        let (points, player) = before.map_or(END, place);
+        self.session().all(&worlds::leaderboard_page(), values![points, player, limit], |row| rows::hunter(row))
+    }
+
+    fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
+        self.session().first(&worlds::hunter_of(), values![player], |row| rows::hunter(row))
+    }
+
+    fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        let before = before.map_or(i64::MAX, i64::from);
+        self.session().all(&worlds::rounds_page(), values![id, before, limit], |row| rows::round(row))
+    }
+
+    fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
+        Ok(self.session().first(&worlds::totals_row(), &[], |row| rows::totals(row))?.unwrap_or_default())
+    }
+
+    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        worlds::queue_owner(self.session(), now)
+    }
+
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        SqlReader::database_time(self)
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        SqlReader::probe(self)
+    }
+}
+
+fn games_before(
+    session: &mut impl Session,
+    sql: &str,
+    before: Option<GameCursor>,
+    limit: usize,
+) -> Result<Vec<GameRow>, StoreError> {
+    let (at, table, number) = cursor_position(before);
+    session.all(sql, values![at, table, number, limit], |row| columns::game(row))
+}
+
+fn live_log(session: &mut impl Session, id: MatchId, from: u32, limit: usize) -> Result<Vec<MatchLogRow>, StoreError> {
+    let sql = format!(
+        "SELECT {} FROM match_log WHERE match_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3",
+        columns::LOG
+    );
+    session.all(&sql, values![id, from, limit], |row| columns::log_row(row))
+}
+
+fn archived_log(
+    session: &mut impl Session,
+    id: MatchId,
+    version: u32,
+    (from, limit): (u32, usize),
+) -> Result<Vec<MatchLogRow>, StoreError> {
+    let archive = "SELECT data FROM match_archive WHERE match_id = ?1";
+    let stored = session.first(archive, values![id], |row| row.bytes())?;
+    let stored =
+        stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
+    archives::decode_rows(id, &stored, version, from, limit)
+}
+
+fn counts(session: &mut impl Session) -> Result<MatchCounts, StoreError> {
+    let counters = session.all(COUNTS, &[], |row| Ok((row.text()?, row.number()?)))?;
+    Ok(columns::counts(&counters))
+}

@@ -1,0 +1,129 @@
+//! Tables at which stories are told: queries about them and their games, and how they change owners under leases. Each query
+//! walks an index; none counts games.
+
+use super::{Batch, Dialect, IdBytes, Session, values};
+use crate::columns::{self, Columns};
+use crate::contract::StoreError;
+use engine::commands::{ClaimedTable, Outcome};
+use engine::ids::{TableId, WorkerId};
+use engine::rows::TableOwner;
+use engine::time::UnixMs;
+
+/// A table's worker, and the address in that worker's lease if the lease holds.
+pub(crate) const OWNER: &str = "
+    SELECT t.worker, w.address FROM story_tables t
+    LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > ?2 AND NOT w.is_given_up
+    WHERE t.id = ?1";
+pub(crate) const ANSWER: &str = "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2";
+/// Of many tables; the condition ends in their ids.
+pub(crate) const LOAD: &str = "
+    SELECT id, epoch, base_version, data FROM story_tables LEFT JOIN story_bases ON table_id = id WHERE id";
+pub(crate) const LOAD_ROWS: &str = "SELECT table_id, version, data FROM story_log WHERE table_id";
+
+pub(super) fn owner(session: &mut impl Session, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
+    session.first(OWNER, values![id, now], |row| columns::table_owner(row))
+}
+
+pub(crate) fn game_by_id() -> String {
+    format!(
+        "SELECT {}, {} FROM story_games g
+         LEFT JOIN story_records r ON r.table_id = g.table_id AND r.number = g.number
+         WHERE g.table_id = ?1 AND g.number = ?2",
+        columns::GAME,
+        columns::GAME_RECORD
+    )
+}
+
+/// The index of seats is walked; each seat looks its game up.
+pub(crate) fn games_of_player<S: Dialect>() -> String {
+    format!(
+        "SELECT {}, {} FROM story_seats s
+         {} story_games g ON g.table_id = s.table_id AND g.number = s.number
+         WHERE s.player = ?1 AND s.is_ended = ?2 AND (s.created_at, s.table_id, s.number) < (?3, ?4, ?5)
+         ORDER BY s.created_at DESC, s.table_id DESC, s.number DESC LIMIT ?6",
+        columns::GAME,
+        columns::SEATED,
+        S::JOIN_IN_ORDER,
+    )
+}
+
+pub(crate) fn lobby_page() -> String {
+    format!(
+        "SELECT {} FROM story_games g
+         WHERE g.phase IN ('create', 'invitation') AND g.players < g.players_max
+           AND (g.created_at, g.table_id, g.number) < (?1, ?2, ?3)
+         ORDER BY g.created_at DESC, g.table_id DESC, g.number DESC LIMIT ?4",
+        columns::GAME
+    )
+}
+
+pub(crate) fn history_page() -> String {
+    format!(
+        "SELECT {} FROM story_games g
+         WHERE g.ended_at IS NOT NULL AND (g.ended_at, g.table_id, g.number) < (?1, ?2, ?3)
+         ORDER BY g.ended_at DESC, g.table_id DESC, g.number DESC LIMIT ?4",
+        columns::GAME
+    )
+}
+
+impl<S: Dialect> Batch<'_, S> {
+    /// Where nodes share the database, the table's row is locked before.
+    pub(crate) fn claim_table(&mut self, id: TableId, worker: WorkerId, now: UnixMs) -> Result<Outcome, StoreError> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        match owner(self.session, id, now)? {
+            None => Ok(Outcome::NotFound),
+            Some(TableOwner::Leased { worker: other, address }) if other != worker => {
+                Ok(Outcome::TableElsewhere { address })
+            }
+            Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
+                let taken = self.take_tables(&[id.to_bytes()], worker, 0)?.into_iter().next();
+                Ok(taken.map_or(Outcome::NotFound, Outcome::TableClaimed))
+            }
+        }
+    }
+
+    pub(crate) fn claim_tables(
+        &mut self,
+        worker: WorkerId,
+        number: u64,
+        now: UnixMs,
+        max: usize,
+    ) -> Result<Outcome, StoreError> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        let by = values![worker, number as i64];
+        let is_old = self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND table_claims >= ?2", by)?;
+        if is_old {
+            let held = self.session.all(S::TABLES_CLAIMED_BEFORE, by, |row| row.id_bytes())?;
+            return self.load_tables(&held).map(Outcome::TablesClaimed);
+        }
+        let orphans = self.session.orphaned_tables(now, max)?;
+        if orphans.is_empty() {
+            return Ok(Outcome::TablesClaimed(Vec::new()));
+        }
+        self.session.run("UPDATE workers SET table_claims = ?2 WHERE id = ?1", by)?;
+        self.take_tables(&orphans, worker, number).map(Outcome::TablesClaimed)
+    }
+
+    fn take_tables(&mut self, ids: &[IdBytes], worker: WorkerId, claim: u64) -> Result<Vec<ClaimedTable>, StoreError> {
+        let take = "UPDATE story_tables SET worker = ?2, claim = ?3, epoch = epoch + 1 WHERE id";
+        self.session.run_each(take, ids, values![worker, claim as i64])?;
+        self.load_tables(ids)
+    }
+
+    /// The ids are in order.
+    fn load_tables(&mut self, ids: &[IdBytes]) -> Result<Vec<ClaimedTable>, StoreError> {
+        let mut tables = self.session.all_each(LOAD, "ORDER BY id", ids, |row| columns::claimed_row(row))?;
+        let read = |row: &mut S::Row<'_>| Ok((TableId(row.id()?), columns::table_log_row(row)?));
+        for (id, row) in self.session.all_each(LOAD_ROWS, "ORDER BY table_id, version", ids, read)? {
+            let at = tables
+                .binary_search_by_key(&id, |table| table.id)
+                .map_err(|_| StoreError::Corrupt { why: format!("table {id} vanished while it was claimed") })?;
+            tables[at].rows.push(row);
+        }
+        Ok(tables)
+    }
+}

@@ -1,0 +1,66 @@
+//! Aggregates of claims: the leaderboard, rounds, totals. All of it in the commit that advances the cursor. Where
+//! nodes share the database, the row of totals is locked before: no other node writes these rows meanwhile.
+
+use crate::contract::StoreError;
+use crate::semantics::{self, worlds::WorldVersions};
+use crate::sql::{Batch, Dialect, values};
+use engine::commands::{Aggregate, HunterDelta, Outcome};
+use engine::ids::WorldId;
+use engine::rows::RoundRow;
+use std::collections::BTreeMap;
+
+impl<S: Dialect> Batch<'_, S> {
+    pub(super) fn aggregate_world(&mut self, aggregate: &Aggregate) -> Result<Outcome, StoreError> {
+        let Some((_, held)) = self.world_log_state(aggregate.id)? else { return Ok(Outcome::NotFound) };
+        if let Err(refusal) = semantics::worlds::check_aggregate(aggregate, held) {
+            return Ok(refusal);
+        }
+        let moved = "UPDATE worlds SET aggregated_version = ?2 WHERE id = ?1";
+        self.session.run(moved, values![aggregate.id, aggregate.to_version])?;
+        self.forget_entries(aggregate.id, held, WorldVersions { aggregated: aggregate.to_version, ..held })?;
+        let new_hunters = self.count_hunters(&aggregate.hunters)?;
+        let mut new_rounds = 0;
+        for round in &aggregate.rounds {
+            new_rounds += self.put_round(aggregate.id, round)?;
+        }
+        let totals = aggregate.totals;
+        self.session.run(
+            "UPDATE hunt_totals SET hunters = hunters + ?1, points = points + ?2, chests = chests + ?3,
+               power_ups = power_ups + ?4, rounds = rounds + ?5 WHERE id = 1",
+            values![new_hunters, totals.points, totals.chests, totals.power_ups, new_rounds],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    /// How many hunters are new by it.
+    fn count_hunters(&mut self, deltas: &[HunterDelta]) -> Result<usize, StoreError> {
+        let mut sums = BTreeMap::new();
+        for delta in deltas {
+            let sum = sums.entry(delta.player).or_insert_with(|| semantics::worlds::new_hunter(delta.player));
+            semantics::worlds::add_delta(sum, delta);
+        }
+        if sums.is_empty() { Ok(0) } else { self.session.add_to_hunters(&sums) }
+    }
+
+    /// How many rounds are new by it.
+    fn put_round(&mut self, id: WorldId, round: &RoundRow) -> Result<usize, StoreError> {
+        let known = "SELECT 1 FROM hunt_rounds WHERE world_id = ?1 AND number = ?2";
+        let is_known = self.session.exists(known, values![id, round.number])?;
+        self.session.run(
+            "INSERT INTO hunt_rounds (world_id, number, ended_at, winner, winner_name, points, hunters)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (world_id, number) DO UPDATE SET ended_at = excluded.ended_at, winner = excluded.winner,
+               winner_name = excluded.winner_name, points = excluded.points, hunters = excluded.hunters",
+            values![
+                id,
+                round.number,
+                round.ended_at,
+                round.winner,
+                &semantics::stored_text(&round.winner_name),
+                round.points,
+                round.hunters,
+            ],
+        )?;
+        Ok(usize::from(!is_known))
+    }
+}

@@ -1,0 +1,129 @@
+//! Queries about worlds. Each walks an index.
+
+use crate::columns::worlds as rows;
+use crate::contract::StoreError;
+use crate::sql::{Session, values};
+use engine::ids::{PlayerId, WorldId, WorldName};
+use engine::rows::{WorldEntry, WorldOwner};
+use engine::time::UnixMs;
+
+pub(crate) const LOG: &str = "
+    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
+pub(crate) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1 AND player = ?2";
+pub(crate) const MEMBERS: &str = "
+    SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
+
+/// The owner of the matchmaking queue at ?1, if its lease is valid.
+pub(crate) const QUEUE_OWNER: &str = "
+    SELECT d.worker, l.address FROM matchmaking_queue d
+    JOIN workers l ON l.id = d.worker AND l.lease_until > ?1 AND NOT l.is_given_up WHERE d.id = 1";
+
+/// Worlds with their owners at ?1.
+fn entries(rest: &str) -> String {
+    format!(
+        "SELECT {}, {} FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?1 AND NOT l.is_given_up {rest}",
+        rows::WORLD,
+        rows::ENTRY
+    )
+}
+
+pub(crate) fn by_id() -> String {
+    entries("WHERE w.id = ?2")
+}
+
+pub(crate) fn by_name() -> String {
+    entries("WHERE w.name = ?2")
+}
+
+/// `EXISTS` could become a table of everything that the player is a member of, for which all members are read.
+pub(crate) fn page() -> String {
+    entries(
+        "WHERE w.id > ?2 AND w.ends_at > ?1 AND (w.admission = 'everybody' OR (
+             SELECT true FROM world_members m WHERE m.world_id = w.id AND m.player = ?4))
+         ORDER BY w.id LIMIT ?3",
+    )
+}
+
+pub(crate) fn lobby_page() -> String {
+    entries(
+        "WHERE w.ends_at > ?1 AND (w.ends_at, w.id) < (?2, ?3) AND w.kind = 'hunt'
+         ORDER BY w.ends_at DESC, w.id DESC LIMIT ?4",
+    )
+}
+
+/// Hunts that were over by ?1, were played, are not finished, and whose owner's lease does not hold.
+pub(crate) fn unfinished_page() -> String {
+    format!(
+        "SELECT {} FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?1 AND NOT l.is_given_up
+         WHERE NOT w.is_finished AND w.epoch > 0 AND w.kind = 'hunt' AND w.ends_at <= ?1
+           AND (w.ends_at, w.id) > (?2, ?3) AND l.id IS NULL
+         ORDER BY w.ends_at, w.id LIMIT ?4",
+        rows::WORLD
+    )
+}
+
+/// The hunt into which the player ?1 came by the ticket ?2.
+pub(crate) fn of_ticket() -> String {
+    format!(
+        "SELECT {} FROM world_members m JOIN worlds w ON w.id = m.world_id WHERE m.player = ?1 AND m.ticket = ?2",
+        rows::WORLD
+    )
+}
+
+/// A hunt that is not over at ?2, into which the player ?1 was matched.
+pub(crate) fn of_player() -> String {
+    format!(
+        "SELECT {} FROM world_members m JOIN worlds w ON w.id = m.world_id
+         WHERE m.player = ?1 AND m.ticket IS NOT NULL AND w.ends_at > ?2 LIMIT 1",
+        rows::WORLD
+    )
+}
+
+pub(crate) fn leaderboard_page() -> String {
+    format!(
+        "SELECT {} FROM hunters WHERE (points, player) < (?1, ?2) ORDER BY points DESC, player DESC LIMIT ?3",
+        rows::HUNTER
+    )
+}
+
+pub(crate) fn hunter_of() -> String {
+    format!("SELECT {} FROM hunters WHERE player = ?1", rows::HUNTER)
+}
+
+pub(crate) fn rounds_page() -> String {
+    format!("SELECT {} FROM hunt_rounds WHERE world_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3", rows::ROUND)
+}
+
+pub(crate) fn totals_row() -> String {
+    format!("SELECT {} FROM hunt_totals WHERE id = 1", rows::TOTALS)
+}
+
+pub(in crate::sql) fn world(
+    session: &mut impl Session,
+    id: WorldId,
+    now: UnixMs,
+) -> Result<Option<WorldEntry>, StoreError> {
+    session.first(&by_id(), values![now, id], |row| rows::entry(row))
+}
+
+pub(in crate::sql) fn world_named(
+    session: &mut impl Session,
+    name: &WorldName,
+    now: UnixMs,
+) -> Result<Option<WorldEntry>, StoreError> {
+    session.first(&by_name(), values![now, name.as_str()], |row| rows::entry(row))
+}
+
+pub(in crate::sql) fn has_joined(
+    session: &mut impl Session,
+    id: WorldId,
+    player: PlayerId,
+) -> Result<bool, StoreError> {
+    session.exists(JOINED, values![id, player])
+}
+
+pub(in crate::sql) fn queue_owner(session: &mut impl Session, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+    session.first(QUEUE_OWNER, values![now], |row| rows::owner(row))
+}
