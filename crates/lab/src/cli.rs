@@ -98,7 +98,7 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
                     print_stdout(&check_summary(&assembled.scenario));
                     ExitCode::SUCCESS
                 }
-                Err(message) => exit_with(EXIT_COULD_NOT_RUN, &message),
+                Err(message) => exit_with("run", EXIT_COULD_NOT_RUN, &message),
             },
             Err(stopped) => stopped.print_and_exit(),
         };
@@ -119,9 +119,9 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
 impl CliError {
     fn print_and_exit(self) -> ExitCode {
         match self {
-            Self::Usage(message) => exit_with(EXIT_USAGE, &message),
-            Self::TrialError(message) => exit_with(EXIT_COULD_NOT_RUN, &message),
-            Self::Aborted(dir) => exit_with(EXIT_INTERRUPTED, &killed_message(dir.as_deref())),
+            Self::Usage(message) => exit_with("run", EXIT_USAGE, &message),
+            Self::TrialError(message) => exit_with("run", EXIT_COULD_NOT_RUN, &message),
+            Self::Aborted(dir) => exit_with("run", EXIT_INTERRUPTED, &killed_message(dir.as_deref())),
         }
     }
 }
@@ -377,12 +377,13 @@ fn list_scenarios() -> String {
 }
 
 /// The reader may have closed the pipe; the exit code reports the result.
-fn print_stdout(text: &str) {
+pub(crate) fn print_stdout(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn exit_with(code: u8, message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "gauntlet run: {message}");
+/// Says on the terminal why `gauntlet COMMAND` ends with this exit code.
+pub(crate) fn exit_with(command: &str, code: u8, message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "gauntlet {command}: {message}");
     ExitCode::from(code)
 }
 

@@ -4,11 +4,11 @@
 //! Exit codes: 0 compared · 1 a record could not be read, or a file not written · 2 usage, and runs that cannot be
 //! compared · 3 a regression beyond the threshold · 4 with a threshold: no figure could be decided.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdown};
+use crate::cli::{exit_with, print_stdout};
 
 const EXIT_FAILED: u8 = 1;
 const EXIT_USAGE: u8 = 2;
@@ -61,12 +61,11 @@ enum CompareError {
 pub fn run(args: CompareArgs) -> ExitCode {
     match execute(args) {
         Ok(comparison) => {
-            // The reader may have closed the pipe; the exit code reports the result.
-            let _ = std::io::stdout().write_all(comparison.text.as_bytes());
-            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with(code, &message))
+            print_stdout(&comparison.text);
+            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with("compare", code, &message))
         }
-        Err(CompareError::Usage(message)) => exit_with(EXIT_USAGE, &message),
-        Err(CompareError::Failed(message)) => exit_with(EXIT_FAILED, &message),
+        Err(CompareError::Usage(message)) => exit_with("compare", EXIT_USAGE, &message),
+        Err(CompareError::Failed(message)) => exit_with("compare", EXIT_FAILED, &message),
     }
 }
 
@@ -134,11 +133,6 @@ fn parse_threshold(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
     let percent: f64 = number.parse().map_err(|_| "expected a number of percent, such as 5%".to_owned())?;
     if (0.0..=10_000.0).contains(&percent) { Ok(percent / 100.0) } else { Err("expected 0% to 10000%".to_owned()) }
-}
-
-fn exit_with(code: u8, message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "gauntlet compare: {message}");
-    ExitCode::from(code)
 }
 
 #[cfg(test)]

@@ -12,9 +12,8 @@ use super::{
     Objective, PlannedRun, RunFailure, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan,
     run_all, table,
 };
-use crate::cli::{CliError, RunArgs, TrialRunner, assemble};
+use crate::cli::{CliError, RunArgs, TrialRunner, assemble, exit_with, print_stdout};
 use crate::format::{first_few, number};
-use crate::report::Run;
 use crate::scenario::Scenario;
 use crate::scenario::known_figures;
 
@@ -64,9 +63,9 @@ pub fn run(args: SweepArgs, program: &str) -> ExitCode {
             print_stdout(&markdown(&table));
             ExitCode::from(exit_code(&table))
         }
-        Err(CliError::Usage(message)) => exit_with(EXIT_USAGE, &message),
-        Err(CliError::TrialError(message)) => exit_with(EXIT_COULD_NOT_RUN, &message),
-        Err(CliError::Aborted(_)) => exit_with(EXIT_INTERRUPTED, "ended at once"),
+        Err(CliError::Usage(message)) => exit_with("sweep", EXIT_USAGE, &message),
+        Err(CliError::TrialError(message)) => exit_with("sweep", EXIT_COULD_NOT_RUN, &message),
+        Err(CliError::Aborted(_)) => exit_with("sweep", EXIT_INTERRUPTED, "ended at once"),
     }
 }
 
@@ -121,9 +120,12 @@ fn check_measure(scenario: &Scenario, objective: &Objective) -> Result<(), CliEr
 
 /// The arguments of one run.
 fn run_args(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option<u64>) -> RunArgs {
-    let varied = variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key));
-    let settings = run.settings.iter().cloned().chain(varied).collect();
+    let settings = [run.settings.as_slice(), &settings(variations, values)].concat();
     RunArgs { settings, seed: seed.or(run.seed), ..run.clone() }
+}
+
+fn settings(variations: &[Variation], values: &[String]) -> Vec<String> {
+    variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key)).collect()
 }
 
 fn run_sweep(
@@ -142,44 +144,28 @@ fn run_sweep(
         })
     };
     let all = plan.runs.len();
-    let mut tell = |index: usize, made: &SweepRun| {
+    let mut report = |index: usize, made: &SweepRun| {
         if !run.quiet {
-            print_stderr(&format!("run {} of {all}: {}", index + 1, run_line(variations, plan, made, objective)));
+            let line = run_line(variations, plan, made, objective);
+            let _ = writeln!(std::io::stderr(), "run {} of {all}: {line}", index + 1);
         }
     };
-    Ok(run_all(plan, &mut run_one, &mut tell))
+    Ok(run_all(plan, &mut run_one, &mut report))
 }
 
 fn run_line(variations: &[Variation], plan: &SweepPlan, made: &SweepRun, objective: &Objective) -> String {
-    let values = &plan.combinations[made.planned.combination_index];
-    let pairs: Vec<String> =
-        variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key)).collect();
+    let pairs = settings(variations, &plan.combinations[made.planned.combination_index]);
     let result = match &made.result {
-        Ok((run, dir)) => format!("{}, {}, {}", run.verdict.name(), format_figure(run, objective), dir.display()),
+        Ok((run, dir)) => {
+            let (name, value) = (objective.name(run), number(objective.value(run)));
+            format!("{}, {name} {value}, {}", run.verdict.name(), dir.display())
+        }
         Err(RunFailure::Failed(why)) => format!("could not run: {why}"),
         Err(RunFailure::Aborted) => "ended at once".to_owned(),
     };
     format!("{}: {result}", pairs.join(" "))
 }
 
-fn format_figure(run: &Run, objective: &Objective) -> String {
-    format!("{} {}", objective.name(run), number(objective.value(run)))
-}
-
 fn usage_error(message: &str) -> CliError {
     CliError::Usage(message.to_owned())
-}
-
-/// The reader may have closed the pipe; the exit code reports the result.
-fn print_stdout(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-fn print_stderr(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-fn exit_with(code: u8, message: &str) -> ExitCode {
-    print_stderr(&format!("gauntlet sweep: {message}"));
-    ExitCode::from(code)
 }

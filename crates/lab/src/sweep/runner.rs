@@ -36,7 +36,7 @@ pub struct SweepOutcome {
 pub fn run_all(
     plan: &SweepPlan,
     run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult,
-    tell: &mut dyn FnMut(usize, &SweepRun),
+    report: &mut dyn FnMut(usize, &SweepRun),
 ) -> SweepOutcome {
     let mut outcome = SweepOutcome { runs: Vec::new(), interrupted: false };
     for (index, turn) in plan.runs.iter().enumerate() {
@@ -50,7 +50,7 @@ pub fn run_all(
             Err(RunFailure::Aborted) => true,
             Err(RunFailure::Failed(_)) => false,
         };
-        tell(index, &made);
+        report(index, &made);
         outcome.runs.push(made);
         if outcome.interrupted {
             break;
