@@ -147,12 +147,18 @@ pub(crate) fn evaluate_opening(phase: &Phase, held: &HeldFigures, why: &str) -> 
     let limit = format!("{} connections within {within_s} s", count(held.planned));
     let value = match held.opening_s {
         Some(opening_s) => {
-            let beside = if held.kept > 0 { format!(", beside {} kept", count(held.kept)) } else { String::new() };
-            format!("{} in {} s{beside}", count(held.opened), number(Some(opening_s)))
+            let beside =
+                if held.counts.kept > 0 { format!(", beside {} kept", count(held.counts.kept)) } else { String::new() };
+            format!("{} in {} s{beside}", count(held.counts.opened), number(Some(opening_s)))
         }
-        None => format!("{} of them{why}", count(held.opened_or_kept())),
+        None => format!("{} of them{why}", count(held.counts.opened_or_kept())),
     };
-    Some(GateResult::implicit(&format!("{} opened", phase.name), &limit, &value, held.opened_or_kept() >= held.planned))
+    Some(GateResult::implicit(
+        &format!("{} opened", phase.name),
+        &limit,
+        &value,
+        held.counts.opened_or_kept() >= held.planned,
+    ))
 }
 
 fn evaluate_gate(gate: &Gate, results: &Value) -> GateResult {

@@ -43,19 +43,11 @@ impl HeldStats {
     /// `until`, as far as is known.
     pub(crate) fn figures(&self, planned: u64, from: Duration, until: Option<Duration>, basis: Basis) -> HeldFigures {
         let counts = self.counts;
-        let until = until.filter(|_| counts.opened + counts.kept >= planned);
+        let until = until.filter(|_| counts.opened_or_kept() >= planned);
         let opening_s = until.map(|until| until.saturating_sub(from).as_secs_f64());
         HeldFigures {
             planned,
-            opened: counts.opened,
-            kept: counts.kept,
-            failed: counts.failed,
-            closed: counts.closed,
-            dropped: counts.dropped,
-            reopened: counts.reopened,
-            left: counts.left,
-            closed_after: counts.closed_after,
-            dropped_after: counts.dropped_after,
+            counts,
             lost_after_s: self.lost_after.map(|(first, last)| (first as f64, last as f64 + 1.0)),
             keeps: None,
             from_s: round(from.as_secs_f64()),
@@ -84,11 +76,12 @@ mod tests {
         );
         (0..30).for_each(|opened| stats.opening.record(Duration::from_micros(opened * 10), None));
         let figures = stats.figures(40, from, Some(Duration::from_secs(7)), Basis::Measured);
-        assert_eq!((figures.opened, figures.opening_s, figures.opened_per_s), (30, None, None));
+        assert_eq!((figures.counts.opened, figures.opening_s, figures.opened_per_s), (30, None, None));
         stats.count_in_second(6, HeldCounts { opened: 10, ..HeldCounts::default() });
         let figures = stats.figures(40, from, Some(Duration::from_secs(7)), Basis::Measured);
         assert_eq!((figures.from_s, figures.opening_s, figures.opened_per_s), (5.0, Some(2.0), Some(20.0)));
-        assert_eq!((figures.failed, figures.closed, figures.dropped, figures.reopened), (2, 1, 3, 4));
+        let HeldCounts { failed, closed, dropped, reopened, .. } = figures.counts;
+        assert_eq!((failed, closed, dropped, reopened), (2, 1, 3, 4));
         assert_eq!((figures.opening_ms.count, figures.opening_ms.max), (30, Some(0.29)));
     }
 

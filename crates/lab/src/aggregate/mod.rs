@@ -160,6 +160,20 @@ impl Aggregate {
         }
     }
 
+    /// The name of an operation in rows: `create_game`, or `create_game.steps.post`.
+    pub(crate) fn op_name(&self, op: OpId) -> String {
+        let Some(journey) = self.journeys.get(op.journey) else { return String::new() };
+        match op.step.and_then(|step| journey.steps.get(step)) {
+            None => journey.name.clone(),
+            Some((step, _)) => format!("{}.steps.{step}", journey.name),
+        }
+    }
+
+    /// The name of a push in rows.
+    pub(crate) fn push_op_name(&self, push: usize) -> String {
+        self.pushes.get(push).map_or_else(String::new, |(name, _)| format!("push.{name}"))
+    }
+
     /// Whether an operation is a single request: a step, or a journey without separate steps.
     pub(crate) fn is_request(&self, op: OpId) -> bool {
         op.step.is_some() == self.journeys.get(op.journey).is_some_and(|journey| !journey.steps.is_empty())

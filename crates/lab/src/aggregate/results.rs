@@ -11,7 +11,7 @@ use super::pauses::PauseFigures;
 use super::summary::Statistics;
 use crate::cgroup::{LimitStats, LimitsApplied};
 use crate::format::round;
-use crate::measurement::WorkPoint;
+use crate::measurement::{HeldCounts, WorkPoint};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
@@ -181,30 +181,14 @@ pub struct LoadStepFigures {
 pub struct HeldFigures {
     /// How many should be held.
     pub planned: u64,
-    /// How many were opened.
-    pub opened: u64,
+    #[serde(flatten)]
+    pub counts: HeldCounts,
     /// The phase whose connections it resumed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub keeps: Option<String>,
-    /// How many were open already when it started, because an earlier phase had left them open.
-    pub kept: u64,
-    /// Failed attempts to open one: each is repeated a second later.
-    pub failed: u64,
-    /// Connections that the peer closed in order while they were held.
-    pub closed: u64,
-    /// Connections that were lost otherwise while they were held.
-    pub dropped: u64,
-    /// Connections that were open again after that.
-    pub reopened: u64,
-    /// Connections that were open when it was over, and stayed open for a later phase.
-    pub left: u64,
-    /// Of those: closed by the peer in order before the later phase resumed them.
-    pub closed_after: u64,
-    /// Of those: lost otherwise before that.
-    pub dropped_after: u64,
-    /// The start of the first second in which any of those were lost and the end of the last one, in seconds from the
-    /// start of the plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The start of the first second in which connections that it left open were lost and the end of the last one, in
+    /// seconds from the start of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_after_s: Option<(f64, f64)>,
     /// When the first was due, in seconds from the start of the plan.
     pub from_s: f64,
@@ -214,19 +198,6 @@ pub struct HeldFigures {
     pub opened_per_s: Option<f64>,
     /// From the time at which a connection was due until it was open, its opening journey included, in milliseconds.
     pub opening_ms: Statistics,
-}
-
-impl HeldFigures {
-    /// Connections that were left open and lost before a later phase resumed them.
-    #[must_use]
-    pub fn lost_after(&self) -> u64 {
-        self.closed_after + self.dropped_after
-    }
-
-    #[must_use]
-    pub fn opened_or_kept(&self) -> u64 {
-        self.opened + self.kept
-    }
 }
 
 /// Figures of pushed frames.

@@ -102,7 +102,8 @@ impl RunSeries {
             | TimelineRow::Held(_)
             | TimelineRow::Silence(_)
             | TimelineRow::Fault(_)
-            | TimelineRow::Note(_) => {}
+            | TimelineRow::Note(_)
+            | TimelineRow::Unknown => {}
         }
     }
 

@@ -6,6 +6,7 @@ use super::format::{count, moment, pluralize, share};
 use super::thresholds::LOST_SHARE_MIN;
 use super::view::RunView;
 use crate::aggregate::HeldFigures;
+use crate::measurement::HeldCounts;
 
 /// Phases whose losses are listed one by one.
 const LISTED_MAX: usize = 5;
@@ -27,13 +28,10 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let held = || phases.iter().filter_map(|(name, phase)| Some((name.as_str(), phase.connections.as_ref()?)));
     let next = |name: &str| held().find(|(_, later)| later.keeps.as_deref() == Some(name)).map(|(later, _)| later);
     let losses = held().flat_map(|(phase, held)| {
-        let while_held =
-            Loss { phase, next: None, held, closed: held.closed, dropped: held.dropped, total: held.planned };
-        let (closed, dropped) = (held.closed_after, held.dropped_after);
-        [
-            while_held,
-            Loss { phase, next: Some(next(phase).unwrap_or("the end")), held, closed, dropped, total: held.left },
-        ]
+        let HeldCounts { closed, dropped, left, closed_after, dropped_after, .. } = held.counts;
+        let while_held = Loss { phase, next: None, held, closed, dropped, total: held.planned };
+        let (closed, dropped) = (closed_after, dropped_after);
+        [while_held, Loss { phase, next: Some(next(phase).unwrap_or("the end")), held, closed, dropped, total: left }]
     });
     let mut losses: Vec<Loss<'_>> = losses.filter(|loss| loss.share() >= LOST_SHARE_MIN).collect();
     losses.sort_by(|a, b| b.share().total_cmp(&a.share()));

@@ -64,7 +64,7 @@ fn has_impact(view: &RunView<'_>) -> bool {
     let mut held = results.phases.values().filter_map(|phase| phase.connections.as_ref());
     has_failed
         || ops.any(|op| op.errors > 0 || is_late(&op.latency_ms))
-        || held.any(|held| held.failed > 0 || is_late(&held.opening_ms))
+        || held.any(|held| held.counts.failed > 0 || is_late(&held.opening_ms))
 }
 
 /// What was lost, as far as errors show it.

@@ -196,6 +196,7 @@ impl PushStats {
 
 /// What happened to the held connections of one load step: nothing here is a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HeldCounts {
     /// Connections that were open for the first time.
     pub opened: u64,
@@ -215,6 +216,19 @@ pub struct HeldCounts {
     pub closed_after: u64,
     /// Of those: lost otherwise before that.
     pub dropped_after: u64,
+}
+
+impl HeldCounts {
+    /// Connections that were left open and lost before a later load step resumed them.
+    #[must_use]
+    pub fn lost_after(self) -> u64 {
+        self.closed_after + self.dropped_after
+    }
+
+    #[must_use]
+    pub fn opened_or_kept(self) -> u64 {
+        self.opened + self.kept
+    }
 }
 
 impl AddAssign for HeldCounts {
@@ -245,7 +259,7 @@ impl HeldStats {
     /// Adds what happened in a second, without the times.
     pub fn count_in_second(&mut self, second: u64, counts: HeldCounts) {
         self.counts += counts;
-        if counts.closed_after + counts.dropped_after > 0 {
+        if counts.lost_after() > 0 {
             self.lost_after = merge_spans(self.lost_after, Some((second, second)));
         }
     }

@@ -33,6 +33,9 @@ pub enum TimelineRow {
     Fault(FaultRow),
     /// A note that a reader of the timeline must know.
     Note(NoteRow),
+    /// A kind of a later lab; never written.
+    #[serde(other)]
+    Unknown,
 }
 
 /// One operation in one second.

@@ -21,9 +21,8 @@ use crate::format::round;
 use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
 use crate::measurement::timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
 use crate::measurement::{
-    HeldStats, Interval, OpId, OpKey, OpStats, OutcomeCounts, PushStats, SECOND_OPEN_FOR_S, TimeHistogram,
+    HeldStats, Interval, OpKey, OpStats, OutcomeCounts, PushStats, SECOND_OPEN_FOR_S, TimeHistogram,
 };
-use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Push};
 use hlog::{HistogramKind, Writer};
 
@@ -38,8 +37,6 @@ pub struct Recorder(Mutex<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    names: Vec<(String, Vec<String>)>,
-    pushes: Vec<String>,
     aggregate: Aggregate,
     load_steps: LoadStepAccumulator,
     /// Seconds that are not written yet.
@@ -79,11 +76,8 @@ impl Recorder {
     /// Records figures of these journeys, and rows of samples if there is a file for them.
     #[must_use]
     pub fn new(journeys: &[Journey], pushes: &[Push], hlog: Writer, samples: Option<SampleFile>) -> Self {
-        let steps = |journey: &Journey| journey.steps.iter().map(|step| step.name.clone()).collect();
         Self(Mutex::new(Inner {
-            names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
             aggregate: Aggregate::new(journeys).with_pushes(pushes),
-            pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER_PUSH]).map(str::to_owned).collect(),
             load_steps: LoadStepAccumulator::new(journeys),
             open_seconds: BTreeMap::new(),
             last_second: LastSecond::default(),
@@ -202,7 +196,7 @@ impl Inner {
     fn write_second(&mut self, second: u64, measured: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
         let t_s = second as f64;
         for (OpKey { load_step, op }, stats) in &measured.ops {
-            let (load_step, op) = (*load_step, self.op_name(*op));
+            let (load_step, op) = (*load_step, self.aggregate.op_name(*op));
             let long_polls = stats.long_polls.as_ref();
             let times = [
                 (HistogramKind::Latency, Some(&stats.latency)),
@@ -225,7 +219,7 @@ impl Inner {
             }));
         }
         for (push, pushed) in &measured.pushes {
-            let op = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
+            let op = self.aggregate.push_op_name(*push);
             self.hlog.write(second, 0, &op, HistogramKind::Wake, pushed.delay.measured());
             // Pushed frames are rows of operations that have only ok responses.
             let counts = OutcomeCounts::all_ok(pushed.frames);
@@ -240,14 +234,6 @@ impl Inner {
         }
         self.hlog.write(second, 0, GENERATOR_OP, HistogramKind::Lag, measured.lag.measured());
         rows.extend(measured.lag.quantile_ms(0.99).map(|p99_ms| TimelineRow::Lag(LagRow { t_s, p99_ms })));
-    }
-
-    fn op_name(&self, op: OpId) -> String {
-        let Some((journey, steps)) = self.names.get(op.journey) else { return String::new() };
-        match op.step.and_then(|step| steps.get(step)) {
-            None => journey.clone(),
-            Some(step) => format!("{journey}.steps.{step}"),
-        }
     }
 }
 
@@ -271,6 +257,7 @@ fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::OpId;
 
     fn recorder() -> Recorder {
         let journey = Journey { name: "get".to_owned(), ..Journey::default() };

@@ -215,10 +215,12 @@ fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
 /// The most connections that a phase held, and how many of all were lost: the requests over them show neither.
 fn held_connections(run: &Run) -> String {
     let phases = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
-    let Some((name, most)) = phases().max_by_key(|(_, held)| held.opened_or_kept()) else { return String::new() };
-    let lost: u64 = phases().map(|(_, held)| held.closed + held.dropped + held.lost_after()).sum();
+    let Some((name, most)) = phases().max_by_key(|(_, held)| held.counts.opened_or_kept()) else {
+        return String::new();
+    };
+    let lost: u64 = phases().map(|(_, held)| held.counts.closed + held.counts.dropped + held.counts.lost_after()).sum();
     let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
-    format!("; {} connections held ({}){lost}", count(most.opened_or_kept()), sanitize(name))
+    format!("; {} connections held ({}){lost}", count(most.counts.opened_or_kept()), sanitize(name))
 }
 
 /// Requests of journeys whose own count means little: journeys in progress are not in it.

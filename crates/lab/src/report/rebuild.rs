@@ -107,7 +107,8 @@ impl TimelineScan {
             | TimelineRow::Pause(_)
             | TimelineRow::Silence(_)
             | TimelineRow::Fault(_)
-            | TimelineRow::Note(_) => {}
+            | TimelineRow::Note(_)
+            | TimelineRow::Unknown => {}
         }
     }
 }

@@ -59,7 +59,7 @@ async fn abandon_opening(context: &RunContext, load_step: u32, within: Duration)
     let Some(held) = figures.and_then(|figures| figures.connections) else { return };
     context.log_note(format!(
         "{} of {} connections were open after {} s: nothing was sent over them",
-        count(held.opened_or_kept()),
+        count(held.counts.opened_or_kept()),
         count(held.planned),
         number(Some(within.as_secs_f64()))
     ));
@@ -69,10 +69,10 @@ fn note_opened_connections(context: &RunContext, load_step: u32) {
     let Some(figures) = context.recorder.with_load_steps(|steps| steps.figures(load_step)) else { return };
     let Some(held) = figures.connections else { return };
     note_lost_connections(context, &held);
-    let (opened, seconds, took) = (count(held.opened), number(held.opening_s), &held.opening_ms);
+    let (opened, seconds, took) = (count(held.counts.opened), number(held.opening_s), &held.opening_ms);
     let word = if took.p99.is_some() { "p99" } else { "max" };
     let longest_ms = number(took.p99_or_max());
-    let kept = if held.kept > 0 { format!(", and {} kept", count(held.kept)) } else { String::new() };
+    let kept = if held.counts.kept > 0 { format!(", and {} kept", count(held.counts.kept)) } else { String::new() };
     context.log_note(format!(
         "{}: {opened} connections were opened in {seconds} s, {word} {longest_ms} ms{kept}",
         figures.phase
@@ -84,13 +84,15 @@ fn note_lost_connections(context: &RunContext, held: &HeldFigures) {
     let Some(earlier) = &held.keeps else { return };
     let figures = context.recorder.with_load_steps(|steps| steps.figures_on(Basis::Measured));
     let found = figures.into_iter().find(|figures| figures.phase == *earlier);
-    let Some(left) = found.and_then(|found| found.connections).filter(|left| left.lost_after() > 0) else { return };
+    let Some(left) = found.and_then(|found| found.connections).filter(|left| left.counts.lost_after() > 0) else {
+        return;
+    };
     context.log_note(format!(
         "{} of the {} connections that {earlier} left open were lost before they were taken over: {} closed by the \
          target, {} otherwise",
-        count(left.lost_after()),
-        count(left.left),
-        count(left.closed_after),
-        count(left.dropped_after)
+        count(left.counts.lost_after()),
+        count(left.counts.left),
+        count(left.counts.closed_after),
+        count(left.counts.dropped_after)
     ));
 }

@@ -1,6 +1,7 @@
 //! Whole trials that hold connections: phases wait for each other's openings, and a phase that does not get its
 //! connections reports it instead of sending fewer requests than planned.
 
+use lab::measurement::HeldCounts;
 use lab::report::Run;
 use lab::verdict::Verdict;
 
@@ -147,8 +148,9 @@ async fn what_the_target_hangs_up_on_between_two_levels_has_figures_a_time_and_a
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
     let finished = run(&scenario(HUNG_UP), &["generator.workers=1"], &stub, &out.0).await;
     let low = finished.run.results.phases["low"].connections.clone().unwrap();
-    assert_eq!((low.closed, low.dropped, low.left, low.closed_after, low.dropped_after), (0, 0, 4, 4, 0));
-    assert_eq!(finished.run.results.phases["high"].connections.as_ref().unwrap().kept, 0);
+    let HeldCounts { closed, dropped, left, closed_after, dropped_after, .. } = low.counts;
+    assert_eq!((closed, dropped, left, closed_after, dropped_after), (0, 0, 4, 4, 0));
+    assert_eq!(finished.run.results.phases["high"].connections.as_ref().unwrap().counts.kept, 0);
     assert!(gate(&finished.run, "low.connections.left").2 && !gate(&finished.run, "low.connections.closed_after").2);
     let (from_s, to_s) = low.lost_after_s.unwrap();
     let [over, begun] = [0, 2].map(|load_step: usize| &finished.run.load_steps[load_step]);
@@ -208,7 +210,7 @@ async fn connections_that_were_still_being_opened_when_the_lab_was_killed_are_in
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
     let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
     let held = again.results.phases["high"].connections.clone().unwrap();
-    assert_eq!((held.planned, held.kept, held.opened, held.opening_s), (10, 4, 6, None));
+    assert_eq!((held.planned, held.counts.kept, held.counts.opened, held.opening_s), (10, 4, 6, None));
 }
 
 #[tokio::test]
@@ -225,5 +227,5 @@ async fn a_phase_that_does_not_get_its_connections_says_why_and_asks_nothing() {
     );
     // The other phase waited for it, and then ran.
     assert!(gate(&run, "few opened").2 && run.results.journeys["visit"].op.ok > 0);
-    assert!(run.results.phases["many"].connections.as_ref().is_some_and(|held| held.failed >= 20));
+    assert!(run.results.phases["many"].connections.as_ref().is_some_and(|held| held.counts.failed >= 20));
 }

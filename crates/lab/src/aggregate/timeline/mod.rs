@@ -124,7 +124,11 @@ impl Timeline {
                 self.faults.push(row.clone());
             }
             TimelineRow::Note(row) if self.notes.len() < TIMELINE_NOTES_MAX => self.notes.push(row.clone()),
-            TimelineRow::Opening(_) | TimelineRow::Held(_) | TimelineRow::Fault(_) | TimelineRow::Note(_) => {}
+            TimelineRow::Opening(_)
+            | TimelineRow::Held(_)
+            | TimelineRow::Fault(_)
+            | TimelineRow::Note(_)
+            | TimelineRow::Unknown => {}
         }
     }
 

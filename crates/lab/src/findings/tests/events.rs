@@ -5,6 +5,7 @@ use super::waits::small_pool;
 use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, JourneyFigures, LoadStepFigures, PhaseFigures};
 use crate::findings::ProcessExit;
+use crate::measurement::HeldCounts;
 use crate::measurement::timeline::{FaultRow, PauseRow};
 
 #[test]
@@ -408,17 +409,12 @@ fn connections_lost() {
             };
             let (closed_after, dropped_after, lost_after_s) = (closed, dropped, when);
             let planned = 500_000;
-            let low = HeldFigures {
-                planned,
-                left: planned,
-                closed_after,
-                dropped_after,
-                lost_after_s,
-                ..HeldFigures::default()
-            };
+            let counts = HeldCounts { left: planned, closed_after, dropped_after, ..HeldCounts::default() };
+            let low = HeldFigures { planned, counts, lost_after_s, ..HeldFigures::default() };
             let keeps = Some("middle".to_owned());
             phase("middle", low);
-            phase("high", HeldFigures { planned, kept: planned - closed - dropped, keeps, ..HeldFigures::default() });
+            let counts = HeldCounts { kept: planned - closed - dropped, ..HeldCounts::default() };
+            phase("high", HeldFigures { planned, counts, keeps, ..HeldFigures::default() });
         }
     };
     let calm = || Story::busy(|_, _| {});
@@ -437,7 +433,8 @@ fn connections_lost() {
     check(&calm().with(held(4_999, 0, Some((185.0, 186.0)))), &[]);
     let dropped = |dropped: u64| {
         move |story: &mut Story| {
-            let held = HeldFigures { planned: 1_000, dropped, ..HeldFigures::default() };
+            let counts = HeldCounts { dropped, ..HeldCounts::default() };
+            let held = HeldFigures { planned: 1_000, counts, ..HeldFigures::default() };
             let phase = PhaseFigures { connections: Some(held), ..PhaseFigures::default() };
             story.results.phases.insert("viewers".to_owned(), phase);
         }

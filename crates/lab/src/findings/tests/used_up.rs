@@ -6,6 +6,7 @@ use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, LoadStepFigures, PhaseFigures, Statistics};
 use crate::cgroup::LimitStats;
 use crate::findings::ProcessExit;
+use crate::measurement::HeldCounts;
 use crate::measurement::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
@@ -310,7 +311,8 @@ fn packets_dropped_by_the_machine() {
     let opened_in = |max: f64, failed: u64| {
         move |story: &mut Story| {
             let opening_ms = Statistics { max: Some(max), ..Statistics::default() };
-            let connections = Some(HeldFigures { opening_ms, failed, ..HeldFigures::default() });
+            let counts = HeldCounts { failed, ..HeldCounts::default() };
+            let connections = Some(HeldFigures { opening_ms, counts, ..HeldFigures::default() });
             story.results.phases.insert("held".to_owned(), PhaseFigures { connections, ..PhaseFigures::default() });
         }
     };

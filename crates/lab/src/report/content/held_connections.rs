@@ -3,6 +3,7 @@
 
 use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::HeldFigures;
+use crate::measurement::HeldCounts;
 use crate::report::Run;
 
 /// What the figures of a connection are.
@@ -46,9 +47,9 @@ fn between_phases(run: &Run) -> Table {
         let earlier = kept.keeps.as_ref()?;
         let left = held(earlier)?;
         let when = left.lost_after_s.map_or_else(|| "-".to_owned(), |(from, to)| format!("{from:.0} - {to:.0}"));
-        let head = [TableCell::from(format!("{earlier} to {later}")), left.left.into()];
-        let lost = [left.closed_after, left.dropped_after].map(TableCell::from);
-        Some((left.left, head.into_iter().chain(lost).chain([when.into(), kept.kept.into()]).collect()))
+        let head = [TableCell::from(format!("{earlier} to {later}")), left.counts.left.into()];
+        let lost = [left.counts.closed_after, left.counts.dropped_after].map(TableCell::from);
+        Some((left.counts.left, head.into_iter().chain(lost).chain([when.into(), kept.counts.kept.into()]).collect()))
     });
     let mut rows: Vec<(u64, Vec<TableCell>)> = pairs.collect();
     rows.sort_by_key(|(left, _)| *left);
@@ -57,9 +58,10 @@ fn between_phases(run: &Run) -> Table {
 }
 
 fn row(name: &str, held: &HeldFigures) -> Vec<TableCell> {
-    let head = [TableCell::from(name), held.planned.into(), held.opened.into(), held.kept.into(), held.failed.into()];
+    let HeldCounts { opened, kept, failed, closed, dropped, reopened, .. } = held.counts;
+    let head = [TableCell::from(name), held.planned.into(), opened.into(), kept.into(), failed.into()];
     let times = [held.opening_s, held.opened_per_s].map(TableCell::from);
-    let later = [held.closed, held.dropped, held.reopened].map(TableCell::from);
+    let later = [closed, dropped, reopened].map(TableCell::from);
     head.into_iter().chain(times).chain(later).collect()
 }
 
