@@ -6,14 +6,12 @@ mod facts;
 mod reach;
 #[cfg(test)]
 mod tests;
-mod unmanaged;
 
 use std::ops::RangeInclusive;
 
 pub use checks::{check, sources_needed};
 pub use facts::{OpenFilesLimit, raise_open_files};
 pub use reach::{check_reachable, resolve};
-pub use unmanaged::unmanaged_process_issues;
 
 /// What a run needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq)]

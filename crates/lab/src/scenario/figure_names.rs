@@ -61,37 +61,28 @@ pub fn known_figures(scenario: &Scenario) -> BTreeSet<String> {
     work_specs.iter().for_each(|work| add_work(&mut paths, work));
     phases.iter().for_each(|phase| add_phase(&mut paths, phase, journeys));
     for observer in observers {
-        let path = |figure: &str, statistic| format!("observe.{}.{figure}.{statistic}", observer.name);
-        paths.extend(
-            observer
-                .figures
-                .iter()
-                .flat_map(|(figure, _)| OBSERVED_STATISTICS.map(|statistic| path(figure, statistic))),
-        );
+        for (figure, _) in &observer.figures {
+            add(&mut paths, &format!("observe.{}.{figure}", observer.name), &OBSERVED_STATISTICS);
+        }
     }
     pushes.iter().for_each(|push| add_push(&mut paths, &push.name, push.event_time.is_some()));
     if !pushes.is_empty() {
         add_push(&mut paths, OTHER_PUSH, false);
     }
-    add_statistics(&mut paths, "generator.schedule_lag_ms");
-    for figure in ["capped", "behind_pauses", "not_sent", "arrivals", "requests", "cpu_s"] {
-        paths.insert(format!("generator.{figure}"));
-    }
-    for figure in ["arrivals", "ok", "denied", "errors", "not_sent", "retried", "resent"] {
-        paths.insert(format!("total.{figure}"));
-    }
-    paths.insert("server.cpu_s".to_owned());
-    for figure in ["first", "peak", "last"] {
-        paths.insert(format!("server.rss_bytes.{figure}"));
-    }
+    add(&mut paths, "generator.schedule_lag_ms", &STATISTICS);
+    add(&mut paths, "generator", &["capped", "behind_pauses", "not_sent", "arrivals", "requests", "cpu_s"]);
+    add(&mut paths, "total", &["arrivals", "ok", "denied", "errors", "not_sent", "retried", "resent"]);
+    add(&mut paths, "server", &["cpu_s", "rss_bytes.first", "rss_bytes.peak", "rss_bytes.last"]);
     paths
+}
+
+fn add(paths: &mut BTreeSet<String>, prefix: &str, figures: &[&str]) {
+    paths.extend(figures.iter().map(|figure| format!("{prefix}.{figure}")));
 }
 
 fn add_journey(paths: &mut BTreeSet<String>, name: &str, journey: &Journey) {
     add_op(paths, name, None);
-    paths.extend(
-        ["not_sent", "throughput_per_s", "requests", "answered_per_s"].map(|figure| format!("{name}.{figure}")),
-    );
+    add(paths, name, &["not_sent", "throughput_per_s", "requests", "answered_per_s"]);
     for step in journey.steps.iter().filter(|_| journey.has_step_figures()) {
         add_op(paths, &format!("{name}.steps.{}", step.name), step.long_poll.as_ref());
     }
@@ -110,57 +101,47 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase, journeys: &[Journey]) 
         LoadProfile::Edge(_) => &["peak_per_s", "edge_per_s"],
         _ => &[],
     };
-    paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
+    add(paths, &phase.name, figures);
     if phase.load_profile.held().is_some() {
-        paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
-        add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
+        let prefix = format!("{}.connections", phase.name);
+        add(paths, &prefix, &HELD_FIGURES);
+        add(paths, &format!("{prefix}.opening_ms"), &STATISTICS);
         if phase.leaves_open {
-            paths.extend(RETAINED_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
+            add(paths, &prefix, &RETAINED_FIGURES);
         }
     }
 }
 
 /// A long poll has no latency.
 fn add_op(paths: &mut BTreeSet<String>, name: &str, long_polls: Option<&LongPoll>) {
-    for figure in ["count", "ok", "errors", "denied", "retries"] {
-        paths.insert(format!("{name}.{figure}"));
-    }
+    add(paths, name, &["count", "ok", "errors", "denied", "retries"]);
     let times: &[&str] = match long_polls {
         None => &["latency_ms", "service_ms", "failed_ms"],
         Some(LongPoll { event_time: None, .. }) => &["waited_ms", "failed_ms"],
         Some(LongPoll { event_time: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
     };
     for figure in times {
-        add_statistics(paths, &format!("{name}.{figure}"));
+        add(paths, &format!("{name}.{figure}"), &STATISTICS);
     }
 }
 
-fn add_push(paths: &mut BTreeSet<String>, name: &str, tells: bool) {
-    let figures = ["frames", "bytes", "frames_per_s", "bytes_per_s"];
-    paths.extend(figures.map(|figure| format!("push.{name}.{figure}")));
-    if tells {
-        add_statistics(paths, &format!("push.{name}.delay_ms"));
+fn add_push(paths: &mut BTreeSet<String>, name: &str, has_event_time: bool) {
+    let prefix = format!("push.{name}");
+    add(paths, &prefix, &["frames", "bytes", "frames_per_s", "bytes_per_s"]);
+    if has_event_time {
+        add(paths, &format!("{prefix}.delay_ms"), &STATISTICS);
     }
 }
 
 fn add_work(paths: &mut BTreeSet<String>, work: &WorkSpec) {
-    let name = &work.name;
-    for figure in &WORK_FIGURES[..10] {
-        paths.insert(format!("{name}.{figure}"));
+    let WorkSpec { name, status_mapping, derived, .. } = work;
+    add(paths, name, &WORK_FIGURES[..10]);
+    let own = WORK_FIGURES[10..13].iter().map(|figure| (*figure).to_owned());
+    let read = status_mapping.figures.iter().map(|(figure, _)| format!("figures.{figure}"));
+    for figure in own.chain(read).chain(derived.iter().map(|figure| figure.name.clone())) {
+        add(paths, &format!("{name}.{figure}"), &STATISTICS);
     }
-    for figure in &WORK_FIGURES[10..13] {
-        add_statistics(paths, &format!("{name}.{figure}"));
+    for index in &status_mapping.progress {
+        paths.insert(format!("{name}.progress_per_s.{}", status_mapping.figures[*index].0));
     }
-    work.status_mapping
-        .figures
-        .iter()
-        .for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));
-    for index in &work.status_mapping.progress {
-        paths.insert(format!("{name}.progress_per_s.{}", work.status_mapping.figures[*index].0));
-    }
-    work.derived.iter().for_each(|figure| add_statistics(paths, &format!("{name}.{}", figure.name)));
-}
-
-fn add_statistics(paths: &mut BTreeSet<String>, path: &str) {
-    paths.extend(STATISTICS.map(|statistic| format!("{path}.{statistic}")));
 }

@@ -98,7 +98,7 @@ impl LoadProfile {
             Self::Single(Schedule::Bursts { times, .. }) | Self::BurstsInTurn { times, .. } => *times,
             Self::Ladder { levels, .. } => levels.len() as u64,
             Self::Edge(_) => EDGE_LEVELS_MAX as u64,
-            _ => 1,
+            Self::Single(_) => 1,
         };
         u32::try_from(parts).unwrap_or(u32::MAX)
     }

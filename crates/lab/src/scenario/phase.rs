@@ -169,7 +169,7 @@ fn find_resumed_phase(at: &NodeReader<'_>, own: &str, written: &[String], earlie
         _ if found.is_some() => {}
         Some(meant) if index(own).is_none_or(|own| meant < own) => {}
         Some(_) => {
-            at.add_error(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"))
+            at.add_error(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"));
         }
         None => {
             at.add_error(format!("is \"{name}\", but there is no such [[phase]]; known: {}", known_names(written)));

@@ -63,15 +63,7 @@ impl ArrivalContext<'_> {
         usize::try_from(row).ok().filter(|row| *row < rows)
     }
 
-    /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's position in it.
-    #[must_use]
-    pub fn uuid(&self) -> String {
-        let mut out = String::with_capacity(36);
-        self.push_uuid(&mut out);
-        out
-    }
-
-    /// The same, without allocating.
+    /// Appends a UUID (version 8, RFC 9562) made of the run's id and the arrival's position in it; does not allocate.
     pub(crate) fn push_uuid(&self, out: &mut String) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digest = Sha256::new_with_prefix(self.run_id)

@@ -80,10 +80,8 @@ pub(crate) struct FeedColumns {
 impl Template {
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
         // A variable that fills a whole text keeps its type; here its digits are meant.
-        match at.node.value {
-            Value::Int(int) => return Some(Self::from_text(int.to_string())),
-            Value::Float(float) => return Some(Self::from_text(float.to_string())),
-            Value::Text(_) | Value::Bool(_) | Value::Array(_) | Value::Table(_) => {}
+        if let Value::Int(_) | Value::Float(_) = at.node.value {
+            return at.node.as_plain_text().map(Self::from_text);
         }
         let mut template = Self::default();
         at.accept(template.push(at.text()?, names, false)).map(|()| template)
@@ -139,10 +137,10 @@ impl Template {
                 self.push(text, names, true)?;
                 self.push_text("\"", false);
             }
-            Value::Int(int) => self.push_text(&int.to_string(), false),
-            Value::Float(float) if float.is_finite() => self.push_text(&float.to_string(), false),
-            Value::Float(_) => return Err("has a number that JSON cannot hold".to_owned()),
-            Value::Bool(flag) => self.push_text(&flag.to_string(), false),
+            Value::Float(float) if !float.is_finite() => return Err("has a number that JSON cannot hold".to_owned()),
+            Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
+                self.push_text(&node.as_plain_text().unwrap_or_default(), false);
+            }
             Value::Array(items) => {
                 self.push_text("[", false);
                 for (i, item) in items.iter().enumerate() {

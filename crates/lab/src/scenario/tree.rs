@@ -52,6 +52,17 @@ impl Node {
         Some(text)
     }
 
+    /// A text, a number or a flag as it is written into a text; none for lists and tables.
+    pub(super) fn as_plain_text(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Int(int) => Some(int.to_string()),
+            Value::Float(float) => Some(float.to_string()),
+            Value::Bool(flag) => Some(flag.to_string()),
+            Value::Array(_) | Value::Table(_) => None,
+        }
+    }
+
     /// The text under a key of this table.
     pub(super) fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()

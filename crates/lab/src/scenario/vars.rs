@@ -41,8 +41,8 @@ fn collect(dotted: &str, at: &NodeReader<'_>, vars: &mut BTreeMap<String, Node>)
 
 /// The variable of this dotted name.
 pub(crate) fn find_mut<'a>(root: &'a mut Node, dotted: &str) -> Option<&'a mut Node> {
-    let path = [VARS_TABLE].into_iter().chain(dotted.split('.'));
-    let found = path.fold(Some(root), |node, key| node?.as_table_mut()?.get_mut(key))?;
+    let mut path = [VARS_TABLE].into_iter().chain(dotted.split('.'));
+    let found = path.try_fold(root, |node, key| node.as_table_mut()?.get_mut(key))?;
     (!matches!(found.value, Value::Table(_))).then_some(found)
 }
 
@@ -89,21 +89,11 @@ fn substituted(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
             break;
         };
         match vars.get(name.trim()) {
-            Some(node) => out.push_str(&plain_text(&node.value)),
+            Some(node) => out.extend(node.as_plain_text()),
             None => out.extend(["{{", name, "}}"]),
         }
         rest = after;
     }
     out.push_str(rest);
     (out != text).then_some(Value::Text(out))
-}
-
-fn plain_text(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Int(int) => int.to_string(),
-        Value::Float(float) => float.to_string(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Array(_) | Value::Table(_) => String::new(),
-    }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::{Trial, TrialError};
-use crate::preflight::{Facts, Requirements, check, raise_open_files, unmanaged_process_issues};
+use crate::preflight::{Facts, Requirements, check, raise_open_files};
 use crate::safety::is_loopback;
 use crate::scenario::{Journey, LoadProfile, Phase, Reconnect, Scenario, Schedule};
 
@@ -30,8 +30,7 @@ const SAMPLE_ROW_BYTES: u64 = 96;
 /// Every reason why the run cannot be right, each with what to do.
 pub(crate) fn check_preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, TrialError> {
     let _ = raise_open_files();
-    let mut complaints = unmanaged_process_issues(&trial.scenario);
-    complaints.extend(check(&estimate_requirements(trial, addresses), &Facts::gather(dir)));
+    let complaints = check(&estimate_requirements(trial, addresses), &Facts::gather(dir));
     let sentences = |refusing: bool| -> Vec<String> {
         let some = complaints.iter().filter(|complaint| complaint.is_refusal() == refusing);
         some.map(|complaint| complaint.message().to_owned()).collect()
