@@ -35,12 +35,13 @@ fn ungated_error_figures(scenario: &Scenario) -> Vec<String> {
     if !scenario.gates_other_errors {
         return Vec::new();
     }
-    let (seeking, others): (Vec<&Phase>, Vec<&Phase>) = scenario.phases.iter().partition(|phase| expects_errors(phase));
-    let unjudged: Vec<&Phase> = others.iter().copied().filter(|phase| !has_error_gate(scenario, phase)).collect();
-    if seeking.is_empty() && unjudged.len() == others.len() {
+    let (expecting, others): (Vec<&Phase>, Vec<&Phase>) =
+        scenario.phases.iter().partition(|phase| expects_errors(phase));
+    let ungated: Vec<&Phase> = others.iter().copied().filter(|phase| !has_error_gate(scenario, phase)).collect();
+    if expecting.is_empty() && ungated.len() == others.len() {
         return vec!["total.errors".to_owned()];
     }
-    unjudged.iter().map(|phase| format!("{}.journey.errors", phase.name)).collect()
+    ungated.iter().map(|phase| format!("{}.journey.errors", phase.name)).collect()
 }
 
 fn expects_errors(phase: &Phase) -> bool {
@@ -51,11 +52,11 @@ fn expects_errors(phase: &Phase) -> bool {
 fn has_error_gate(scenario: &Scenario, phase: &Phase) -> bool {
     let journey = scenario.journeys.get(phase.journey_index).map(|journey| format!("{}.errors", journey.name));
     let of_phase = format!("{}.journey.errors", phase.name);
-    let speaks = |figure: &str| figure == "total.errors" || figure == of_phase || Some(figure) == journey.as_deref();
+    let covers = |figure: &str| figure == "total.errors" || figure == of_phase || Some(figure) == journey.as_deref();
     scenario
         .gates
         .iter()
-        .any(|gate| speaks(&gate.name) || gate.limit_formula.figure_paths().iter().any(|figure| speaks(figure)))
+        .any(|gate| covers(&gate.name) || gate.limit_formula.figure_paths().iter().any(|figure| covers(figure)))
 }
 
 #[cfg(test)]

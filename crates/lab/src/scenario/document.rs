@@ -94,9 +94,9 @@ impl Document {
     }
 
     /// The tree with its variables filled in.
-    pub(crate) fn with_variables(&self, notes: &ErrorCollector) -> Node {
+    pub(crate) fn with_variables(&self, errors: &ErrorCollector) -> Node {
         let mut root = self.root.clone();
-        let vars = vars::read(&root, notes);
+        let vars = vars::read(&root, errors);
         vars::substitute(&mut root, &vars);
         root
     }

@@ -56,7 +56,7 @@ impl FaultAction {
     /// Its name in the scenario.
     #[must_use]
     pub fn name(self) -> &'static str {
-        ACTIONS.iter().find(|(_, act)| *act == self).map_or("", |(word, _)| word)
+        ACTIONS.iter().find(|(_, action)| *action == self).map_or("", |(word, _)| word)
     }
 }
 

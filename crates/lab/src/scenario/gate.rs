@@ -83,18 +83,18 @@ impl KnownFigures {
     /// Reads the gates of a trial with these figures, and whether errors that no gate covers must not happen: `errors =
     /// "off"` allows them.
     pub(crate) fn read_gates(&self, at: &NodeReader<'_>) -> (Vec<Gate>, bool) {
-        let mut judges_errors = true;
+        let mut gates_other_errors = true;
         let gates = at.entries(|name, at| {
             if name != "errors" {
                 return Some(self.read_limits(name, at));
             }
-            judges_errors = at.text() != Some("off");
-            if judges_errors {
+            gates_other_errors = at.text() != Some("off");
+            if gates_other_errors {
                 at.add_error("must be \"off\": no gate on errors but those that stand here; or name a figure, such as \"total.errors\"");
             }
             None
         });
-        (gates.concat(), judges_errors)
+        (gates.concat(), gates_other_errors)
     }
 
     /// Reads the limits of one figure: one, or a list of several that must all hold.

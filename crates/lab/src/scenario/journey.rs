@@ -98,7 +98,7 @@ impl Journey {
     #[must_use]
     pub fn keeps_name(&self, name: &str) -> bool {
         let mut kept = self.steps.iter().flat_map(|step| &step.keep);
-        let mut own = self.background.iter().flat_map(|beside| beside.loop_bindings.iter().flatten());
+        let mut own = self.background.iter().flat_map(|loops| loops.loop_bindings.iter().flatten());
         kept.any(|keep| keep.name == name)
             || own.any(|(own, _)| own == name)
             || self.inherited_names.iter().any(|own| own == name)
@@ -124,8 +124,8 @@ impl Journey {
         let times = |step: usize| {
             let around = self.repeats.iter().filter(|repeat| (repeat.first_step..=repeat.last_step).contains(&step));
             let rounds = around.map(|repeat| repeat.end.times.unwrap_or(1));
-            let loops = self.background.iter().find(|beside| beside.steps.contains(&step));
-            rounds.fold(loops.map_or(1, |beside| beside.loop_bindings.len() as u64), u64::saturating_mul)
+            let loops = self.background.iter().find(|loops| loops.steps.contains(&step));
+            rounds.fold(loops.map_or(1, |loops| loops.loop_bindings.len() as u64), u64::saturating_mul)
         };
         (0..self.steps.len()).map(times).fold(0, u64::saturating_add)
     }
@@ -133,7 +133,7 @@ impl Journey {
     /// Connections of one arrival.
     #[must_use]
     pub fn connection_count(&self) -> u64 {
-        1 + self.background.iter().map(|beside| beside.loop_bindings.len() as u64).sum::<u64>()
+        1 + self.background.iter().map(|loops| loops.loop_bindings.len() as u64).sum::<u64>()
     }
 
     /// Checks what concerns more than one of its steps.

@@ -130,10 +130,10 @@ impl Scenario {
     /// # Errors
     /// Every error of the scenario, each with its line and key and what was expected.
     pub fn read(document: &Document) -> Result<Self, ValidationErrors> {
-        let notes = ErrorCollector::default();
-        let root = document.with_variables(&notes);
-        let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), &document.files());
-        notes.finish()?;
+        let errors = ErrorCollector::default();
+        let root = document.with_variables(&errors);
+        let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &errors), &document.files());
+        errors.finish()?;
         scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
     }
 

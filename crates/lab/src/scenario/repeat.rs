@@ -127,21 +127,21 @@ impl RepeatState {
         }
     }
 
-    /// The next step after one that succeeded; `end` is the index after the last step of the journey. `says` evaluates
+    /// The next step after one that succeeded; `end` is the index after the last step of the journey. `is_met` evaluates
     /// the response. Inner repeats come before outer ones.
     ///
     /// # Errors
-    /// Those of `says`.
+    /// Those of `is_met`.
     pub fn next_step<E>(
         &mut self,
         repeats: &[Repeat],
         (step, end): (usize, usize),
         now: Duration,
-        says: impl Fn(&EndCondition) -> Result<bool, E>,
+        is_met: impl Fn(&EndCondition) -> Result<bool, E>,
     ) -> Result<NextStep, E> {
         for (round, repeat) in self.repeats.iter_mut().zip(repeats).filter(|(_, repeat)| repeat.last_step == step) {
             round.completed += 1;
-            let is_over = repeat.end.condition.as_ref().map(&says).transpose()?;
+            let is_over = repeat.end.condition.as_ref().map(&is_met).transpose()?;
             let passed = round.completed;
             if is_over != Some(true) && repeat.end.allows_another_round(*round, now) {
                 self.completed += 1;

@@ -259,8 +259,8 @@ impl Retry {
 
     /// Whether a request is retried after this failure; `status` is that of the response, if one came.
     #[must_use]
-    pub fn applies(&self, trouble: ErrorKind, status: u16) -> bool {
-        trouble.is_transport() || (matches!(trouble, ErrorKind::Status(_)) && self.statuses.contains(&status))
+    pub fn applies(&self, kind: ErrorKind, status: u16) -> bool {
+        kind.is_transport() || (matches!(kind, ErrorKind::Status(_)) && self.statuses.contains(&status))
     }
 }
 

@@ -53,8 +53,8 @@ impl ValidationErrors {
 
 impl fmt::Display for ValidationErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, mistake) in self.0.iter().enumerate() {
-            write!(f, "{}{mistake}", if i == 0 { "" } else { "\n" })?;
+        for (i, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if i == 0 { "" } else { "\n" })?;
         }
         Ok(())
     }

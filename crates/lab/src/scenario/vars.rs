@@ -11,10 +11,10 @@ use super::validation::{ErrorCollector, Origin};
 const VARS_TABLE: &str = "vars";
 
 /// All variables by their dotted names: `[vars.jobs] matches` is `jobs.matches`.
-pub(crate) fn read(root: &Node, notes: &ErrorCollector) -> BTreeMap<String, Node> {
+pub(crate) fn read(root: &Node, errors: &ErrorCollector) -> BTreeMap<String, Node> {
     let mut vars = BTreeMap::new();
     if let Some(node) = root.get(VARS_TABLE) {
-        NodeReader::new(node, VARS_TABLE, notes).entries::<()>(|name, at| {
+        NodeReader::new(node, VARS_TABLE, errors).entries::<()>(|name, at| {
             check_template_name(at, name);
             collect(name, at, &mut vars);
             None

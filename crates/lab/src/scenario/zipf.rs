@@ -28,8 +28,8 @@ impl Zipf {
     pub(crate) fn new(count: u64, exponent: f64) -> Self {
         let count = count.max(1) as f64;
         let area_first = area(1.5, exponent) - 1.0;
-        let sure = 2.0 - area_inverse(area(2.5, exponent) - weight(2.0, exponent), exponent);
-        Self { count, exponent, area_first, area_last: area(count + 0.5, exponent), always_accepted: sure }
+        let always_accepted = 2.0 - area_inverse(area(2.5, exponent) - weight(2.0, exponent), exponent);
+        Self { count, exponent, area_first, area_last: area(count + 0.5, exponent), always_accepted }
     }
 
     /// A number from 0 to below n; the smaller, the likelier.

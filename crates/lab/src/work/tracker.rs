@@ -71,11 +71,6 @@ struct EndedTotals {
 impl Tracker {
     #[must_use]
     pub fn new(work: &WorkSpec) -> Self {
-        let tally = EndedTotals {
-            figures: vec![Summary::default(); work.status_mapping.figures.len()],
-            derived: vec![Summary::default(); work.derived.len()],
-            ..EndedTotals::default()
-        };
         Self {
             status_mapping: work.status_mapping.clone(),
             derived: work.derived.clone(),
@@ -88,7 +83,11 @@ impl Tracker {
             last_due: Duration::ZERO,
             last_end: Duration::ZERO,
             holders: Holders::default(),
-            totals: tally,
+            totals: EndedTotals {
+                figures: vec![Summary::default(); work.status_mapping.figures.len()],
+                derived: vec![Summary::default(); work.derived.len()],
+                ..EndedTotals::default()
+            },
             drain_curve: DrainCurve::default(),
         }
     }
@@ -286,12 +285,9 @@ impl Tracker {
     #[must_use]
     pub fn figures(&self, now: Duration, totals: Option<TotalsFigures>) -> WorkFigures {
         let point = self.counts(now);
-        let tally = &self.totals;
-        let names = |names: &[String], sums: &[Summary]| {
-            names.iter().cloned().zip(sums.iter().map(Summary::statistics)).collect::<BTreeMap<_, _>>()
-        };
-        let figure_names: Vec<String> = self.status_mapping.figures.iter().map(|(name, _)| name.clone()).collect();
-        let derived_names: Vec<String> = self.derived.iter().map(|figure| figure.name.clone()).collect();
+        let sums = &self.totals;
+        let named = |(name, summary): (&String, &Summary)| (name.clone(), summary.statistics());
+        let figures = self.status_mapping.figures.iter().map(|(name, _)| name);
         WorkFigures {
             created: self.created(),
             finished: point.finished,
@@ -302,15 +298,15 @@ impl Tracker {
             unknown_ids: self.unknown_ids(),
             waiting: point.waiting,
             running: point.running,
-            duplicates: tally.duplicates,
+            duplicates: sums.duplicates,
             throughput_per_min: self.throughput_per_min(),
             drain_s: self.drain_time().map(|drain| round(drain.as_secs_f64())),
-            completion_s: tally.completion_s.statistics(),
-            queue_wait_s: tally.queue_wait_s.statistics(),
-            run_s: tally.run_s.statistics(),
-            figures: names(&figure_names, &tally.figures),
+            completion_s: sums.completion_s.statistics(),
+            queue_wait_s: sums.queue_wait_s.statistics(),
+            run_s: sums.run_s.statistics(),
+            figures: figures.zip(&sums.figures).map(named).collect(),
             progress_per_s: self.progress_per_s(),
-            derived: names(&derived_names, &tally.derived),
+            derived: self.derived.iter().map(|figure| &figure.name).zip(&sums.derived).map(named).collect(),
             totals,
             drain_curve: self.drain_curve.points(),
         }

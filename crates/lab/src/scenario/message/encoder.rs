@@ -95,8 +95,8 @@ impl ProtobufEncoder {
     /// # Errors
     /// A name has no value, or one that its field cannot hold.
     pub fn encode(&self, scope: &Scope<'_>, out: &mut Vec<u8>, text: &mut String) -> Result<(), String> {
-        for piece in &self.fragments {
-            match piece {
+        for fragment in &self.fragments {
+            match fragment {
                 MessageFragment::Bytes(bytes) => out.extend_from_slice(bytes),
                 MessageFragment::Value { tag, kind, template } => {
                     text.clear();

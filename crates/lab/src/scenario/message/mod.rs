@@ -70,7 +70,7 @@ impl<'a> FormatStatus<'a> {
     /// The format, for a value that makes no sense without one.
     fn require(self, at: &NodeReader<'_>) -> Option<&'a MessageFormat> {
         match self {
-            Self::Known(language) => Some(language),
+            Self::Known(format) => Some(format),
             Self::Invalid => None,
             Self::Absent => {
                 at.reject("needs [target.socket]: where connections speak in frames, and in which language")
@@ -122,11 +122,11 @@ impl FrameMatch {
     }
 
     /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
-    fn read(at: &NodeReader<'_>, language: &MessageFormat) -> Option<Self> {
+    fn read(at: &NodeReader<'_>, format: &MessageFormat) -> Option<Self> {
         if !at.is_table() {
-            return language.read_frame_path(at).map(|path| Self { path, expected: None });
+            return format.read_frame_path(at).map(|path| Self { path, expected: None });
         }
-        let path = |at: &NodeReader<'_>| language.read_frame_path(at);
+        let path = |at: &NodeReader<'_>| format.read_frame_path(at);
         at.table(|fields| Self {
             path: fields.required("at", "where the frame says it, such as \"/refused/code\"", path),
             expected: fields.required("is", "what stands there then", |at| read_comparable(at).map(Some)),
@@ -135,9 +135,9 @@ impl FrameMatch {
 }
 
 /// Where the kept values are. A header belongs to a request: a frame has none.
-fn kept_paths(at: &NodeReader<'_>, language: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
+fn kept_paths(at: &NodeReader<'_>, format: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
     at.entries(|name, at| match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
-        Some(ValueSource::Json(_)) => language.read_frame_path(at),
+        Some(ValueSource::Json(_)) => format.read_frame_path(at),
         Some(ValueSource::Header(_)) => at.reject("is kept of a header, but a frame has none: write a pointer"),
         // Its own error was added when it was read.
         None => None,

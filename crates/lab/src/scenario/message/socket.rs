@@ -54,7 +54,7 @@ pub enum MessageFormat {
 impl SocketTarget {
     /// Whether any of its endpoints uses TLS.
     pub(crate) fn uses_tls(&self) -> bool {
-        self.endpoints.iter().any(|door| door.base.uses_tls)
+        self.endpoints.iter().any(|endpoint| endpoint.base.uses_tls)
     }
 
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, files: &BTreeMap<&str, &str>) -> Option<Self> {
