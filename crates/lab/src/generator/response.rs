@@ -4,9 +4,10 @@
 use serde_json::Value;
 
 use super::failure::{Failure, excerpt};
+use super::framing::value_matches;
 use super::json_pointer;
 use crate::measurement::ErrorKind;
-use crate::scenario::{JsonMatch, KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
+use crate::scenario::{KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatusClass {
@@ -42,15 +43,7 @@ pub(crate) fn needs_body(step: &Step) -> bool {
 /// # Errors
 /// The body is not JSON, where it must be read.
 pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> {
-    step.denied.body.as_ref().map_or(Ok(false), |matcher| body_matches(matcher, body))
-}
-
-/// Whether a body matches.
-///
-/// # Errors
-/// The body is not JSON.
-pub(crate) fn body_matches(matcher: &JsonMatch, body: &[u8]) -> Result<bool, Failure> {
-    Ok(json_pointer::find(body, &matcher.pointer)?.as_ref() == Some(&matcher.expected))
+    step.denied.body.as_ref().map_or(Ok(false), |denial| value_matches(denial, body))
 }
 
 /// When the event in a response happened, in microseconds of Unix time; none if the response has no event.

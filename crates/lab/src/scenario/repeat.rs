@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::message::{FormatStatus, FrameMatch};
+use super::message::{FormatStatus, read_frame_match};
 use super::reader::NodeReader;
-use super::response::JsonMatch;
 use super::tree::Value;
+use super::value_match::ValueMatch;
 use crate::limits::{ROUNDS_MAX, WAIT_MAX};
 
 /// A step, or several in a row, that are repeated.
@@ -26,16 +26,7 @@ pub struct RepeatEnd {
     /// No round begins once this much time has passed since the first one began.
     pub duration: Option<Duration>,
     /// What the last response of the final round contains. Reaching another bound before is an error.
-    pub condition: Option<EndCondition>,
-}
-
-/// The response that ends a repeat.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EndCondition {
-    /// The document that answers a request.
-    Body(JsonMatch),
-    /// The frame that answers a message.
-    Frame(Box<FrameMatch>),
+    pub condition: Option<ValueMatch>,
 }
 
 /// What an arrival does after a step.
@@ -82,8 +73,8 @@ impl RepeatEnd {
 
     fn read_table(at: &NodeReader<'_>, known: Option<FormatStatus<'_>>) -> Option<Self> {
         let condition = |at: &NodeReader<'_>| match known {
-            None => JsonMatch::read(at).map(EndCondition::Body),
-            Some(known) => FrameMatch::read_known(at, known).map(|frame| EndCondition::Frame(Box::new(frame))),
+            None => ValueMatch::read_json(at),
+            Some(known) => read_frame_match(at, known),
         };
         at.table(|fields| {
             if !fields.has("times") && !fields.has("for") {
@@ -137,7 +128,7 @@ impl RepeatState {
         repeats: &[Repeat],
         (step, end): (usize, usize),
         now: Duration,
-        is_met: impl Fn(&EndCondition) -> Result<bool, E>,
+        is_met: impl Fn(&ValueMatch) -> Result<bool, E>,
     ) -> Result<NextStep, E> {
         for (round, repeat) in self.repeats.iter_mut().zip(repeats).filter(|(_, repeat)| repeat.last_step == step) {
             round.completed += 1;
@@ -159,6 +150,7 @@ impl RepeatState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::ValuePath;
 
     fn repeat(first: usize, last: usize, until: RepeatEnd) -> Repeat {
         Repeat { first_step: first, last_step: last, end: until }
@@ -168,8 +160,9 @@ mod tests {
         RepeatEnd { times: Some(times), ..RepeatEnd::default() }
     }
 
-    fn end_condition() -> Option<EndCondition> {
-        Some(EndCondition::Body(JsonMatch { pointer: "/over".to_owned(), expected: true.into() }))
+    fn end_condition() -> Option<ValueMatch> {
+        let path = ValuePath { pointer: "/over".to_owned(), protobuf: None };
+        Some(ValueMatch { path, expected: Some(true.into()) })
     }
 
     /// The sequence of `steps` steps, one second each, where every response after the given second ends the repeat.
@@ -182,7 +175,7 @@ mod tests {
             let at = Duration::from_secs(second);
             rounds.enter_step(repeats, step, at);
             way.push(step);
-            let says = |_: &EndCondition| Ok::<bool, ()>(second >= over_after_s);
+            let says = |_: &ValueMatch| Ok::<bool, ()>(second >= over_after_s);
             match rounds.next_step(repeats, (step, steps), at + Duration::from_secs(1), says) {
                 Ok(NextStep::Step(next)) => step = next,
                 other => {

@@ -5,7 +5,7 @@
 use http::HeaderName;
 
 use super::reader::{NodeReader, check_template_name, read_pointer};
-use super::tree::Value;
+use super::value_match::ValueMatch;
 
 /// A value of a response that later steps use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,15 +37,7 @@ impl ExpectedStatuses {
 pub struct Denial {
     pub statuses: Vec<u16>,
     /// What the body of an expected response contains if it is a denial.
-    pub body: Option<JsonMatch>,
-}
-
-/// A value expected at a JSON pointer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JsonMatch {
-    /// A JSON pointer (RFC 6901).
-    pub pointer: String,
-    pub expected: serde_json::Value,
+    pub body: Option<ValueMatch>,
 }
 
 /// A request whose response is waited for. The time until it arrives says nothing about speed; its delay after the
@@ -72,7 +64,7 @@ impl Denial {
     /// `429`, `[429, 503]`, or `{ at = "/allowed", is = false }`.
     pub(super) fn read(at: &NodeReader<'_>) -> Self {
         match at.is_table() {
-            true => Self { statuses: Vec::new(), body: JsonMatch::read(at) },
+            true => Self { statuses: Vec::new(), body: ValueMatch::read_json(at) },
             false => Self { statuses: read_statuses(at), body: None },
         }
     }
@@ -81,27 +73,6 @@ impl Denial {
     #[must_use]
     pub fn is_never(&self) -> bool {
         self.statuses.is_empty() && self.body.is_none()
-    }
-}
-
-impl JsonMatch {
-    pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
-        at.table(|fields| Self {
-            pointer: fields.required("at", "where the body says it, such as \"/allowed\"", read_pointer),
-            expected: fields.required("is", "what stands there then", read_comparable),
-        })
-    }
-}
-
-/// Reads a value that all readers compare alike: `1` and `1.0` are the same number to some and not to others.
-pub(super) fn read_comparable(at: &NodeReader<'_>) -> Option<serde_json::Value> {
-    match &at.node.value {
-        Value::Bool(flag) => Some((*flag).into()),
-        Value::Int(number) => Some((*number).into()),
-        Value::Text(text) => Some(text.clone().into()),
-        Value::Float(_) | Value::Array(_) | Value::Table(_) => {
-            at.reject("must be true, false, a whole number or a text")
-        }
     }
 }
 

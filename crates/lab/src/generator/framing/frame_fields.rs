@@ -6,25 +6,24 @@ use serde_json::Value;
 use super::super::{Failure, json_pointer};
 use super::protobuf::{FieldLookup, Malformed, WireValue, find};
 use crate::measurement::ErrorKind;
-use crate::scenario::MessageFormat;
-use crate::scenario::message::{FrameMatch, FramePath, ProtobufPath};
+use crate::scenario::{MessageFormat, ProtobufPath, ValueMatch, ValuePath};
 
 /// Whether there is a value at a path.
 ///
 /// # Errors
 /// The frame is not of the message format.
-pub(crate) fn has_value(path: &FramePath, frame: &[u8]) -> Result<bool, Failure> {
+pub(crate) fn has_value(path: &ValuePath, frame: &[u8]) -> Result<bool, Failure> {
     match &path.protobuf {
         None => Ok(find_value(path, frame)?.is_some_and(|value| !value.is_null())),
         Some(target) => Ok(matches!(find_field(target, frame)?, FieldLookup::Value(_))),
     }
 }
 
-/// Whether a frame matches.
+/// Whether a frame, or the body of a response, matches.
 ///
 /// # Errors
 /// As for [`has_value`].
-pub(crate) fn frame_matches(matcher: &FrameMatch, frame: &[u8]) -> Result<bool, Failure> {
+pub(crate) fn value_matches(matcher: &ValueMatch, frame: &[u8]) -> Result<bool, Failure> {
     match &matcher.expected {
         None => has_value(&matcher.path, frame),
         Some(is) => Ok(find_value(&matcher.path, frame)?.as_ref() == Some(is)),
@@ -35,7 +34,7 @@ pub(crate) fn frame_matches(matcher: &FrameMatch, frame: &[u8]) -> Result<bool, 
 ///
 /// # Errors
 /// As for [`has_value`].
-pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
+pub(crate) fn read_micros(path: &ValuePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
     let found = match &path.protobuf {
         None => find_value(path, frame)?.and_then(|value| value.as_i64()),
         Some(target) => match find_field(target, frame)? {
@@ -50,7 +49,7 @@ pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>,
 ///
 /// # Errors
 /// There is none, or one that is no text and no number.
-pub(crate) fn read_text(path: &FramePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &ValuePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
     find_value(path, frame)?.and_then(json_pointer::scalar_text).ok_or_else(|| {
         let message = format!("nothing at `{}`: {}", path.pointer, excerpt(language, frame));
         Failure::new(ErrorKind::Answer, message)
@@ -70,7 +69,7 @@ pub(crate) fn excerpt(language: &MessageFormat, frame: &[u8]) -> String {
     }
 }
 
-fn find_value(path: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
+fn find_value(path: &ValuePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
     let Some(target) = &path.protobuf else { return json_pointer::find(frame, &path.pointer) };
     Ok(match find_field(target, frame)? {
         FieldLookup::Value(raw) => value(&target.kind, raw),

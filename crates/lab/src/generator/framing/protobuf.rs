@@ -4,7 +4,7 @@
 use prost_reflect::prost::DecodeError;
 use prost_reflect::prost::encoding::{WireType, decode_key, decode_varint};
 
-use crate::scenario::message::PathSegment;
+use crate::scenario::PathSegment;
 
 /// A value on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

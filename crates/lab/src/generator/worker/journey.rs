@@ -13,7 +13,7 @@ use crate::generator::response::{self, StatusClass};
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::measurement::{Class, ErrorKind, Sample};
 use crate::plan::Arrival;
-use crate::scenario::{EndCondition, NextStep, Reconnect, Retry, ValueSource};
+use crate::scenario::{NextStep, Reconnect, Retry, ValueSource};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepOutcome {
@@ -335,10 +335,8 @@ impl Worker {
         let Some(running) = self.running.get_mut(key) else { return Ok(None) };
         let (repeats, body) = (&journeys[running.journey_index].repeats, &running.body.bytes);
         let position = (running.step, running.end_step);
-        let next = running.rounds.next_step(repeats, position, now, |enough| match enough {
-            EndCondition::Body(matcher) => response::body_matches(matcher, body),
-            EndCondition::Frame(matcher) => framing::frame_matches(matcher, body),
-        });
+        let next =
+            running.rounds.next_step(repeats, position, now, |condition| framing::value_matches(condition, body));
         let failure = match next {
             Ok(NextStep::Step(step)) => return Ok(Some(step)),
             Ok(NextStep::Done) => return Ok(None),

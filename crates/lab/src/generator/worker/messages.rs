@@ -11,8 +11,7 @@ use crate::generator::framing::{self, Codec, Opcode, UpgradeRequest};
 use crate::generator::messages::StartedWork;
 use crate::generator::prepared::Scratch;
 use crate::measurement::ErrorKind;
-use crate::scenario::message::FrameMatch;
-use crate::scenario::{EndCondition, Message, MessagePayload, RepeatEnd, Scope, SocketTarget, mix};
+use crate::scenario::{Message, MessagePayload, Scope, SocketTarget, ValueMatch, mix};
 
 /// The seed of nonces: they need not be unpredictable, but no two connections share one.
 const NONCE_SEED: u64 = 0x006d_6173_6b73;
@@ -165,8 +164,8 @@ impl Worker {
             self.journeys[running.journey_index].steps[running.step].step.message()
         });
         if let Some(message) = step {
-            let any = |matcher: &[FrameMatch]| {
-                matcher.iter().try_fold(false, |is, matcher| Ok(is || framing::frame_matches(matcher, frame)?))
+            let any = |matcher: &[ValueMatch]| {
+                matcher.iter().try_fold(false, |is, matcher| Ok(is || framing::value_matches(matcher, frame)?))
             };
             if any(&message.answer_matches)? {
                 return Ok(FrameClass::Answer);
@@ -198,9 +197,8 @@ impl Worker {
     /// Keeps a frame that decides whether its step is repeated.
     fn remember_frame(&mut self, key: SlabKey, frame: &[u8]) {
         let Some(running) = self.running.get_mut(key) else { return };
-        let reads = |until: &RepeatEnd| matches!(until.condition, Some(EndCondition::Frame(_)));
         let repeats = &self.journeys[running.journey_index].repeats;
-        if repeats.iter().any(|repeat| repeat.last_step == running.step && reads(&repeat.end)) {
+        if repeats.iter().any(|repeat| repeat.last_step == running.step && repeat.end.condition.is_some()) {
             running.body.clear();
             running.body.bytes.extend_from_slice(frame);
         }

@@ -11,12 +11,12 @@ mod tests;
 
 pub use encoder::ProtobufEncoder;
 pub(crate) use prost_reflect::prost::encoding::{WireType, encode_varint};
-pub use protobuf::{FramePath, PathSegment, ProtobufPath};
 pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 
 use super::reader::{NodeReader, TableReader, read_name};
-use super::response::{KeepRule, ValueSource, read_comparable};
+use super::response::{KeepRule, ValueSource};
 use super::template::{Template, TemplateNames};
+use super::value_match::{ValueMatch, ValuePath};
 
 /// A message and what answers it.
 #[derive(Clone, Debug)]
@@ -24,11 +24,11 @@ pub struct Message {
     pub payload: MessagePayload,
     /// What a frame must contain to be the response; if empty, there is no response, and the step is over once the
     /// message is sent.
-    pub answer_matches: Vec<FrameMatch>,
+    pub answer_matches: Vec<ValueMatch>,
     /// What a frame contains that denies the message politely.
-    pub denied: Vec<FrameMatch>,
+    pub denied: Vec<ValueMatch>,
     /// Where each kept value is in the response, in the order of the step's `keep`.
-    pub kept_paths: Vec<FramePath>,
+    pub kept_paths: Vec<ValuePath>,
     /// Whether it uses the message number of its connection.
     pub is_numbered: bool,
 }
@@ -38,14 +38,6 @@ pub struct Message {
 pub enum MessagePayload {
     Json(Template),
     Protobuf(ProtobufEncoder),
-}
-
-/// A condition on a frame.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FrameMatch {
-    pub path: FramePath,
-    /// The expected value; without one, any value matches.
-    pub expected: Option<serde_json::Value>,
 }
 
 /// What is known of a target's message format when steps are read.
@@ -92,8 +84,8 @@ impl Message {
         let format = known.require(&send)?;
         let names = TemplateNames { has_message_number: true, ..names.clone() };
         let payload = format.read_payload(&send, &names);
-        let matches = |at: Option<NodeReader<'_>>| -> Option<Vec<FrameMatch>> {
-            at.iter().flat_map(NodeReader::one_or_many).map(|at| FrameMatch::read(&at, format)).collect()
+        let matches = |at: Option<NodeReader<'_>>| -> Option<Vec<ValueMatch>> {
+            at.iter().flat_map(NodeReader::one_or_many).map(|at| format.read_frame_match(&at)).collect()
         };
         let (answer_matches, denied) = (matches(answer), matches(denied));
         if let (Some((kept, _)), Some([])) = (kept, answer_matches.as_deref()) {
@@ -115,27 +107,13 @@ impl MessagePayload {
     }
 }
 
-impl FrameMatch {
-    /// The same if the format may be unknown.
-    pub(super) fn read_known(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<Self> {
-        Self::read(at, known.require(at)?)
-    }
-
-    /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
-    fn read(at: &NodeReader<'_>, format: &MessageFormat) -> Option<Self> {
-        if !at.is_table() {
-            return format.read_frame_path(at).map(|path| Self { path, expected: None });
-        }
-        let path = |at: &NodeReader<'_>| format.read_frame_path(at);
-        at.table(|fields| Self {
-            path: fields.required("at", "where the frame says it, such as \"/refused/code\"", path),
-            expected: fields.required("is", "what stands there then", |at| read_comparable(at).map(Some)),
-        })
-    }
+/// Reads a condition on a frame, whose format may be unknown.
+pub(super) fn read_frame_match(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<ValueMatch> {
+    known.require(at)?.read_frame_match(at)
 }
 
 /// Where the kept values are. A header belongs to a request: a frame has none.
-fn kept_paths(at: &NodeReader<'_>, format: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
+fn kept_paths(at: &NodeReader<'_>, format: &MessageFormat, keep: &[KeepRule]) -> Vec<ValuePath> {
     at.entries(|name, at| match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
         Some(ValueSource::Json(_)) => format.read_frame_path(at),
         Some(ValueSource::Header(_)) => at.reject("is kept of a header, but a frame has none: write a pointer"),
@@ -150,9 +128,9 @@ pub struct Push {
     /// Its name; figures are found under it.
     pub name: String,
     /// What such a frame contains.
-    pub path: FramePath,
+    pub path: ValuePath,
     /// Where the frame has the time of its event, in microseconds of Unix time.
-    pub event_time: Option<FramePath>,
+    pub event_time: Option<ValuePath>,
 }
 
 /// The name under which frames are counted that match no other name and answer no message.

@@ -1,41 +1,14 @@
 //! Protobuf messages by the files that a scenario names: which fields they have, what a scenario may write for each, and
-//! the fields that a path into a frame leads through. Does not follow a path: the generator does.
+//! the fields that a path into a frame leads through.
 
 use std::collections::BTreeMap;
 
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 
+use super::super::value_match::{PathSegment, ProtobufPath};
 use super::WireType;
 use crate::format::known_names;
-
-/// Where a value is in a frame.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FramePath {
-    /// As it is written: a JSON pointer (RFC 6901).
-    pub pointer: String,
-    /// The same for protobuf; none if frames are JSON.
-    pub protobuf: Option<ProtobufPath>,
-}
-
-/// A path in a protobuf message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProtobufPath {
-    /// The fields, from the outside in.
-    pub segments: Vec<PathSegment>,
-    /// The type of the value.
-    pub kind: Kind,
-    /// Whether an omitted value means its type's zero (proto3's implicit presence).
-    pub has_implicit_default: bool,
-}
-
-/// A field on a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathSegment {
-    pub number: u32,
-    /// Which item of a list, counted from 0; the last one of a field that is none.
-    pub index: Option<usize>,
-}
 
 /// What a scenario may write for a value.
 pub(super) fn expected(kind: &Kind) -> String {

@@ -7,9 +7,10 @@ use prost_reflect::MessageDescriptor;
 use super::super::reader::{NodeReader, TableReader, read_pointer};
 use super::super::target::BaseUrl;
 use super::super::template::{Template, TemplateNames};
+use super::super::value_match::{ValueMatch, ValuePath};
 use super::MessagePayload;
 use super::encoder::ProtobufEncoder;
-use super::protobuf::{FramePath, compile, resolve_path};
+use super::protobuf::{compile, resolve_path};
 use crate::format::known_names;
 use crate::limits::ENDPOINTS_MAX;
 
@@ -20,7 +21,7 @@ pub struct SocketTarget {
     pub endpoints: Vec<MessageEndpoint>,
     pub format: MessageFormat,
     /// Where an error frame is marked as one.
-    pub error_path: Option<FramePath>,
+    pub error_path: Option<ValuePath>,
 }
 
 /// An endpoint to which connections are opened.
@@ -158,14 +159,23 @@ impl MessageFormat {
         }
     }
 
+    /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
+    pub(super) fn read_frame_match(&self, at: &NodeReader<'_>) -> Option<ValueMatch> {
+        if !at.is_table() {
+            return self.read_frame_path(at).map(|path| ValueMatch { path, expected: None });
+        }
+        let what = "where the frame says it, such as \"/refused/code\"";
+        ValueMatch::read(at, what, |at| self.read_frame_path(at))
+    }
+
     /// Reads a path into a received frame.
-    pub(super) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<FramePath> {
+    pub(super) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<ValuePath> {
         let text = read_pointer(at)?;
         match self {
-            Self::Json => Some(FramePath { pointer: text, protobuf: None }),
+            Self::Json => Some(ValuePath { pointer: text, protobuf: None }),
             Self::Protobuf { receive, .. } => {
                 let path = at.accept(resolve_path(receive, &text))?;
-                Some(FramePath { pointer: text, protobuf: Some(path) })
+                Some(ValuePath { pointer: text, protobuf: Some(path) })
             }
         }
     }
