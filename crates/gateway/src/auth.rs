@@ -4,15 +4,13 @@
 //! authenticated once, at its admission; the extractors take the identity from there.
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug output.
 
+use super::credentials::{self, Bearer, SECRET_BYTES_MAX, parse_bearer};
 use super::guests::{self, GuestTokenCheck};
 use super::listener::Rank;
-use super::origin::RequestSource;
+use super::origin::{RequestSource, may_be_cross_site};
 use super::problem::{ApiError, ApiResult};
-use super::session;
 use crate::app::App;
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use engine::ids::{AccountId, TokenId};
 use engine::rows::{Role, Token, TokenPurpose};
@@ -28,8 +26,6 @@ use store::StoreError;
 const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
 /// Tokens that are cached at the same time.
 const TOKEN_CACHE_ENTRIES_MAX: usize = 4_096;
-/// Longest secret that is checked: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
-pub(super) const SECRET_BYTES_MAX: usize = 256;
 /// The prefix of this server's secrets, so that scanners for leaked secrets find them.
 const SECRET_PREFIX: &str = "gnt_";
 
@@ -147,8 +143,8 @@ pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, O
         Bearer::None => {}
     }
     let mut first = None;
-    for secret in session::cookies(&parts.headers) {
-        if session::may_be_cross_site(&parts.method, RequestSource::of(parts, &app.config)) {
+    for secret in credentials::cookies(&parts.headers) {
+        if may_be_cross_site(&parts.method, RequestSource::of(parts, &app.config)) {
             return (Identity::CrossSite, None);
         }
         let identity = identify_one(secret, parts.extensions.get(), app).await;
@@ -275,32 +271,6 @@ async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -
     Identity::Account(caller)
 }
 
-/// The header `Authorization`, parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bearer<'a> {
-    None,
-    /// Not a token of this server.
-    Malformed,
-    /// A possible secret.
-    Secret(&'a str),
-}
-
-/// Whether a token is sent, valid or not.
-pub(super) fn has_bearer(headers: &HeaderMap) -> bool {
-    parse_bearer(headers) != Bearer::None
-}
-
-fn parse_bearer(headers: &HeaderMap) -> Bearer<'_> {
-    let Some(header) = headers.get(AUTHORIZATION) else { return Bearer::None };
-    let Ok(text) = header.to_str() else { return Bearer::Malformed };
-    match text.split_once(' ').map(|(scheme, secret)| (scheme, secret.trim_matches(' '))) {
-        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty() => {
-            if secret.len() > SECRET_BYTES_MAX { Bearer::Malformed } else { Bearer::Secret(secret) }
-        }
-        Some(_) | None => Bearer::None,
-    }
-}
-
 macro_rules! role {
     ($(#[$doc:meta])* $name:ident => $role:expr) => {
         $(#[$doc])*
@@ -340,29 +310,6 @@ role! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::Request;
-
-    #[track_caller]
-    fn check(header: Option<&str>, want: Bearer<'_>) {
-        let mut request = Request::builder();
-        if let Some(header) = header {
-            request = request.header(AUTHORIZATION, header);
-        }
-        let (parts, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(parse_bearer(&parts.headers), want, "{header:?}");
-    }
-
-    #[test]
-    fn parses_bearer_headers() {
-        check(None, Bearer::None);
-        check(Some("Bearer abc"), Bearer::Secret("abc"));
-        check(Some("bearer  abc "), Bearer::Secret("abc"));
-        check(Some("Bearer"), Bearer::None);
-        check(Some("Bearer  "), Bearer::None);
-        check(Some("Basic abc"), Bearer::None);
-        check(Some("Bearer é"), Bearer::Malformed);
-        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Bearer::Malformed);
-    }
 
     fn caller() -> Caller {
         Caller { account: AccountId(1), role: Role::Player, token: Some(TokenId(2)), purpose: TokenPurpose::Use }

@@ -3,7 +3,7 @@
 //!
 //! Knows neither what the bytes are nor how they are sent.
 
-use super::admission::ClientAddress;
+use super::client_address::ClientAddress;
 use super::listener::ConnectionHandle;
 use axum::extract::FromRequestParts;
 use axum::http::Extensions;

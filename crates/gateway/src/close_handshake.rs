@@ -1,7 +1,7 @@
 //! The closing handshake of a WebSocket (RFC 6455, section 7.1.1): send a close frame, wait for the client's, and only then close the
 //! connection. One that is closed while there is still something to read is reset, and a reset may overtake the last message.
 
-use super::FrameRateLimiter;
+use crate::frame_rate::FrameRateLimiter;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use std::time::Duration;
 use tokio::time::timeout;

@@ -3,12 +3,13 @@
 
 use super::body::{self, BodyBudget, BodyError, ReadBody};
 use super::budget::{BudgetExceeded, BudgetOwner};
+use super::header_values::is_json;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, Method, Uri, header};
+use axum::http::{Extensions, HeaderMap, Method, Uri};
 use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX, REQUEST_SMALL_BYTES_MAX};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -138,18 +139,6 @@ fn json_error(error: &serde_json::Error) -> ApiError {
     }
 }
 
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
-        return false;
-    };
-    // The usual value needs no parsing.
-    if content_type == "application/json" {
-        return true;
-    }
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
-}
-
 /// The only id in the path.
 pub struct PathId<T>(pub T);
 
@@ -190,26 +179,4 @@ pub(super) fn refuse_unknown_query(uri: &Uri, known: &[String]) -> ApiResult<()>
         known => format!("there is no such parameter: expected {}", known.join(", ")),
     };
     Err(ApiError::bad_value(name, reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(content_type: &'static str, want: bool) {
-        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type))]);
-        assert_eq!(is_json(&headers), want, "{content_type}");
-    }
-
-    #[test]
-    fn json_is_recognized_by_its_media_type() {
-        check("application/json", true);
-        check("Application/JSON; charset=utf-8", true);
-        check("application/vnd.api+json", true);
-        check("text/json", false);
-        check("application/jsonp", false);
-        check("", false);
-        assert!(!is_json(&HeaderMap::new()));
-    }
 }

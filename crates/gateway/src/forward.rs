@@ -13,15 +13,14 @@ pub use permits::ForwardPermits;
 
 pub(super) use signature::{Forwarded, verify as verify_forwarded};
 
-use super::admission::ClientAddress;
 use super::body::{self, BodyBudget};
 use super::budget::BudgetOwner;
+use super::client_address::ClientAddress;
 use super::extract::{body_refusal, longest_body};
-use super::hunts::TICKET_ROUTE;
+use super::header_values::accepts_event_stream;
 use super::listener::park::{ParkCandidate, ParkMarker, ParkToken, Waited};
-use super::problem::{ApiError, Elsewhere};
+use super::problem::{ApiError, Elsewhere, ForwardError, ForwardTarget};
 use super::request_id::REQUEST_ID;
-use super::stories::feed::{FEED_ROUTE, is_stream_requested};
 use crate::app::App;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Query, Request, State};
@@ -42,23 +41,18 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// The kind of resource that a forwardable request is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForwardTarget {
-    Tables,
-    /// A matchmaking ticket.
-    Tickets,
-}
+/// The feed of a table, on which requests may wait.
+pub(crate) const FEED_ROUTE: &str = "/api/stories/tables/{table}/feed";
+/// A ticket, for whose end requests may wait.
+pub(crate) const TICKET_ROUTE: &str = "/api/hunts/tickets/{id}";
+/// The prefixes of the routes that are forwarded.
+const ROUTES: [(&str, ForwardTarget); 2] =
+    [("/api/stories/", ForwardTarget::Tables), ("/api/hunts/tickets", ForwardTarget::Tickets)];
 
-impl ForwardTarget {
-    /// The prefixes of their routes.
-    const ROUTES: [(&str, Self); 2] = [("/api/stories/", Self::Tables), ("/api/hunts/tickets", Self::Tickets)];
-
-    fn of(request: &Request) -> Option<Self> {
-        let path = request.extensions().get::<MatchedPath>()?;
-        let route = Self::ROUTES.into_iter().find(|(route, _)| path.as_str().starts_with(route));
-        route.map(|(_, target)| target)
-    }
+fn target_of(request: &Request) -> Option<ForwardTarget> {
+    let path = request.extensions().get::<MatchedPath>()?;
+    let route = ROUTES.into_iter().find(|(route, _)| path.as_str().starts_with(route));
+    route.map(|(_, target)| target)
 }
 
 /// Headers of one connection (RFC 9110, section 7.6.1), and those that the client library sets by itself.
@@ -71,39 +65,10 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     header::UPGRADE,
 ];
 
-/// Why the other node did not answer a forwarded request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ForwardError {
-    /// It cannot be reached: nothing was done.
-    #[error("the node responsible for this request cannot be reached; nothing was done: try again in a moment")]
-    Unreachable,
-    /// It was reached, and did not answer.
-    #[error(
-        "the node responsible for this request did not answer; it is unknown whether the request was done: check before trying again"
-    )]
-    NoResponse,
-    /// It disconnected while a request waited there for events.
-    #[error("the node responsible for this request disconnected while the request waited: try again")]
-    Interrupted,
-    /// Too many requests are being forwarded.
-    #[error("too many requests are being forwarded to other nodes; nothing was done: try again in a moment")]
-    TooMany,
-    /// Too many from one address wait at other nodes.
-    #[error("as many requests from this address wait at other nodes as allowed: {max}")]
-    TooManyOfAddress { max: usize },
-}
-
-impl ForwardError {
-    /// Whether the other node was not contacted at all.
-    pub(super) fn is_local(self) -> bool {
-        matches!(self, Self::TooMany | Self::TooManyOfAddress { .. })
-    }
-}
-
 /// Forwards a request when its handler reports that the resource is elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_forwarded = request.extensions().get::<Forwarded>().is_some();
-    let Some(target) = ForwardTarget::of(&request).filter(|_| app.store.is_shared() && !is_forwarded) else {
+    let Some(target) = target_of(&request).filter(|_| app.store.is_shared() && !is_forwarded) else {
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
@@ -141,7 +106,7 @@ impl ForwardKind {
         let query = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
         let is_waiting = || query().is_some_and(|Query(pairs)| pairs.iter().any(|(name, _)| name == "wait"));
         match () {
-            () if is_feed && is_stream_requested(&parts.headers) => Self::Stream,
+            () if is_feed && accepts_event_stream(&parts.headers) => Self::Stream,
             () if (is_feed || is_ticket) && is_waiting() => Self::Poll,
             () if !is_feed && is_upgrade => Self::Socket,
             () => Self::Plain,

@@ -33,7 +33,7 @@ const MAC_BYTES: usize = 32;
 
 const _: () = assert!(
     TOKEN_PREFIX.len() + (HEADER_BYTES + GUEST_NAME_CHARS_MAX * 4 + MAC_BYTES).div_ceil(3) * 4
-        <= super::auth::SECRET_BYTES_MAX,
+        <= super::credentials::SECRET_BYTES_MAX,
     "the longest name fits into a token that is looked at"
 );
 
@@ -203,7 +203,7 @@ mod tests {
         for name in ["a".to_owned(), "🎴".repeat(GUEST_NAME_CHARS_MAX)] {
             let guest = Guest { name, ..ann() };
             let token = GuestTokens::default().issue(&store, &guest).await.unwrap();
-            assert!(token.len() <= super::super::auth::SECRET_BYTES_MAX, "{}", token.len());
+            assert!(token.len() <= super::super::credentials::SECRET_BYTES_MAX, "{}", token.len());
             // Another node reads the key from the same store.
             let other = GuestTokens::default();
             assert_eq!(other.verify(&store, &token, NOW).await, Ok(GuestTokenCheck::Valid(guest.clone())));

@@ -25,7 +25,7 @@ use super::problem::ApiError;
 use bytes::Bytes;
 pub use connection::Connection;
 pub(crate) use connection::ConnectionHandle;
-pub(crate) use eviction::Rank;
+pub(crate) use idle_queue::Rank;
 use metrics::Metrics;
 pub use parked::RawConnection;
 pub(crate) use permits::{ConnectionPermits, ProxiedPermit};

@@ -1,7 +1,8 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what applies to every route, served as generated.
 
+use super::credentials::SESSION_COOKIE;
 use super::response_budget::BudgetExempt;
-use super::{ops, rate_limit, session};
+use super::{ops, rate_limit};
 use crate::app::App;
 use axum::Extension;
 use axum::body::Bytes;
@@ -76,7 +77,7 @@ pub(super) fn complete_base(mut api: utoipa::openapi::OpenApi) -> utoipa::openap
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
     let cookie = ApiKeyValue::with_description(
-        session::SESSION_COOKIE,
+        SESSION_COOKIE,
         "The same token, kept by a browser after `POST /api/session`. Requests that change something must send `Content-Type: application/json` or `X-Requested-With`.",
     );
     components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));

@@ -4,12 +4,13 @@
 //! Also whether a request may have been sent by a page of another site: browsers send the requests of such a page with their cookies for
 //! this site and from within their network. Requests that change something are refused then at admission, whatever their route.
 
-use super::auth::has_bearer;
+use super::credentials::has_bearer;
+use super::header_values::is_json;
 use super::problem::{ApiError, ApiResult};
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use http::{Extensions, HeaderValue, Request};
 use settings::Config;
 use std::net::{IpAddr, SocketAddr};
@@ -140,6 +141,25 @@ pub(super) fn mark_cross_site_change<B>(request: &mut Request<B>, client: Socket
     is_cross_site
 }
 
+/// Whether a page of another site may have made a browser send this.
+///
+/// Sockets are not subject to the same-origin policy (RFC 6455, section 10.2), so they are checked like requests that change something.
+/// No browser opens one without an `Origin`.
+pub(super) fn may_be_cross_site(method: &Method, source: RequestSource<'_>) -> bool {
+    let is_socket = source.headers.contains_key(header::UPGRADE);
+    if source.is_fetch_cross_site() {
+        return true;
+    }
+    if method.is_safe() && !is_socket {
+        return false;
+    }
+    source.is_cross_origin() || !is_socket && is_form_like(source.headers)
+}
+
+fn is_form_like(headers: &HeaderMap) -> bool {
+    !is_json(headers) && !headers.contains_key("x-requested-with")
+}
+
 /// A page under a rebound name is same-site to its browser, and may send any token that it likes.
 fn is_cross_site(source: RequestSource<'_>) -> bool {
     source.is_dns_rebound() || !has_bearer(source.headers) && source.is_cross_site()
@@ -251,5 +271,50 @@ pub(super) mod tests {
             check_local("127.0.0.1", host, true);
             check_local("127.0.0.9", host, false);
         }
+    }
+
+    #[track_caller]
+    fn check_cross_site(method: &str, lines: &[(&'static str, &str)], want: bool) {
+        let parts = parts("192.0.2.1", lines);
+        let source = RequestSource::of(&parts, &public("10.0.0.0/8"));
+        assert_eq!(may_be_cross_site(&method.parse().unwrap(), source), want, "{method} {lines:?}");
+    }
+
+    #[test]
+    fn requests_that_a_form_can_send_are_cross_site() {
+        check_cross_site("GET", &[], false);
+        check_cross_site("POST", &[], true);
+        check_cross_site("DELETE", &[], true);
+        check_cross_site("POST", &[("content-type", "text/plain")], true);
+        check_cross_site("POST", &[("content-type", "application/x-www-form-urlencoded")], true);
+        check_cross_site("POST", &[("content-type", "application/json")], false);
+        check_cross_site("POST", &[("x-requested-with", "fetch")], false);
+    }
+
+    #[test]
+    fn fetch_metadata_is_believed() {
+        check_cross_site("GET", &[("sec-fetch-site", "cross-site")], true);
+        check_cross_site("GET", &[("sec-fetch-site", "same-site")], true);
+        check_cross_site("GET", &[("sec-fetch-site", "same-origin")], false);
+        check_cross_site("GET", &[("sec-fetch-site", "none")], false);
+        check_cross_site("POST", &[("sec-fetch-site", "cross-site"), ("content-type", "application/json")], true);
+    }
+
+    #[test]
+    fn changes_and_sockets_are_accepted_from_own_pages_only() {
+        let json = ("content-type", "application/json");
+        for (method, kind) in
+            [("POST", json), ("DELETE", ("x-requested-with", "fetch")), ("GET", ("upgrade", "websocket"))]
+        {
+            let from =
+                |origin, want| check_cross_site(method, &[kind, ("origin", origin), ("host", "localhost:4000")], want);
+            from("http://localhost:4000", false);
+            from("http://localhost:9999", true);
+            from("https://localhost:4000", true);
+            from("http://evil.example", true);
+            from("null", true);
+            check_cross_site(method, &[kind, ("host", "localhost:4000")], false);
+        }
+        check_cross_site("GET", &[("origin", "http://evil.example"), ("host", "localhost:4000")], false);
     }
 }

@@ -3,13 +3,15 @@
 //! Handlers return [`ApiError`]; nothing else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+mod forward;
+mod hunts;
 mod resource;
+mod stories;
 
+pub(crate) use forward::{ForwardError, ForwardTarget};
+pub(crate) use hunts::HuntRefusal;
 pub use resource::Resource;
 
-use super::forward::{ForwardError, ForwardTarget};
-use super::hunts::HuntRefusal;
-use super::stories::refusal;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
@@ -246,7 +248,7 @@ pub enum ApiError {
         retry_after_s: u64,
     },
     /// A table refuses, and nothing changed.
-    #[error("{}", refusal::text(.0))]
+    #[error("{}", stories::text(.0))]
     Story(Refusal),
     /// The game goes on, and the requested data is available once it is over.
     #[error("this game goes on: what happens in it is in its table's feed")]
@@ -366,8 +368,8 @@ impl ApiError {
             Self::NotFound(Resource::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
             Self::NotFound(Resource::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
             Self::NotFound(Resource::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
-            Self::Story(refused) => refusal::status_and_code(refused),
-            Self::Tables(error) => refusal::table_status_and_code(error),
+            Self::Story(refused) => stories::status_and_code(refused),
+            Self::Tables(error) => stories::table_status_and_code(error),
             Self::GameLive => (StatusCode::CONFLICT, "game_live"),
             Self::NotFound(Resource::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
             Self::NotFound(Resource::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
@@ -441,7 +443,7 @@ impl ApiError {
         match self {
             Self::BadValue { field, .. } | Self::UnknownSnake { field, .. } => Some(field),
             Self::PrivateAddress { .. } => Some("/url"),
-            Self::Story(refused) => refusal::field(refused),
+            Self::Story(refused) => stories::field(refused),
             Self::Hunt(refusal) => refusal.field(),
             _ => None,
         }

@@ -1,8 +1,8 @@
 //! The quota that a request counts against: by the key of its client's address. Operators are not counted, and neither is
 //! loopback unless the configuration says so.
 
-use super::admission::ClientAddress;
 use super::auth::Identity;
+use super::client_address::ClientAddress;
 use crate::app::App;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

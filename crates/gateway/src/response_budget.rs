@@ -3,9 +3,9 @@
 //!
 //! Knows neither what a response contains nor how it is sent.
 
-use super::admission::ClientAddress;
 use super::body::with_guard;
 use super::budget::{Budget, BudgetExceeded, BudgetOwner, Reservation};
+use super::client_address::ClientAddress;
 use super::listener::{BUFFER_BYTES_MAX, Keeps};
 use super::problem::ApiError;
 use crate::app::App;

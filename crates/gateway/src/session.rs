@@ -6,14 +6,14 @@
 //! and a request that declares to come from another site is refused. The check is the same for requests and for sockets.
 
 use super::auth::{Identity, Principal, identify_by};
-use super::extract::is_json;
+use super::credentials::SESSION_COOKIE;
 use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::limits::SESSION_LIFETIME;
 use engine::rows::Role;
@@ -22,9 +22,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::SessionView;
 use wire::time::Timestamp;
-
-/// The cookie's name.
-pub(super) const SESSION_COOKIE: &str = "gauntlet_session";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))
@@ -143,110 +140,9 @@ impl FromRequestParts<App> for IsOverTls {
     }
 }
 
-/// Session cookies that are looked at: another site of the same domain may have set one besides this server's.
-const COOKIES_MAX: usize = 4;
-
-/// The secrets in the session cookies.
-pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, value)| *name == SESSION_COOKIE && !value.is_empty()).map(|(_, value)| value).take(COOKIES_MAX)
-}
-
-/// Whether a page of another site may have made a browser send this.
-///
-/// Sockets are not subject to the same-origin policy (RFC 6455, section 10.2), so they are checked like requests that change something.
-/// No browser opens one without an `Origin`.
-pub(super) fn may_be_cross_site(method: &Method, source: RequestSource<'_>) -> bool {
-    let is_socket = source.headers.contains_key(header::UPGRADE);
-    if source.is_fetch_cross_site() {
-        return true;
-    }
-    if method.is_safe() && !is_socket {
-        return false;
-    }
-    source.is_cross_origin() || !is_socket && is_form_like(source.headers)
-}
-
-fn is_form_like(headers: &HeaderMap) -> bool {
-    !is_json(headers) && !headers.contains_key("x-requested-with")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::origin::tests::{parts, public};
     use super::*;
-
-    fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_str(value).unwrap());
-        }
-        headers
-    }
-
-    #[track_caller]
-    fn check_cookie(lines: &[&str], want: &[&str]) {
-        let lines: Vec<_> = lines.iter().map(|line| ("cookie", *line)).collect();
-        assert_eq!(cookies(&headers(&lines)).collect::<Vec<_>>(), want, "{lines:?}");
-    }
-
-    #[test]
-    fn finds_the_cookie_among_others() {
-        check_cookie(&[], &[]);
-        check_cookie(&["gauntlet_session=abc"], &["abc"]);
-        check_cookie(&["a=b; gauntlet_session=abc; c=d"], &["abc"]);
-        check_cookie(&["a=b", "gauntlet_session=abc"], &["abc"]);
-        check_cookie(&["gauntlet_session="], &[]);
-        check_cookie(&["xgauntlet_session=abc; gauntlet_sessionx=d"], &[]);
-        check_cookie(&["gauntlet_session"], &[]);
-        check_cookie(&["gauntlet_session=a; gauntlet_session=b", "gauntlet_session=c"], &["a", "b", "c"]);
-        check_cookie(&["gauntlet_session=a; ".repeat(9).as_str()], &["a"; 4]);
-    }
-
-    #[track_caller]
-    fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
-        let parts = parts("192.0.2.1", lines);
-        let source = RequestSource::of(&parts, &public("10.0.0.0/8"));
-        assert_eq!(may_be_cross_site(&method.parse().unwrap(), source), want, "{method} {lines:?}");
-    }
-
-    #[test]
-    fn requests_that_a_form_can_send_are_cross_site() {
-        check("GET", &[], false);
-        check("POST", &[], true);
-        check("DELETE", &[], true);
-        check("POST", &[("content-type", "text/plain")], true);
-        check("POST", &[("content-type", "application/x-www-form-urlencoded")], true);
-        check("POST", &[("content-type", "application/json")], false);
-        check("POST", &[("x-requested-with", "fetch")], false);
-    }
-
-    #[test]
-    fn fetch_metadata_is_believed() {
-        check("GET", &[("sec-fetch-site", "cross-site")], true);
-        check("GET", &[("sec-fetch-site", "same-site")], true);
-        check("GET", &[("sec-fetch-site", "same-origin")], false);
-        check("GET", &[("sec-fetch-site", "none")], false);
-        check("POST", &[("sec-fetch-site", "cross-site"), ("content-type", "application/json")], true);
-    }
-
-    #[test]
-    fn changes_and_sockets_are_accepted_from_own_pages_only() {
-        let json = ("content-type", "application/json");
-        for (method, kind) in
-            [("POST", json), ("DELETE", ("x-requested-with", "fetch")), ("GET", ("upgrade", "websocket"))]
-        {
-            let from = |origin, want| check(method, &[kind, ("origin", origin), ("host", "localhost:4000")], want);
-            from("http://localhost:4000", false);
-            from("http://localhost:9999", true);
-            from("https://localhost:4000", true);
-            from("http://evil.example", true);
-            from("null", true);
-            check(method, &[kind, ("host", "localhost:4000")], false);
-        }
-        check("GET", &[("origin", "http://evil.example"), ("host", "localhost:4000")], false);
-    }
 
     #[test]
     fn a_cookie_is_restricted_to_its_use() {

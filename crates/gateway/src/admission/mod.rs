@@ -6,7 +6,6 @@
 //!
 //! Knows no policies and no counts: those are the limiter's.
 
-mod client;
 mod route;
 mod subject;
 
@@ -15,43 +14,20 @@ pub(super) use subject::RateLimitSubject;
 use subject::RateLimitCharge;
 
 use super::auth::{self, Identity};
+use super::client_address::{ClientAddress, client_address};
 use super::forward;
 use super::listener::{ConnectionHandle, ProxiedPermit};
 use super::problem::ApiResult;
 use super::shed;
 use crate::app::App;
-use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
-use axum::http::HeaderMap;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::rows::Role;
-use quotas::address_key::AddressKey;
 use route::RouteClass;
-use settings::Config;
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-
-/// In the extensions of an admitted request: the address of its client, if it has one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
-
-impl ClientAddress {
-    /// The key of the address, for the rate limiter and everything else that counts clients by address.
-    pub(crate) fn address_key(self) -> Option<AddressKey> {
-        self.0.map(AddressKey::of)
-    }
-}
-
-/// A request that bypassed admission has no address, like one without a connection.
-impl<S: Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
-    }
-}
 
 /// Passes a request to its handler, or refuses it. A layer for the whole router.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -128,14 +104,9 @@ fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
     is_about_policies && identity.as_caller().is_some_and(|caller| caller.role >= Role::Operator)
 }
 
-/// The client's address of a request over a connection of this peer.
-pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, config: &Config) -> IpAddr {
-    client::client_address(peer, headers, &config.http_trusted_proxies)
-}
-
 fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
-    Some(client_address(peer.ip(), &parts.headers, &app.config))
+    Some(client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
 }
 
 /// New games are the work that can wait. Operators are admitted: they find out what is wrong. A caller whose token will be refused

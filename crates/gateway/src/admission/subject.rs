@@ -2,6 +2,7 @@
 
 use super::route::RouteClass;
 use crate::auth::{Caller, Identity};
+use crate::client_address::limiter_key;
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -26,7 +27,7 @@ pub(crate) struct RateLimitSubject {
 impl RateLimitSubject {
     /// The subject of a request of this class by this caller from this address.
     pub(super) fn new(class: RouteClass, identity: &Identity, address: Option<IpAddr>) -> Self {
-        let keys = address.map(super::client::limiter_key).into_iter().chain(identity_key(identity)).collect();
+        let keys = address.map(limiter_key).into_iter().chain(identity_key(identity)).collect();
         Self { class: class_name(purpose_and_role(identity), class), keys }
     }
 

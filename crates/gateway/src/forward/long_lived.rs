@@ -2,10 +2,10 @@
 //!
 //! Knows the format of an event stream, because heartbeats may only be sent between two events.
 
+use super::ConnectionDriver;
 use super::permits::ForwardPermit;
-use super::{ConnectionDriver, ForwardError, ForwardTarget};
 use crate::listener::park::{ChunkStream, LongPoll, WaitEnd};
-use crate::problem::ApiError;
+use crate::problem::{ApiError, ForwardError, ForwardTarget};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use engine::limits::{FEED_HEARTBEAT_INTERVAL, FORWARD_EVENT_BYTES_MAX};

@@ -1,7 +1,7 @@
 //! Permits for requests that are being forwarded: each takes a connection. Waits must not block actions, so they have permits of their
 //! own; and of these no address has more than its share.
 
-use super::ForwardError;
+use crate::problem::ForwardError;
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use quotas::address_key::AddressKey;
 use quotas::keyed_permits::KeyedPermits;

@@ -1,7 +1,6 @@
 //! What may be chosen about a hunt that somebody makes.
 
-use super::refusal::HuntRefusal;
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::{ApiError, ApiResult, HuntRefusal};
 use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};

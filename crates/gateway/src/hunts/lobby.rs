@@ -1,14 +1,13 @@
 //! The lobby: hunts that can be played, made, joined and left.
 
-use super::end::terminate_world;
-use super::refusal::HuntRefusal;
 use super::{create, view};
 use crate::app::App;
 use crate::extract::{JsonBody, PathId, QueryParams};
 use crate::pagination::{PageQuery, next_page_link, readable_rows, split_page};
-use crate::problem::{ApiError, ApiResult, Resource};
+use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::quota::QuotaSubject;
 use crate::stories::extract::ActingPlayer;
+use crate::worlds::terminate_world;
 use crate::worlds::viewer::Viewer;
 use axum::Json;
 use axum::extract::State;
@@ -26,7 +25,7 @@ use wire::problem::Problem;
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list_hunts, create_hunt))
-        .routes(routes!(get_hunt))
+        .routes(routes!(get_hunt, end_hunt))
         .routes(routes!(join_hunt))
         .routes(routes!(leave_hunt))
 }
@@ -182,6 +181,29 @@ async fn leave_hunt(
         Outcome::NotFound => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
     }
+}
+
+/// End a hunt
+///
+/// **Who:** whoever made it, or an operator. It is over from now on, for everybody in it; what was counted stays. Ending one that is over
+/// changes nothing.
+#[utoipa::path(delete, path = "/api/hunts/{name}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
+    (status = 204, description = "It is over."),
+    (status = 403, description = "`not_maker`: somebody else made it", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`built_in`: the server has it by itself", body = Problem, content_type = "application/problem+json"),
+))]
+async fn end_hunt(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<StatusCode> {
+    let row = find_hunt(&app, name).await?.row;
+    if !counted.is_operator && row.creator != Some(sitter.player()) {
+        return Err(HuntRefusal::NotCreator.into());
+    }
+    terminate_world(&app, &row, Resource::Hunt).await
 }
 
 /// The hunt of this name, if the viewer may know of it.

@@ -1,11 +1,10 @@
 //! Matchmaking: a party takes a ticket, and waits until it ends.
 
-use super::refusal::HuntRefusal;
 use super::view;
 use crate::app::App;
 use crate::extract::{JsonBody, PathId, QueryParams};
 use crate::listener::park::{LongPoll, MaybePark, WaitEnd, park_or_wait};
-use crate::problem::{ApiError, ApiResult, Resource};
+use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::quota::QuotaSubject;
 use crate::revocation::RequestGrant;
 use crate::stories::extract::ActingPlayer;
@@ -32,8 +31,6 @@ use utoipa_axum::routes;
 use wire::api::{CreateTicket, TicketView};
 use wire::problem::Problem;
 
-/// Where a ticket is asked about, also by nodes that send such requests on.
-pub(crate) const TICKET_ROUTE: &str = "/api/hunts/tickets/{id}";
 /// Players of a match when nobody asks for a number.
 const PLAYERS_DEFAULT: u8 = 4;
 /// The rating of a party that brings none.

@@ -3,8 +3,7 @@
 //!
 //! Knows nothing of the protocol.
 
-use super::eviction::{Rank, Standing};
-use super::idle_queue::Evictable;
+use super::idle_queue::{Evictable, Rank, Standing};
 use super::permits::{ConnectionPermit, PermitError, ProxiedPermit};
 use metrics::Metrics;
 use rustix::net::{Shutdown, shutdown};

@@ -3,7 +3,7 @@
 //!
 //! Pure: knows no sockets, and takes the time as an argument.
 
-use super::idle_queue::{Evictable, IdleQueue};
+use super::idle_queue::{Evictable, IdleQueue, Rank, Standing};
 use quotas::address_key::AddressKey;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,26 +13,6 @@ use std::sync::Arc;
 const IDLE_MIN_S: u32 = 2;
 /// Addresses that are looked at for one eviction.
 const LOOKED_AT_MAX: usize = 1_024;
-
-/// What is known of the principal on a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
-    /// The principal is not known.
-    #[default]
-    Anonymous,
-    /// A guest, which any client can become.
-    Guest,
-    /// An account, or another node. Such a connection is never evicted.
-    Account,
-}
-
-/// What decides about eviction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) rank: Rank,
-    /// The address that the connection counts for, if any.
-    pub(super) address: Option<AddressKey>,
-}
 
 /// A new connection when no permit is free.
 #[derive(Clone, Copy, Debug)]

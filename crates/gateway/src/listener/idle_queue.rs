@@ -4,13 +4,33 @@
 //! since goes back into the heap when its entry comes up, so that nothing is done when a client sends something. Pure: knows no
 //! sockets, and takes the time as an argument.
 
-use super::eviction::Standing;
+use quotas::address_key::AddressKey;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Weak};
 
 /// Entries of closed connections are swept once there are more of them than this, and more than twice the open ones.
 const STALE_ENTRIES_MIN: usize = 64;
+
+/// What is known of the principal on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// The principal is not known.
+    #[default]
+    Anonymous,
+    /// A guest, which any client can become.
+    Guest,
+    /// An account, or another node. Such a connection is never evicted.
+    Account,
+}
+
+/// What decides about eviction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) rank: Rank,
+    /// The address that the connection counts for, if any.
+    pub(super) address: Option<AddressKey>,
+}
 
 /// Can be closed for being idle.
 pub(super) trait Evictable {

@@ -3,7 +3,8 @@
 //! Knows nothing of the protocol on a connection.
 
 use super::connection::Connection;
-use super::eviction::{EvictionQueues, Newcomer, Standing};
+use super::eviction::{EvictionQueues, Newcomer};
+use super::idle_queue::Standing;
 use metrics::Metrics;
 use quotas::address_key::AddressKey;
 use quotas::address_limit::AddressLimit;

@@ -1,9 +1,9 @@
 //! `POST /api/limits/check`: may this key do so much now? And the same for many keys at once.
 
 use super::full_response;
-use crate::dispatch::ResponseBody;
 use crate::extract::{parse, refuse_unknown_query, require_json};
 use crate::problem::{ApiError, ApiResult};
+use crate::response_body::ResponseBody;
 use bytes::Bytes;
 use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
 use http::request::Parts;

@@ -6,9 +6,9 @@
 use super::reference::{self, BodyKind};
 use super::{HandlerOutcome, LimiterHandler, LimiterRoute, RequestPlan, RouteLabel, problem_response};
 use crate::body::{BodyReader, ReadBody};
-use crate::dispatch::ResponseBody;
 use crate::listener::{Peer, RequestBody};
 use crate::problem::ApiError;
+use crate::response_body::ResponseBody;
 use crate::trace::panic_text;
 use futures_util::future::BoxFuture;
 use http::request::Parts;

@@ -10,15 +10,15 @@ mod reference;
 pub(super) use limiter_future::LimiterFuture;
 pub(super) use policies::routes;
 
-use super::admission::client_address;
-use super::auth::has_bearer;
 use super::body::{BodyBudget, BodyError, ReadBody};
 use super::budget::{Budget, BudgetOwner};
-use super::dispatch::ResponseBody;
+use super::client_address::client_address;
+use super::credentials::has_bearer;
 use super::extract::body_refusal;
 use super::listener::{Connection, Peer};
 use super::problem::{ApiError, ApiResult};
 use super::request_id::{REQUEST_ID, request_id};
+use super::response_body::ResponseBody;
 use crate::app::App;
 use axum::response::IntoResponse;
 use bytes::Bytes;
@@ -145,7 +145,8 @@ impl LimiterHandler {
 
     /// Where a large body finds room that this peer sends.
     fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
-        let address = AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config));
+        let address =
+            AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies));
         let connection = client.connection.map(Connection::handle);
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }

@@ -1,7 +1,7 @@
 //! The events socket: all frames so far, then each as it is saved, then `game_end`.
 
-use crate::ClientAddress;
 use crate::app::App;
+use crate::client_address::ClientAddress;
 use crate::close_handshake::{Ended, Unasked, close_socket};
 use crate::extract::PathId;
 use crate::problem::{ApiError, ApiResult, Resource};

@@ -1,7 +1,6 @@
 //! Events as JSON. The engine has removed what their viewer may not see.
 
-use super::players::card_set_numbers;
-use super::view::{card_numbers, ms, timestamp};
+use super::view::{card_numbers, card_set_numbers, ms, timestamp};
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::tables::{EventKind, PlayerResult, TableEvent};
 use wire::api::{StoryEvent, StoryEventKind, StoryResult};

@@ -14,7 +14,6 @@ mod lists;
 mod players;
 mod query;
 mod read;
-pub(super) mod refusal;
 mod settings;
 pub(super) mod view;
 

@@ -1,15 +1,15 @@
 //! Public data of a player: the level; for the player alone, points and cards.
 
 use super::extract::{MaybeGuest, ViewingPlayer};
+use super::view;
 use crate::app::App;
 use crate::extract::PathId;
 use crate::problem::ApiResult;
 use axum::Json;
 use axum::extract::State;
 use engine::ids::{AccountId, PlayerId};
-use engine::tables::Standing;
-use rules::stories::{CardSet, Level};
-use wire::api::{StoryPlayer, StoryStanding};
+use rules::stories::Level;
+use wire::api::StoryPlayer;
 
 /// Get a player
 ///
@@ -30,26 +30,6 @@ pub(super) async fn get_player(
         player: player.to_string(),
         name: account.map(|account| account.name).or_else(|| guest.name_of(player)),
         level: Level::of(standing.score).level,
-        standing: (viewer == Some(player)).then(|| self::standing(&standing)),
+        standing: (viewer == Some(player)).then(|| view::standing(&standing)),
     }))
-}
-
-/// Points, levels and cards, for the player alone.
-pub(super) fn standing(standing: &Standing) -> StoryStanding {
-    let (level, before) = (Level::of(standing.score), Level::of(standing.score_prev));
-    StoryStanding {
-        score: standing.score,
-        level: level.level,
-        score_next: level.next,
-        score_left: level.left,
-        score_prev: standing.score_prev,
-        level_prev: before.level,
-        earned_cards: card_set_numbers(standing.earned),
-        earned_cards_last: card_set_numbers(standing.earned_last),
-    }
-}
-
-/// The numbers of these cards, in order.
-pub(super) fn card_set_numbers(cards: CardSet) -> Vec<u8> {
-    cards.iter().map(|card| card.0).collect()
 }

@@ -1,6 +1,5 @@
 //! A table's settings: parsing and views.
 
-use super::view::ms;
 use crate::problem::{ApiError, ApiResult};
 use engine::tables::TableSettings;
 use rules::ValidationError;
@@ -62,18 +61,4 @@ pub(super) fn parse_settings(mut settings: TableSettings, requested: &StorySetti
 fn implicit_hand_cause(error: &ValidationError, requested: &StorySettings) -> Option<&'static str> {
     let is_implicit = error.field == "hand" && requested.hand.is_none();
     is_implicit.then_some(if requested.players_max.is_some() { "players_max" } else { "deck" })
-}
-
-pub(super) fn view(settings: &TableSettings) -> StorySettings {
-    let ms = |span| Some(ms(span));
-    StorySettings {
-        players_max: Some(settings.rules.players_max.into()),
-        hand: Some(settings.rules.hand.into()),
-        deck: Some(settings.rules.deck.into()),
-        picked_min: Some(settings.rules.picked_min.into()),
-        voted_min: Some(settings.rules.voted_min.into()),
-        countdown_ms: ms(settings.countdown),
-        game_timeout_ms: ms(settings.game_timeout),
-        next_storyteller_timeout_ms: ms(settings.next_storyteller_timeout),
-    }
 }

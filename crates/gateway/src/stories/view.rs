@@ -1,13 +1,17 @@
 //! Views as JSON. The engine has removed what the viewer may not see; nothing is hidden here, and nothing hidden is known here.
 
-use super::players::{card_set_numbers, standing};
-use super::settings;
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::tables::{CardView, ChatMessage, ChatMessageKind, GameView, MemberView, PlayerView, TableView, ViewerRole};
+use engine::tables::{
+    CardView, ChatMessage, ChatMessageKind, GameView, MemberView, PlayerView, Standing, TableSettings, TableView,
+    ViewerRole,
+};
 use engine::time::UnixMs;
-use rules::stories::Card;
+use rules::stories::{Card, CardSet, Level};
 use std::time::Duration;
-use wire::api::{StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StoryState};
+use wire::api::{
+    StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StorySettings,
+    StoryStanding, StoryState,
+};
 use wire::time::Timestamp;
 
 /// A table as one viewer sees it, with the players present, and when the change that this responds to was saved.
@@ -24,7 +28,7 @@ pub(crate) fn state(view: &TableView, online: &[PlayerId], committed_at_us: Opti
             .map(|player| StoryNext { player: player.to_string(), until: timestamp(view.next_storyteller_until) }),
         bots: view.has_bots,
         chat: view.chat.iter().map(|message| chat_message(view.id, message)).collect(),
-        settings: Some(settings::view(&view.settings)),
+        settings: Some(settings(&view.settings)),
         presence: presence(online),
     }
 }
@@ -155,4 +159,38 @@ fn visible_card(card: CardView) -> Option<u8> {
         CardView::Card(card) => Some(card.0),
         CardView::Nothing | CardView::Hidden => None,
     }
+}
+
+fn settings(settings: &TableSettings) -> StorySettings {
+    let ms = |span| Some(ms(span));
+    StorySettings {
+        players_max: Some(settings.rules.players_max.into()),
+        hand: Some(settings.rules.hand.into()),
+        deck: Some(settings.rules.deck.into()),
+        picked_min: Some(settings.rules.picked_min.into()),
+        voted_min: Some(settings.rules.voted_min.into()),
+        countdown_ms: ms(settings.countdown),
+        game_timeout_ms: ms(settings.game_timeout),
+        next_storyteller_timeout_ms: ms(settings.next_storyteller_timeout),
+    }
+}
+
+/// Points, levels and cards, for the player alone.
+pub(super) fn standing(standing: &Standing) -> StoryStanding {
+    let (level, before) = (Level::of(standing.score), Level::of(standing.score_prev));
+    StoryStanding {
+        score: standing.score,
+        level: level.level,
+        score_next: level.next,
+        score_left: level.left,
+        score_prev: standing.score_prev,
+        level_prev: before.level,
+        earned_cards: card_set_numbers(standing.earned),
+        earned_cards_last: card_set_numbers(standing.earned_last),
+    }
+}
+
+/// The numbers of these cards, in order.
+pub(super) fn card_set_numbers(cards: CardSet) -> Vec<u8> {
+    cards.iter().map(|card| card.0).collect()
 }

@@ -4,7 +4,6 @@
 //! Knows the framing, and nothing of the content of frames.
 
 use super::disconnect::{CloseMessage, Disconnect};
-use super::reader::write_close_reply;
 use crate::listener::{Connection, Rank};
 use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOUND_BYTES_MAX};
 use futures_util::task::AtomicWaker;
@@ -255,6 +254,12 @@ impl WorldConnection {
     fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Appends the reply to a close frame.
+fn write_close_reply(status: Option<u16>, out: &mut Vec<u8>) {
+    const NORMAL: u16 = 1000;
+    put_close(status.unwrap_or(NORMAL), "", out);
 }
 
 impl Drop for WorldConnection {

@@ -5,8 +5,7 @@ use super::view;
 use crate::app::App;
 use crate::auth::Operator;
 use crate::extract::{JsonBody, PathId};
-use crate::hunts::terminate_world;
-use crate::problem::{ApiError, ApiResult, Resource};
+use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateLife, CreateWorld, SowLife, SownLife, WorldView};
 use wire::problem::Problem;
-use worlds::{self, SowError, VisitError};
+use worlds::{self, HUNT, PLAZA, SowError, VisitError};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(create_world)).routes(routes!(end_world)).routes(routes!(sow_life))
@@ -61,6 +60,22 @@ async fn create_world(
 ))]
 async fn end_world(State(app): State<App>, _: Operator, PathId(name): PathId<WorldName>) -> ApiResult<StatusCode> {
     terminate_world(&app, &find_world(&app, name).await?.row, Resource::World).await
+}
+
+/// Ends a world now. Whoever is in it is told to connect again, and then that it is over: at once where it is in this process's
+/// memory, with the next thing that it saves where another node has it.
+pub(crate) async fn terminate_world(app: &App, row: &WorldRow, thing: Resource) -> ApiResult<StatusCode> {
+    if [HUNT, PLAZA].contains(&row.name.as_str()) {
+        return Err(HuntRefusal::BuiltIn.into());
+    }
+    let end = WorldCommand::End { id: row.id, now: app.clock.now() };
+    match app.store.commit(Command::World(end)).await? {
+        Outcome::Done => {}
+        refusal => return Err(ApiError::from_outcome(&refusal, thing)),
+    }
+    app.quotas.release_hunt(row.id);
+    app.worlds.drop_world(&row.name);
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Add bacteria to a world

@@ -4,13 +4,13 @@
 use super::connection::{WakeReason, WorldConnection};
 use super::disconnect::{CloseMessage, Disconnect};
 use super::linger::linger;
-use super::mover_connection::MoverConnection;
+use super::mover_connection::{ConnectionGrants, MoverConnection};
 use super::read;
 use super::reader::{FrameReader, ReadFlow};
 use super::registration::{self, RegistrationError, to_wire_view};
 use crate::app::App;
 use crate::auth::Principal;
-use crate::grants::{Grant, Revocable, RevocationReason};
+use crate::grants::{Revocable, RevocationReason};
 use crate::revocation;
 use engine::ids::WorldName;
 use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
@@ -35,24 +35,6 @@ pub(super) struct Handshake {
     /// The world in the request's path.
     pub(super) world: Option<WorldName>,
     pub(super) grants: ConnectionGrants,
-}
-
-/// The grants that the connection depends on: of its request's credential, and of its registration's token.
-#[derive(Default)]
-pub(super) struct ConnectionGrants {
-    _connected: Option<Grant>,
-    registered: Option<Grant>,
-}
-
-impl ConnectionGrants {
-    /// The grants of a connection that a request was upgraded to.
-    pub(super) fn connected(app: &App, connection: &Arc<WorldConnection>, principal: Option<&Principal>) -> Self {
-        let connection: Weak<WorldConnection> = Arc::downgrade(connection);
-        Self {
-            _connected: principal.and_then(|principal| revocation::register_grant(app, principal, connection)),
-            registered: None,
-        }
-    }
 }
 
 /// The connection ends with the credential that it depends on.
@@ -96,7 +78,10 @@ impl Handshake {
             };
             match self.register(&register).await? {
                 Ok((world, mover)) => {
-                    let mut mover_connection = MoverConnection::new(self, world, mover);
+                    let Self { app, connection, reader, grants, .. } = self;
+                    let mover = Some(mover);
+                    let mut mover_connection =
+                        MoverConnection { connection, reader, world, mover, app, _grants: grants };
                     mover_connection.process_buffered()?;
                     return Ok(mover_connection);
                 }

@@ -10,7 +10,6 @@ mod actors;
 mod connection;
 mod create;
 mod disconnect;
-pub(super) mod frame_rate;
 mod frames;
 mod handshake;
 mod linger;
@@ -24,13 +23,16 @@ mod tests;
 mod view;
 pub(super) mod viewer;
 
+pub(super) use create::terminate_world;
+
 use super::admission::admit_connection;
 use super::listener;
 use super::problem::ApiError;
 use crate::app::App;
 use disconnect::CloseMessage;
-use handshake::{ConnectionGrants, Handshake, run_handshake};
+use handshake::{Handshake, run_handshake};
 use linger::linger;
+use mover_connection::ConnectionGrants;
 use reader::FrameReader;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;

@@ -4,16 +4,18 @@
 use super::connection::{WakeReason, WorldConnection};
 use super::disconnect::{CloseMessage, Disconnect};
 use super::frames::write_refusal;
-use super::handshake::{ConnectionGrants, Handshake};
 use super::linger::linger;
 use super::reader::{FrameReader, ReadFlow};
 use super::registration::parse_view_options;
 use crate::app::App;
+use crate::auth::Principal;
+use crate::grants::Grant;
+use crate::revocation;
 use engine::worlds::{Input, InputKind};
 use rules::world::Step;
 use std::cell::RefCell;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 use wire::world::{ClientMessage, Refusal};
 use worlds::{MoverHandle, SendError, WorldHandle};
@@ -28,21 +30,34 @@ thread_local! {
 }
 
 pub(super) struct MoverConnection {
-    connection: Arc<WorldConnection>,
-    reader: FrameReader,
-    world: WorldHandle,
+    pub(super) connection: Arc<WorldConnection>,
+    pub(super) reader: FrameReader,
+    pub(super) world: WorldHandle,
     /// Dropped with the connection, however that ends: the mover then counts as lost.
-    mover: Option<MoverHandle>,
-    app: App,
-    _grants: ConnectionGrants,
+    pub(super) mover: Option<MoverHandle>,
+    pub(super) app: App,
+    pub(super) _grants: ConnectionGrants,
+}
+
+/// The grants that the connection depends on: of its request's credential, and of its registration's token.
+#[derive(Default)]
+pub(super) struct ConnectionGrants {
+    _connected: Option<Grant>,
+    pub(super) registered: Option<Grant>,
+}
+
+impl ConnectionGrants {
+    /// The grants of a connection that a request was upgraded to.
+    pub(super) fn connected(app: &App, connection: &Arc<WorldConnection>, principal: Option<&Principal>) -> Self {
+        let connection: Weak<WorldConnection> = Arc::downgrade(connection);
+        Self {
+            _connected: principal.and_then(|principal| revocation::register_grant(app, principal, connection)),
+            registered: None,
+        }
+    }
 }
 
 impl MoverConnection {
-    pub(super) fn new(handshake: Handshake, world: WorldHandle, mover: MoverHandle) -> Self {
-        let Handshake { app, connection, reader, grants, .. } = handshake;
-        Self { connection, reader, world, mover: Some(mover), app, _grants: grants }
-    }
-
     /// Processes what the client sent behind the registration.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 
 use super::view;
 use super::viewer::Viewer;
-use crate::admission::ClientAddress;
 use crate::app::App;
+use crate::client_address::ClientAddress;
 use crate::extract::{PathId, QueryParams};
 use crate::pagination::{PageQuery, next_page_link, readable_rows, split_page};
 use crate::problem::{ApiError, ApiResult, Resource};

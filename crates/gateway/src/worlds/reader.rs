@@ -5,7 +5,7 @@
 
 use super::connection::WorldConnection;
 use super::disconnect::{CloseMessage, Disconnect};
-use super::frame_rate::FrameRateLimiter;
+use crate::frame_rate::FrameRateLimiter;
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_HELLO_BYTES_MAX, WORLD_READ_BYTES};
 use rustix::net::{RecvFlags, recv};
 use std::cell::RefCell;
@@ -13,9 +13,7 @@ use std::io;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use wire::delimited;
-use wire::websocket::{
-    HEADER_BYTES_MAX, MASK_BYTES, MessageAssembler, MessageKind, SocketEvent, first_kind, put_close, put_pong,
-};
+use wire::websocket::{HEADER_BYTES_MAX, MASK_BYTES, MessageAssembler, MessageKind, SocketEvent, first_kind, put_pong};
 use wire::world::{ClientMessage, Framing, read_json, read_protobuf};
 
 const _: () = assert!(
@@ -182,12 +180,6 @@ impl FrameReader {
         self.messages.release();
         Ok((used, flow))
     }
-}
-
-/// Appends the reply to a close frame.
-pub(super) fn write_close_reply(status: Option<u16>, out: &mut Vec<u8>) {
-    const NORMAL: u16 = 1000;
-    put_close(status.unwrap_or(NORMAL), "", out);
 }
 
 /// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every frame.

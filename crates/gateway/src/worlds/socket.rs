@@ -2,7 +2,8 @@
 //! reclaimed from hyper, and hyper's buffers are released.
 
 use super::connection::WorldConnection;
-use super::handshake::{ConnectionGrants, Handshake, run_handshake};
+use super::handshake::{Handshake, run_handshake};
+use super::mover_connection::ConnectionGrants;
 use super::reader::FrameReader;
 use crate::app::App;
 use crate::auth::Identity;

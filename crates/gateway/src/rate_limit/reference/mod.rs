@@ -11,12 +11,12 @@ mod params;
 mod request;
 mod responses;
 
-pub(super) use params::BodyKind;
+pub(super) use request::BodyKind;
 pub(super) use responses::internal;
 
 use super::{HandlerOutcome, RouteLabel};
 use crate::body::{BodyError, ReadBody};
-use crate::dispatch::ResponseBody;
+use crate::response_body::ResponseBody;
 use http::Response;
 use http::request::Parts;
 use rate_limit::rules::{Change, ChangeError, REFERENCE};

@@ -1,51 +1,11 @@
 //! The parameters of a request, from its body, its query and its path: whichever of them says something, in the reference's
 //! order. Values are kept as they came; what they mean is for others to say.
 
-use super::forms;
-use http::Method;
-use http::header::CONTENT_TYPE;
-use http::request::Parts;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-
-/// What a body is read as.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::rate_limit) enum BodyKind {
-    /// Nothing: it is passed over.
-    Ignored,
-    /// JSON.
-    Json,
-    /// A form, URL-encoded.
-    Form,
-    /// A form in parts, between these boundaries.
-    Multipart(String),
-}
-
-impl BodyKind {
-    pub(in crate::rate_limit) fn of(parts: &Parts) -> Self {
-        if !matches!(parts.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE) {
-            return Self::Ignored;
-        }
-        let Some(Ok(content_type)) = parts.headers.get(CONTENT_TYPE).map(|value| value.to_str()) else {
-            return Self::Ignored;
-        };
-        // What nearly everybody sends needs no second look.
-        if content_type == "application/json" {
-            return Self::Json;
-        }
-        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "application/json" => Self::Json,
-            "application/x-www-form-urlencoded" => Self::Form,
-            "multipart/form-data" => multer::parse_boundary(content_type).map_or(Self::Ignored, Self::Multipart),
-            other if other.starts_with("application/") && other.ends_with("+json") => Self::Json,
-            _ => Self::Ignored,
-        }
-    }
-}
 
 /// A parameter as it came.
 #[derive(Clone, Debug)]
@@ -95,16 +55,6 @@ pub(super) struct Params<'a>([Option<Param<'a>>; ParamName::ALL.len()]);
 pub(super) struct Unreadable;
 
 impl<'a> Params<'a> {
-    /// What a body of this kind says.
-    pub(super) fn parse_body(kind: &BodyKind, body: &'a [u8]) -> Result<Self, Unreadable> {
-        match kind {
-            BodyKind::Ignored => Ok(Self::default()),
-            BodyKind::Json => parse_json(body),
-            BodyKind::Form => forms::urlencoded(body),
-            BodyKind::Multipart(boundary) => forms::multipart(boundary, body),
-        }
-    }
-
     pub(super) fn get(&self, name: ParamName) -> Option<&Param<'a>> {
         self.0[name as usize].as_ref()
     }
@@ -138,7 +88,7 @@ impl<'a> Params<'a> {
 }
 
 /// An object's members; whatever else is JSON says nothing.
-fn parse_json(body: &[u8]) -> Result<Params<'_>, Unreadable> {
+pub(super) fn parse_json(body: &[u8]) -> Result<Params<'_>, Unreadable> {
     let text = std::str::from_utf8(body).map_err(|_| Unreadable)?;
     let start = text.trim_ascii_start();
     if start.starts_with('{') {

@@ -1,13 +1,59 @@
 //! A request to the reference API, read: which route, and what it asks for, all checked in the reference's order.
 
 use super::client_id::{self, ClientIdError};
-use super::forms::{percent_decode, urlencoded};
-use super::params::{BodyKind, Param, ParamName, Params};
+use super::forms::{multipart, percent_decode, urlencoded};
+use super::params::{Param, ParamName, Params, Unreadable, parse_json};
 use super::responses::Refusal;
 use super::{ReferenceConfig, ReferenceRoute as Route};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use std::borrow::Cow;
+
+/// What a body is read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::rate_limit) enum BodyKind {
+    /// Nothing: it is passed over.
+    Ignored,
+    /// JSON.
+    Json,
+    /// A form, URL-encoded.
+    Form,
+    /// A form in parts, between these boundaries.
+    Multipart(String),
+}
+
+impl BodyKind {
+    pub(in crate::rate_limit) fn of(parts: &Parts) -> Self {
+        if !matches!(parts.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE) {
+            return Self::Ignored;
+        }
+        let Some(Ok(content_type)) = parts.headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
+            return Self::Ignored;
+        };
+        // What nearly everybody sends needs no second look.
+        if content_type == "application/json" {
+            return Self::Json;
+        }
+        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "application/json" => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "multipart/form-data" => multer::parse_boundary(content_type).map_or(Self::Ignored, Self::Multipart),
+            other if other.starts_with("application/") && other.ends_with("+json") => Self::Json,
+            _ => Self::Ignored,
+        }
+    }
+
+    /// What a body of this kind says.
+    fn parse<'a>(&self, body: &'a [u8]) -> Result<Params<'a>, Unreadable> {
+        match self {
+            Self::Ignored => Ok(Params::default()),
+            Self::Json => parse_json(body),
+            Self::Form => urlencoded(body),
+            Self::Multipart(boundary) => multipart(boundary, body),
+        }
+    }
+}
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +87,7 @@ pub(super) fn parse_request<'a>(
 ) -> Result<ReferenceRequest<'a>, (Route, Refusal)> {
     let nowhere = |refusal| (Route::None, refusal);
     let unreadable = |_| nowhere(Refusal::BadRequest);
-    let mut params = Params::parse_body(kind, body).map_err(unreadable)?;
+    let mut params = kind.parse(body).map_err(unreadable)?;
     let method = method_of(&parts.method, &params);
     if let Some(query) = parts.uri.query() {
         params = params.with_fallback(urlencoded(query.as_bytes()).map_err(unreadable)?);

@@ -1,8 +1,8 @@
 //! The bodies and statuses of the reference API, to the letter.
 
 use super::ReferenceConfig;
-use crate::dispatch::ResponseBody;
 use crate::rate_limit::full_response;
+use crate::response_body::ResponseBody;
 use http::{Response, StatusCode};
 
 const JSON: &str = "application/json; charset=utf-8";

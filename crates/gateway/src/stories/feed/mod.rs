@@ -12,9 +12,11 @@ mod tests;
 
 use super::extract::ViewingPlayer;
 use super::view;
-use crate::admission::ClientAddress;
 use crate::app::App;
+use crate::client_address::ClientAddress;
 use crate::extract::{PathId, QueryParams};
+use crate::forward::FEED_ROUTE;
+use crate::header_values::accepts_event_stream;
 use crate::listener::park::MaybePark;
 use crate::problem::{ApiError, ApiResult};
 use crate::revocation::RequestGrant;
@@ -22,7 +24,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use engine::ids::TableId;
 use serde::Deserialize;
@@ -32,9 +34,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{StoryFeed, StoryFeedTooOld};
 use wire::problem::Problem;
-
-/// The pattern of the route on which requests may wait.
-pub(crate) const FEED_ROUTE: &str = "/api/stories/tables/{table}/feed";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_feed)).routes(routes!(socket::open_socket))
@@ -101,7 +100,7 @@ async fn get_feed(
     headers: HeaderMap,
     MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
-    if is_stream_requested(&headers) {
+    if accepts_event_stream(&headers) {
         let cursor = stream::cursor(&headers, query.after)?;
         return match park_token {
             Some(park_token) => stream::start(&app, reader, grant, cursor, park_token).await,
@@ -117,17 +116,6 @@ async fn get_feed(
             Ok(Json(view::state(&seen.view, &seen.online, None)).into_response())
         }
     }
-}
-
-/// Whether the client wants events rather than one response. A weight of 0 means that it does not (RFC 9110, section 12.4.2).
-pub(crate) fn is_stream_requested(headers: &HeaderMap) -> bool {
-    let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
-    accepts.flat_map(|value| value.split(',')).any(|range| {
-        let mut parts = range.split(';').map(str::trim);
-        let is_event_stream = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(stream::EVENT_STREAM));
-        let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));
-        is_event_stream && weight.and_then(|weight| weight.parse::<f32>().ok()) != Some(0.0)
-    })
 }
 
 /// Parses how long a poll waits: a whole number with `ms`, `s` or `m`.

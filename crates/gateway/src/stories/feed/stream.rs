@@ -5,6 +5,7 @@
 
 use super::{FeedReader, messages};
 use crate::app::App;
+use crate::header_values::EVENT_STREAM;
 use crate::listener::park::{ChunkStream, ParkMarker, ParkToken};
 use crate::problem::{ApiError, ApiResult};
 use crate::revocation::RequestGrant;
@@ -17,8 +18,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tables::{FeedWait, TableError, Tables};
 
-/// The media type that requests a stream.
-pub(super) const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells nginx not to buffer the response.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");

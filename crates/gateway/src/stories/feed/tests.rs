@@ -31,24 +31,6 @@ fn parses_waits_up_to_the_maximum() {
 }
 
 #[track_caller]
-fn check_accept(accept: &str, want: bool) {
-    let headers = HeaderMap::from_iter([(header::ACCEPT, accept.parse().unwrap())]);
-    assert_eq!(is_stream_requested(&headers), want, "{accept}");
-}
-
-#[test]
-fn recognizes_requests_for_a_stream() {
-    check_accept("text/event-stream", true);
-    check_accept("application/json, Text/Event-Stream;q=0.9", true);
-    check_accept("text/event-stream;q=0", false);
-    check_accept("application/json, text/event-stream ; Q=0.000", false);
-    check_accept("text/event-stream;q=0, text/event-stream", true);
-    check_accept("*/*", false);
-    check_accept("text/event-streams", false);
-    assert!(!is_stream_requested(&HeaderMap::new()));
-}
-
-#[track_caller]
 fn check_cursor(last: Option<&'static str>, after: Option<u64>, want: Option<Option<u64>>) {
     let header = http::HeaderName::from_static("last-event-id");
     let headers = last.map(|last| (header, last.parse().unwrap()));

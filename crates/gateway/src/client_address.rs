@@ -3,12 +3,35 @@
 //! Each proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from its end, and only as far as its writers
 //! are trusted: entries further left may have been written by the client itself.
 
+use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use quotas::address_key::AddressKey;
 use settings::Networks;
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// In the extensions of an admitted request: the address of its client, if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
+
+impl ClientAddress {
+    /// The key of the address, for the rate limiter and everything else that counts clients by address.
+    pub(crate) fn address_key(self) -> Option<AddressKey> {
+        self.0.map(AddressKey::of)
+    }
+}
+
+/// A request that bypassed admission has no address, like one without a connection.
+impl<S: Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    }
+}
 
 /// The right-most address that is not a trusted proxy. The peer's where the header is missing, or malformed where it matters.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {

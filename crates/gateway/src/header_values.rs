@@ -1,0 +1,70 @@
+//! What headers of requests say. Knows HTTP, and nothing of this server.
+
+use axum::http::{HeaderMap, header};
+
+/// The media type of an event stream (Server-Sent Events).
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// Whether the body is declared as JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
+        return false;
+    };
+    // The usual value needs no parsing.
+    if content_type == "application/json" {
+        return true;
+    }
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
+}
+
+/// Whether the client wants events rather than one response. A weight of 0 means that it does not (RFC 9110, section 12.4.2).
+pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
+    let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    accepts.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_event_stream = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(EVENT_STREAM));
+        let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));
+        is_event_stream && weight.and_then(|weight| weight.parse::<f32>().ok()) != Some(0.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(content_type: &'static str, want: bool) {
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type))]);
+        assert_eq!(is_json(&headers), want, "{content_type}");
+    }
+
+    #[test]
+    fn json_is_recognized_by_its_media_type() {
+        check("application/json", true);
+        check("Application/JSON; charset=utf-8", true);
+        check("application/vnd.api+json", true);
+        check("text/json", false);
+        check("application/jsonp", false);
+        check("", false);
+        assert!(!is_json(&HeaderMap::new()));
+    }
+
+    #[track_caller]
+    fn check_accept(accept: &str, want: bool) {
+        let headers = HeaderMap::from_iter([(header::ACCEPT, accept.parse().unwrap())]);
+        assert_eq!(accepts_event_stream(&headers), want, "{accept}");
+    }
+
+    #[test]
+    fn recognizes_requests_for_a_stream() {
+        check_accept("text/event-stream", true);
+        check_accept("application/json, Text/Event-Stream;q=0.9", true);
+        check_accept("text/event-stream;q=0", false);
+        check_accept("application/json, text/event-stream ; Q=0.000", false);
+        check_accept("text/event-stream;q=0, text/event-stream", true);
+        check_accept("*/*", false);
+        check_accept("text/event-streams", false);
+        assert!(!accepts_event_stream(&HeaderMap::new()));
+    }
+}
