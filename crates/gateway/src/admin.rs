@@ -1,7 +1,6 @@
 //! `/api/admin`: what operators and admins may do to the games, accounts and tokens of all accounts.
 
-use super::auth::{Admin, Operator};
-use super::extract::{JsonBody, PathId};
+use super::extract::{Admin, JsonBody, Operator, PathId};
 use super::games::{cancel, inspection, status_of};
 use super::problem::{ApiError, ApiResult, Resource};
 use super::{text, tokens};

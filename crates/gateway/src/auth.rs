@@ -1,26 +1,25 @@
-//! Authentication and authorization: bearer tokens (or a browser's cookie that holds one), and the four roles as extractors.
+//! Authentication: who sends a request, by a bearer token or a browser's cookie that holds one. A request is authenticated once, at its
+//! admission; the extractors take the identity from there.
 //!
-//! A handler that takes [`Player`] is only ever called for a player or more; roles are checked nowhere else. A request is
-//! authenticated once, at its admission; the extractors take the identity from there.
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug output.
 
 use super::credentials::{self, Bearer, SECRET_BYTES_MAX, parse_bearer};
-use super::guests::{self, GuestTokenCheck};
+use super::guests::{self, GuestTokenCheck, GuestTokens};
 use super::listener::Rank;
 use super::origin::{RequestSource, may_be_cross_site};
 use super::problem::{ApiError, ApiResult};
-use crate::app::App;
-use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use engine::ids::{AccountId, TokenId};
+use engine::ids::{AccountId, PlayerId, TokenId};
 use engine::rows::{Role, Token, TokenPurpose};
-use node::clock::random_bytes;
+use node::Node;
+use node::clock::{Clock, random_bytes};
+use settings::Config;
 use settings::digest::{digest, is_equal_in_constant_time};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::StoreError;
+use store::{Store, StoreError};
 
 /// How long a cached token is valid without asking the store: a token deleted by another process works at most this much longer.
 const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
@@ -95,19 +94,11 @@ impl Identity {
     }
 
     /// The caller, for a route that needs an account.
-    fn into_caller(self) -> ApiResult<Caller> {
+    pub(super) fn into_caller(self) -> ApiResult<Caller> {
         match self.into_principal()? {
             None => Err(ApiError::TokenMissing),
             Some(Principal::Guest(_)) => Err(ApiError::AccountNeeded),
             Some(Principal::Account(caller)) => Ok(caller),
-        }
-    }
-
-    /// The identity of a request, from its admission if it has passed it.
-    pub(super) async fn resolve(parts: &Parts, app: &App) -> Self {
-        match parts.extensions.get::<Self>() {
-            Some(identity) => identity.clone(),
-            None => identify(parts, app).await,
         }
     }
 }
@@ -120,6 +111,18 @@ pub(super) enum Principal {
 }
 
 impl Principal {
+    /// Their id at tables and in worlds.
+    pub(super) fn player(&self) -> PlayerId {
+        match self {
+            Self::Account(caller) => PlayerId::from(caller.account),
+            Self::Guest(guest) => guest.player,
+        }
+    }
+
+    pub(super) fn is_operator(&self) -> bool {
+        matches!(self, Self::Account(caller) if caller.role >= Role::Operator)
+    }
+
     /// The rank of a connection of this principal.
     pub(super) fn rank(&self) -> Rank {
         match self {
@@ -129,54 +132,100 @@ impl Principal {
     }
 }
 
-/// Identifies the sender of a request.
-pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
-    identify_by(parts, app).await.0
+/// Finds out who sends requests.
+pub struct Authenticator {
+    store: Store,
+    clock: Clock,
+    config: Arc<Config>,
+    guests: GuestTokens,
+    /// The admin token that is valid as long as this process lives, if one was configured.
+    bootstrap: Option<BootstrapToken>,
+    cache: TokenCache,
 }
 
-/// The same, and the secret that was checked: the one in the header `Authorization`; without that header, the first valid one of
-/// the cookies, since another site of the same domain may have set an invalid one.
-pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, Option<&'a str>) {
-    match parse_bearer(&parts.headers) {
-        Bearer::Secret(secret) => return (identify_one(secret, parts.extensions.get(), app).await, Some(secret)),
-        Bearer::Malformed => return (Identity::UnknownToken, None),
-        Bearer::None => {}
+impl Authenticator {
+    #[must_use]
+    pub fn new(node: &Node, config: Arc<Config>, guests: GuestTokens, bootstrap: Option<BootstrapToken>) -> Self {
+        let (store, clock) = (node.store.clone(), node.clock.clone());
+        Self { store, clock, config, guests, bootstrap, cache: TokenCache::default() }
     }
-    let mut first = None;
-    for secret in credentials::cookies(&parts.headers) {
-        if may_be_cross_site(&parts.method, RequestSource::of(parts, &app.config)) {
-            return (Identity::CrossSite, None);
+
+    /// The identity of a request's sender, from its admission if it has passed it.
+    pub(super) async fn resolve(&self, parts: &Parts) -> Identity {
+        match parts.extensions.get::<Identity>() {
+            Some(identity) => identity.clone(),
+            None => self.identify(parts).await.0,
         }
-        let identity = identify_one(secret, parts.extensions.get(), app).await;
-        if !matches!(identity, Identity::UnknownToken | Identity::ExpiredToken) {
-            return (identity, Some(secret));
+    }
+
+    /// Identifies the sender of a request, and returns the secret that was checked: the one in the header `Authorization`; without that
+    /// header, the first valid one of the cookies, since another site of the same domain may have set an invalid one.
+    pub(super) async fn identify<'a>(&self, parts: &'a Parts) -> (Identity, Option<&'a str>) {
+        match parse_bearer(&parts.headers) {
+            Bearer::Secret(secret) => return (self.identify_secret(secret).await, Some(secret)),
+            Bearer::Malformed => return (Identity::UnknownToken, None),
+            Bearer::None => {}
         }
-        first = first.or(Some((identity, Some(secret))));
+        let mut first = None;
+        for secret in credentials::cookies(&parts.headers) {
+            if may_be_cross_site(&parts.method, RequestSource::of(parts, &self.config)) {
+                return (Identity::CrossSite, None);
+            }
+            let identity = self.identify_secret(secret).await;
+            if !matches!(identity, Identity::UnknownToken | Identity::ExpiredToken) {
+                return (identity, Some(secret));
+            }
+            first = first.or(Some((identity, Some(secret))));
+        }
+        first.unwrap_or((Identity::Anonymous, None))
     }
-    first.unwrap_or((Identity::Anonymous, None))
-}
 
-/// Identifies the owner of a secret that did not come in a request's head.
-pub(super) async fn identify_secret(secret: &str, app: &App) -> Identity {
-    identify_one(secret, None, app).await
-}
-
-async fn identify_one(secret: &str, cache: Option<&TokenCache>, app: &App) -> Identity {
-    if secret.len() > SECRET_BYTES_MAX {
-        return Identity::UnknownToken;
+    /// Identifies the owner of a secret.
+    pub(super) async fn identify_secret(&self, secret: &str) -> Identity {
+        if secret.len() > SECRET_BYTES_MAX {
+            return Identity::UnknownToken;
+        }
+        if secret.starts_with(guests::TOKEN_PREFIX) {
+            return self.identify_guest(secret).await;
+        }
+        self.identify_account(digest(secret)).await
     }
-    if secret.starts_with(guests::TOKEN_PREFIX) {
-        return authenticate_guest(secret, app).await;
-    }
-    authenticate(digest(secret), cache, app).await
-}
 
-async fn authenticate_guest(token: &str, app: &App) -> Identity {
-    match app.guests.verify(&app.store, token, app.clock.now()).await {
-        Ok(GuestTokenCheck::Valid(guest)) => Identity::Guest(Arc::new(guest)),
-        Ok(GuestTokenCheck::Expired) => Identity::ExpiredToken,
-        Ok(GuestTokenCheck::Forged) => Identity::UnknownToken,
-        Err(error) => Identity::LookupFailed(error),
+    async fn identify_guest(&self, token: &str) -> Identity {
+        match self.guests.verify(token, self.clock.now()).await {
+            Ok(GuestTokenCheck::Valid(guest)) => Identity::Guest(Arc::new(guest)),
+            Ok(GuestTokenCheck::Expired) => Identity::ExpiredToken,
+            Ok(GuestTokenCheck::Forged) => Identity::UnknownToken,
+            Err(error) => Identity::LookupFailed(error),
+        }
+    }
+
+    async fn identify_account(&self, digest: [u8; 32]) -> Identity {
+        if let Some(bootstrap) = &self.bootstrap
+            && is_equal_in_constant_time(&bootstrap.digest, &digest)
+        {
+            let account = bootstrap.account;
+            return Identity::Account(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
+        }
+        // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
+        let looked_up_at = Instant::now();
+        if let Some(caller) = self.cache.get(&digest, looked_up_at) {
+            return Identity::Account(caller);
+        }
+        let token = match self.store.read(move |reader| reader.token(&digest)).await {
+            Ok(Some(token)) => token,
+            Ok(None) => return Identity::UnknownToken,
+            Err(error) => return Identity::LookupFailed(error),
+        };
+        let Token { id, account, role, purpose, .. } = token;
+        let caller = Caller { account, role, token: Some(id), purpose };
+        self.cache.insert(digest, id, caller, looked_up_at);
+        Identity::Account(caller)
+    }
+
+    /// Forgets a deleted token: in this process it ends at once.
+    pub(super) fn forget(&self, token: TokenId) {
+        self.cache.remove(token);
     }
 }
 
@@ -210,8 +259,8 @@ pub fn new_secret() -> String {
 
 /// Recently checked tokens, so that a busy client costs one read in two seconds instead of one per request. Unknown tokens are not
 /// cached: random junk never repeats, and would only evict valid ones.
-#[derive(Clone, Default)]
-pub(super) struct TokenCache(Arc<Mutex<HashMap<[u8; 32], CachedToken>>>);
+#[derive(Default)]
+struct TokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
 
 struct CachedToken {
     caller: Caller,
@@ -235,8 +284,7 @@ impl TokenCache {
         }
     }
 
-    /// Removes a deleted token: in this process it ends at once.
-    pub(super) fn remove(&self, token: TokenId) {
+    fn remove(&self, token: TokenId) {
         self.lock().retain(|_, cached| cached.token != token);
     }
 
@@ -244,67 +292,6 @@ impl TokenCache {
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], CachedToken>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -> Identity {
-    if let Some(bootstrap) = &app.bootstrap
-        && is_equal_in_constant_time(&bootstrap.digest, &digest)
-    {
-        let account = bootstrap.account;
-        return Identity::Account(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
-    }
-    if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
-        return Identity::Account(caller);
-    }
-    // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
-    let looked_up_at = Instant::now();
-    let token = match app.store.read(move |reader| reader.token(&digest)).await {
-        Ok(Some(token)) => token,
-        Ok(None) => return Identity::UnknownToken,
-        Err(error) => return Identity::LookupFailed(error),
-    };
-    let Token { id, account, role, purpose, .. } = token;
-    let caller = Caller { account, role, token: Some(id), purpose };
-    if let Some(cache) = cache {
-        cache.insert(digest, id, caller, looked_up_at);
-    }
-    Identity::Account(caller)
-}
-
-macro_rules! role {
-    ($(#[$doc:meta])* $name:ident => $role:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name(pub Caller);
-
-        impl FromRequestParts<App> for $name {
-            type Rejection = ApiError;
-            async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-                let caller = Identity::resolve(parts, app).await.into_caller()?;
-                if caller.role < $role {
-                    return Err(ApiError::RoleTooWeak { need: $role, have: caller.role });
-                }
-                Ok(Self(caller))
-            }
-        }
-    };
-}
-
-role! {
-    /// A caller with a token of an account, whatever its role.
-    AnyAccount => Role::Guest
-}
-role! {
-    /// A caller who may own bots and create matches.
-    Player => Role::Player
-}
-role! {
-    /// A caller who may see the metrics and act on all accounts' matches.
-    Operator => Role::Operator
-}
-role! {
-    /// A caller who may do everything.
-    Admin => Role::Admin
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ struct Reserved {
 
 impl Budget {
     /// A budget of so many bytes, and so many of them for one address.
-    pub(crate) fn new(
+    pub fn new(
         bytes_max: usize,
         per_address_max: usize,
         metrics: &Arc<Metrics>,

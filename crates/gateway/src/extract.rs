@@ -1,6 +1,8 @@
-//! Extractors: bodies, ids in paths, queries. Input that cannot be read becomes a problem, never a panic and never a plain-text
-//! error of the framework.
+//! Extractors: callers and their roles, bodies, ids in paths, queries. A handler that takes [`Player`] is only ever called for a player or
+//! more; roles are checked nowhere else. Input that cannot be read becomes a problem, never a panic and never a plain-text error of the
+//! framework.
 
+use super::auth::{Caller, Identity, Principal};
 use super::body::{self, BodyBudget, BodyError, ReadBody};
 use super::budget::{BudgetExceeded, BudgetOwner};
 use super::header_values::is_json;
@@ -11,13 +13,71 @@ use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Req
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, Uri};
 use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX, REQUEST_SMALL_BYTES_MAX};
+use engine::rows::Role;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::str::FromStr;
 
 const NOT_AN_OBJECT: &str = "expected an object";
+
+/// Who sent the request, valid or not.
+impl FromRequestParts<App> for Identity {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        Ok(app.auth.resolve(parts).await)
+    }
+}
+
+/// The sender of a valid token, if one was sent. A bad token is refused.
+pub(super) struct MaybePrincipal(pub(super) Option<Principal>);
+
+impl FromRequestParts<App> for MaybePrincipal {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        app.auth.resolve(parts).await.into_principal().map(Self)
+    }
+}
+
+macro_rules! role {
+    ($(#[$doc:meta])* $name:ident => $role:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name(pub Caller);
+
+        impl FromRequestParts<App> for $name {
+            type Rejection = ApiError;
+            async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+                let caller = app.auth.resolve(parts).await.into_caller()?;
+                if caller.role < $role {
+                    return Err(ApiError::RoleTooWeak { need: $role, have: caller.role });
+                }
+                Ok(Self(caller))
+            }
+        }
+    };
+}
+
+role! {
+    /// A caller with a token of an account, whatever its role.
+    AnyAccount => Role::Guest
+}
+role! {
+    /// A caller who may own bots and create matches.
+    Player => Role::Player
+}
+role! {
+    /// A caller who may see the metrics and act on all accounts' matches.
+    Operator => Role::Operator
+}
+role! {
+    /// A caller who may do everything.
+    Admin => Role::Admin
+}
 
 /// A request whose body is declared as JSON, read to its end but not parsed: an idempotency key covers the bytes.
 pub(super) struct RawJson {

@@ -5,11 +5,8 @@
 //! resource is elsewhere, and where.
 
 mod long_lived;
-mod permits;
 mod signature;
 mod socket;
-
-pub use permits::ForwardPermits;
 
 pub(super) use signature::{Forwarded, verify as verify_forwarded};
 
@@ -229,10 +226,12 @@ impl ForwardedRequest {
         }
         // The origin was checked here, where scheme and port are those that the browser sees.
         headers.remove(header::ORIGIN);
-        signature::sign(app, &method, &uri, &mut headers, client.0).await.map_err(|error| {
-            tracing::warn!(%error, "the key that authenticates nodes cannot be read");
-            ForwardError::Unreachable
-        })?;
+        signature::sign(&app.guests, app.clock.now(), (&method, &uri, &mut headers), client.0).await.map_err(
+            |error| {
+                tracing::warn!(%error, "the key that authenticates nodes cannot be read");
+                ForwardError::Unreachable
+            },
+        )?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let request = Request::builder().method(method).uri(path).body(Full::new(body));
         let mut request = request.map_err(|_| ForwardError::Unreachable)?;

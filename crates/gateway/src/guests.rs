@@ -66,20 +66,29 @@ pub enum GuestTokenCheck {
 }
 
 /// The key that signs and checks tokens, read once: for the first guest.
-#[derive(Clone, Default)]
-pub struct GuestTokens(Arc<OnceCell<[u8; 32]>>);
+#[derive(Clone)]
+pub struct GuestTokens {
+    store: Store,
+    key: Arc<OnceCell<[u8; 32]>>,
+}
 
 impl fmt::Debug for GuestTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GuestTokens").field("has_key", &self.0.initialized()).finish()
+        f.debug_struct("GuestTokens").field("has_key", &self.key.initialized()).finish()
     }
 }
 
 impl GuestTokens {
+    /// The tokens of this database.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store, key: Arc::default() }
+    }
+
     /// # Errors
     /// The key cannot be read.
-    pub async fn issue(&self, store: &Store, guest: &Guest) -> Result<String, StoreError> {
-        let key = self.load_key(store).await?;
+    pub async fn issue(&self, guest: &Guest) -> Result<String, StoreError> {
+        let key = self.load_key().await?;
         let mut bytes = Vec::with_capacity(HEADER_BYTES + guest.name.len() + MAC_BYTES);
         bytes.extend([TOKEN_VERSION, purpose_code(guest.purpose)]);
         bytes.extend(guest.player.to_bytes());
@@ -94,13 +103,13 @@ impl GuestTokens {
     ///
     /// # Errors
     /// The key cannot be read.
-    pub async fn verify(&self, store: &Store, token: &str, now: UnixMs) -> Result<GuestTokenCheck, StoreError> {
+    pub async fn verify(&self, token: &str, now: UnixMs) -> Result<GuestTokenCheck, StoreError> {
         let encoded = token.strip_prefix(TOKEN_PREFIX);
         let Some(bytes) = encoded.and_then(|encoded| BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()) else {
             return Ok(GuestTokenCheck::Forged);
         };
         let Some((payload, mac)) = bytes.split_last_chunk::<MAC_BYTES>() else { return Ok(GuestTokenCheck::Forged) };
-        let key = self.load_key(store).await?;
+        let key = self.load_key().await?;
         if new_mac(key, SIGNING_CONTEXT, payload).verify_slice(mac).is_err() {
             return Ok(GuestTokenCheck::Forged);
         }
@@ -115,8 +124,8 @@ impl GuestTokens {
     ///
     /// # Errors
     /// The key cannot be read.
-    pub(super) async fn sign(&self, store: &Store, context: &[u8], payload: &[u8]) -> Result<Vec<u8>, StoreError> {
-        Ok(new_mac(self.load_key(store).await?, context, payload).finalize().into_bytes().to_vec())
+    pub(super) async fn sign(&self, context: &[u8], payload: &[u8]) -> Result<Vec<u8>, StoreError> {
+        Ok(new_mac(self.load_key().await?, context, payload).finalize().into_bytes().to_vec())
     }
 
     /// Whether a node of this database signed this payload in this context; compared in constant time.
@@ -125,24 +134,23 @@ impl GuestTokens {
     /// The key cannot be read.
     pub(super) async fn is_signed_by_node(
         &self,
-        store: &Store,
         context: &[u8],
         payload: &[u8],
         mac: &[u8],
     ) -> Result<bool, StoreError> {
-        Ok(new_mac(self.load_key(store).await?, context, payload).verify_slice(mac).is_ok())
+        Ok(new_mac(self.load_key().await?, context, payload).verify_slice(mac).is_ok())
     }
 
     /// The first process of a database creates the key; the others get that one.
-    async fn load_key(&self, store: &Store) -> Result<&[u8; 32], StoreError> {
+    async fn load_key(&self) -> Result<&[u8; 32], StoreError> {
         let ensure = async || {
             let command = Command::EnsureSecret { name: KEY_NAME.to_owned(), bytes: random_bytes::<32>().to_vec() };
-            match store.commit(command).await? {
+            match self.store.commit(command).await? {
                 Outcome::Secret(bytes) => bytes.try_into().map_err(|_| invalid_key_error()),
                 _ => Err(invalid_key_error()),
             }
         };
-        self.0.get_or_try_init(ensure).await
+        self.key.get_or_try_init(ensure).await
     }
 }
 
@@ -202,45 +210,41 @@ mod tests {
         let store = store();
         for name in ["a".to_owned(), "🎴".repeat(GUEST_NAME_CHARS_MAX)] {
             let guest = Guest { name, ..ann() };
-            let token = GuestTokens::default().issue(&store, &guest).await.unwrap();
+            let token = GuestTokens::new(store.clone()).issue(&guest).await.unwrap();
             assert!(token.len() <= super::super::credentials::SECRET_BYTES_MAX, "{}", token.len());
             // Another node reads the key from the same store.
-            let other = GuestTokens::default();
-            assert_eq!(other.verify(&store, &token, NOW).await, Ok(GuestTokenCheck::Valid(guest.clone())));
+            let other = GuestTokens::new(store.clone());
+            assert_eq!(other.verify(&token, NOW).await, Ok(GuestTokenCheck::Valid(guest.clone())));
             let last = UnixMs(guest.expires_at.0 - 1);
-            assert_eq!(other.verify(&store, &token, last).await, Ok(GuestTokenCheck::Valid(guest.clone())));
-            assert_eq!(other.verify(&store, &token, guest.expires_at).await, Ok(GuestTokenCheck::Expired));
+            assert_eq!(other.verify(&token, last).await, Ok(GuestTokenCheck::Valid(guest.clone())));
+            assert_eq!(other.verify(&token, guest.expires_at).await, Ok(GuestTokenCheck::Expired));
         }
     }
 
     #[tokio::test]
     async fn a_changed_token_is_refused() {
-        let (store, guests) = (store(), GuestTokens::default());
-        let token = guests.issue(&store, &ann()).await.unwrap();
+        let guests = GuestTokens::new(store());
+        let token = guests.issue(&ann()).await.unwrap();
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(&token[TOKEN_PREFIX.len()..]).unwrap();
         for at in 0..bytes.len() {
             for flip in [0x01, 0x80] {
                 let mut changed = bytes.clone();
                 changed[at] ^= flip;
                 let forged = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(changed));
-                assert_eq!(guests.verify(&store, &forged, NOW).await, Ok(GuestTokenCheck::Forged), "byte {at}");
+                assert_eq!(guests.verify(&forged, NOW).await, Ok(GuestTokenCheck::Forged), "byte {at}");
             }
         }
         for end in 0..token.len() {
-            assert_eq!(
-                guests.verify(&store, &token[..end], NOW).await,
-                Ok(GuestTokenCheck::Forged),
-                "{end} characters"
-            );
+            assert_eq!(guests.verify(&token[..end], NOW).await, Ok(GuestTokenCheck::Forged), "{end} characters");
         }
         for junk in [format!("{token}A"), format!("{token}="), token.replacen("gst_", "gnt_", 1), "gst_!".to_owned()] {
-            assert_eq!(guests.verify(&store, &junk, NOW).await, Ok(GuestTokenCheck::Forged), "{junk}");
+            assert_eq!(guests.verify(&junk, NOW).await, Ok(GuestTokenCheck::Forged), "{junk}");
         }
     }
 
     #[tokio::test]
     async fn another_database_has_another_key() {
-        let token = GuestTokens::default().issue(&store(), &ann()).await.unwrap();
-        assert_eq!(GuestTokens::default().verify(&store(), &token, NOW).await, Ok(GuestTokenCheck::Forged));
+        let token = GuestTokens::new(store()).issue(&ann()).await.unwrap();
+        assert_eq!(GuestTokens::new(store()).verify(&token, NOW).await, Ok(GuestTokenCheck::Forged));
     }
 }

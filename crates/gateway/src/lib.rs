@@ -9,7 +9,7 @@ pub mod app;
 pub mod auth;
 mod body;
 mod bot_url;
-pub(crate) mod budget;
+pub mod budget;
 mod client_address;
 pub(crate) mod close_handshake;
 mod console;
@@ -17,7 +17,8 @@ mod cors;
 mod credentials;
 mod dispatch;
 pub mod extract;
-pub mod forward;
+mod forward;
+pub mod forward_permits;
 mod frame_rate;
 mod games;
 pub mod grants;
@@ -55,7 +56,6 @@ pub use dispatch::Gateway;
 pub use response_body::ResponseBody;
 
 use crate::app::App;
-use auth::TokenCache;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
 use problem::ApiError;
@@ -99,10 +99,9 @@ fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: Ap
         .layer(from_fn(cors::cors))
         .layer(from_fn(transfer_coding::validate_head))
         .layer(Extension(openapi::Document::new(document)))
-        .layer(Extension(TokenCache::default()))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(from_fn_with_state(app.clone(), forward::forward))
-        .layer(from_fn_with_state(app.clone(), response_budget::reserve_unchecked));
+        .layer(from_fn_with_state(app.response_budgets.clone(), response_budget::reserve_unchecked));
     routes
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)

@@ -5,13 +5,11 @@
 
 mod ready;
 mod stats;
-#[cfg(test)]
-mod tests;
 
-use super::auth::Operator;
 use super::listener::park::{ParkMarker, Waited};
 use super::problem::ApiResult;
 use crate::app::App;
+use crate::extract::Operator;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::middleware::Next;

@@ -8,7 +8,6 @@ use super::budget::{Budget, BudgetExceeded, BudgetOwner, Reservation};
 use super::client_address::ClientAddress;
 use super::listener::{BUFFER_BYTES_MAX, Keeps};
 use super::problem::ApiError;
-use crate::app::App;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -24,20 +23,24 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BudgetExempt;
 
-/// Two budgets of one size each: of whole responses, and of replays, which last as long as their spectators watch.
+/// Budgets of one size each.
 #[derive(Debug)]
-pub struct ResponseBudget {
-    whole_responses: Arc<Budget>,
+pub struct ResponseBudgets {
+    /// Whole responses.
+    whole: Arc<Budget>,
+    /// Whole responses to requests that bypass admission: about the health and the metrics of the process.
+    ops: Arc<Budget>,
+    /// Replays, which last as long as their spectators watch.
     replays: Arc<Budget>,
 }
 
-impl ResponseBudget {
+impl ResponseBudgets {
     /// The budgets of the configuration.
     #[must_use]
     pub fn new(config: &Config, metrics: &Arc<Metrics>) -> Self {
         let (bytes_max, per_address_max) = (config.http_response_bytes_max, config.http_response_bytes_per_address_max);
         let budget = || Budget::new(bytes_max, per_address_max, metrics, Metrics::answer_budget);
-        Self { whole_responses: budget(), replays: budget() }
+        Self { whole: budget(), ops: budget(), replays: budget() }
     }
 
     /// Reserves the bytes of a replay.
@@ -57,12 +60,16 @@ fn refusal(error: BudgetExceeded) -> ApiError {
 }
 
 /// Counts every whole large response of the router. A layer behind admission, which knows the client's address.
-pub(super) async fn reserve_unchecked(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn reserve_unchecked(
+    State(budgets): State<Arc<ResponseBudgets>>,
+    request: Request,
+    next: Next,
+) -> Response {
     // Requests that bypass admission ask about the state of the server: other clients' usage must not block them.
     let owner = BudgetOwner::of(request.extensions());
     let (owner, budget) = match request.extensions().get::<ClientAddress>() {
-        Some(_) => (owner, &app.response_budget.whole_responses),
-        None => (BudgetOwner { address: peer_key(&request), ..owner }, &app.ops_response_budget.whole_responses),
+        Some(_) => (owner, &budgets.whole),
+        None => (BudgetOwner { address: peer_key(&request), ..owner }, &budgets.ops),
     };
     let is_safe = request.method().is_safe();
     let response = next.run(request).await;
@@ -101,26 +108,23 @@ mod tests {
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
     use std::net::IpAddr;
-    use store::testing::MemoryDatabase;
-    use store::{Store, StoreConfig};
     use tower::ServiceExt;
 
     const KIB: usize = 1_024;
 
-    fn app() -> App {
+    fn budgets() -> (Arc<ResponseBudgets>, Arc<Metrics>) {
         let (metrics, mut config) = (Arc::new(Metrics::default()), Config::default());
         (config.http_response_bytes_max, config.http_response_bytes_per_address_max) = (100 * KIB, 60 * KIB);
-        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-        App::new(store, Arc::new(config), metrics, None)
+        (Arc::new(ResponseBudgets::new(&config, &metrics)), metrics)
     }
 
     /// Requests 40 KiB from this address behind admission, or without admission from address 9.
-    async fn send(app: &App, method: Method, path: &str, client: Option<u8>) -> Response {
+    async fn send(budgets: &Arc<ResponseBudgets>, method: Method, path: &str, client: Option<u8>) -> Response {
         let large = async || vec![b'x'; 40 * KIB];
         let shared = async || (axum::Extension(BudgetExempt), vec![b'x'; 40 * KIB]);
         let small = async || vec![b'x'; BUFFER_BYTES_MAX];
         let router = Router::new().route("/large", get(large).post(large)).route("/shared", get(shared));
-        let router = router.route("/small", get(small)).layer(from_fn_with_state(app.clone(), reserve_unchecked));
+        let router = router.route("/small", get(small)).layer(from_fn_with_state(budgets.clone(), reserve_unchecked));
         let mut request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address(9), 4_711)));
@@ -130,8 +134,9 @@ mod tests {
 
     #[tokio::test]
     async fn large_responses_have_a_budget_and_each_address_its_share() {
-        let app = app();
-        let get = async |path, client| send(&app, Method::GET, path, client).await;
+        let (budgets, metrics) = budgets();
+        let responses = || metrics.responses().bytes.get();
+        let get = async |path, client| send(&budgets, Method::GET, path, client).await;
         let first = get("/large", Some(1)).await;
         assert_eq!(first.body().size_hint().exact(), Some(40 * KIB as u64));
         assert_eq!(get("/large", Some(1)).await.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -141,26 +146,26 @@ mod tests {
             assert_eq!(get(path, Some(1)).await.status(), StatusCode::OK, "{path} costs nothing");
         }
         // The response to a change is sent even beyond the budget, and counted.
-        let done = send(&app, Method::POST, "/large", Some(1)).await;
-        assert_eq!((done.status(), app.metrics.responses().bytes.get()), (StatusCode::OK, 120 * KIB as i64));
+        let done = send(&budgets, Method::POST, "/large", Some(1)).await;
+        assert_eq!((done.status(), responses()), (StatusCode::OK, 120 * KIB as i64));
         // Requests about the state of the server have a budget of their own.
-        let metrics = get("/large", None).await;
-        assert_eq!(metrics.status(), StatusCode::OK);
+        let ops = get("/large", None).await;
+        assert_eq!(ops.status(), StatusCode::OK);
         assert_eq!(get("/large", None).await.status(), StatusCode::TOO_MANY_REQUESTS);
-        drop((first, second, done, metrics));
-        assert_eq!(app.metrics.responses().bytes.get(), 0);
-        assert_eq!(app.response_budget.whole_responses.addresses(), 0, "an address without reservations has no entry");
+        drop((first, second, done, ops));
+        assert_eq!(responses(), 0);
+        assert_eq!(budgets.whole.addresses(), 0, "an address without reservations has no entry");
     }
 
     #[tokio::test]
     async fn replays_and_whole_responses_have_separate_budgets() {
-        let app = app();
-        let alone = app.response_budget.reserve_replay(&BudgetOwner::default()).unwrap();
-        assert!(matches!(app.response_budget.reserve_replay(&BudgetOwner::default()), Err(ApiError::TooManyResponses)));
+        let (budgets, _metrics) = budgets();
+        let alone = budgets.reserve_replay(&BudgetOwner::default()).unwrap();
+        assert!(matches!(budgets.reserve_replay(&BudgetOwner::default()), Err(ApiError::TooManyResponses)));
         let another = BudgetOwner { address: Some(AddressKey::of([192, 0, 2, 1].into())), connection: None };
-        assert!(matches!(app.response_budget.reserve_replay(&another), Err(ApiError::ResponsesFull)));
-        assert_eq!(send(&app, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
+        assert!(matches!(budgets.reserve_replay(&another), Err(ApiError::ResponsesFull)));
+        assert_eq!(send(&budgets, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
         drop(alone);
-        assert!(app.response_budget.reserve_replay(&another).is_ok());
+        assert!(budgets.reserve_replay(&another).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! Long-lived responses and the credential that they depend on: every delivery that waits for events is registered with its credential,
 //! and ends when that is revoked. A poll ends with the refusal that its next request would get, a stream with a `problem` event.
 
-use super::auth::{Identity, Principal};
+use super::auth::Principal;
 use super::listener::park::{ChunkStream, LongPoll, WaitEnd};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
@@ -49,7 +49,7 @@ impl FromRequestParts<App> for RequestGrant {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let credential = Identity::resolve(parts, app).await.into_principal()?.as_ref().and_then(credential_id);
+        let credential = app.auth.resolve(parts).await.into_principal()?.as_ref().and_then(credential_id);
         Ok(Self { grants: app.grants.clone(), credential })
     }
 }

@@ -5,8 +5,9 @@
 //! request that changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers),
 //! and a request that declares to come from another site is refused. The check is the same for requests and for sockets.
 
-use super::auth::{Identity, Principal, identify_by};
+use super::auth::Principal;
 use super::credentials::SESSION_COOKIE;
+use super::extract::MaybePrincipal;
 use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
@@ -72,17 +73,6 @@ async fn end_session(IsOverTls(is_secure): IsOverTls) -> ApiResult<(StatusCode, 
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
 }
 
-/// The sender of a valid token, if one was sent.
-struct MaybePrincipal(Option<Principal>);
-
-impl FromRequestParts<App> for MaybePrincipal {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Identity::resolve(parts, app).await.into_principal().map(Self)
-    }
-}
-
 /// The sender of a valid token, and its secret.
 struct PrincipalWithSecret(Principal, String);
 
@@ -90,7 +80,7 @@ impl FromRequestParts<App> for PrincipalWithSecret {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let (identity, secret) = identify_by(parts, app).await;
+        let (identity, secret) = app.auth.identify(parts).await;
         let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
         secret.map(|secret| Self(principal, secret.to_owned())).ok_or(ApiError::TokenMissing)
     }

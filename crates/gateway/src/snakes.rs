@@ -1,7 +1,6 @@
 //! `/api/snakes`: the bots that an account has registered.
 
-use super::auth::{AnyAccount, Player};
-use super::extract::{JsonBody, PathId, QueryParams};
+use super::extract::{AnyAccount, JsonBody, PathId, Player, QueryParams};
 use super::pagination::{PageQuery, next_page_link, split_page};
 use super::problem::{ApiError, ApiResult, Resource};
 use super::{bot_url, text};

@@ -1,12 +1,11 @@
 //! `/api/tokens`: the bearer tokens of the caller's account. Secrets are shown once and never stored.
 
-use super::auth::{Caller, Player, TokenCache, new_secret};
-use super::extract::{JsonBody, PathId};
+use super::auth::{Caller, new_secret};
+use super::extract::{JsonBody, PathId, Player};
 use super::problem::{ApiError, ApiResult, Resource};
 use super::text;
 use crate::app::App;
 use crate::grants::{CredentialId, RevocationReason};
-use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -61,7 +60,6 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 async fn delete_token(
     State(app): State<App>,
     Player(caller): Player,
-    Extension(cache): Extension<TokenCache>,
     PathId(id): PathId<TokenId>,
 ) -> ApiResult<StatusCode> {
     let account = if caller.role == Role::Admin { None } else { Some(caller.account) };
@@ -72,7 +70,7 @@ async fn delete_token(
     }
     match app.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
-            cache.remove(id);
+            app.auth.forget(id);
             app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
             Ok(StatusCode::NO_CONTENT)
         }

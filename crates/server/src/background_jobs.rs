@@ -6,7 +6,6 @@ use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
 use gateway::app::App;
 use gateway::grants;
-use gateway::shed;
 use metrics::Metrics;
 use settings::ServeMode;
 use std::time::Duration;
@@ -56,7 +55,7 @@ pub async fn run(app: App) {
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app.metrics),
             probe_scheduler(&app),
-            shed::watch_load(&app),
+            app.shedder.watch(&app.store, &app.metrics),
             app.limits.sweep(),
         );
     };

@@ -2,6 +2,7 @@
 //!
 //! Knows every subsystem by its handle. Does not know how one works.
 
+pub mod assembly;
 pub mod background_jobs;
 pub mod logs;
 pub mod owners;

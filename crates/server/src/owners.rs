@@ -4,6 +4,7 @@
 use engine::rows::WorldRow;
 use gateway::app::App;
 use matches::RunnerConfig;
+use node::lease::LeaseSlot;
 
 /// Claims and plays matches.
 pub async fn play_matches(app: App) {
@@ -15,8 +16,7 @@ pub async fn play_matches(app: App) {
         app.metrics.clone(),
         app.drain.clone(),
     );
-    let (config, slot) = (RunnerConfig::of(&app.config), app.runner_lease.clone());
-    matches::run(environment, config, slot, app.drain.clone()).await;
+    matches::run(environment, RunnerConfig::of(&app.config), LeaseSlot::default(), app.drain.clone()).await;
 }
 
 /// Owns card tables.

@@ -12,6 +12,7 @@ pub use advertised::AddressError;
 pub use store_location::{StoreLocationError, open_store};
 pub use system_limits::{machine, raise_file_limit};
 
+use crate::assembly::assemble;
 use crate::{background_jobs, owners};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
@@ -159,7 +160,7 @@ pub async fn serve(
         Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,
     };
-    let app = App::new(store, Arc::new(config), metrics, bootstrap);
+    let app = App::from(assemble(store, Arc::new(config), metrics, bootstrap));
     store_location::open_dedicated_readers(&app.config, &app.store).await?;
     background_jobs::correct_clock(&app).await?;
     app.clock.begin_steady();

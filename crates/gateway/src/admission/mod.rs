@@ -13,7 +13,7 @@ pub(super) use subject::RateLimitSubject;
 
 use subject::RateLimitCharge;
 
-use super::auth::{self, Identity};
+use super::auth::Identity;
 use super::client_address::{ClientAddress, client_address};
 use super::forward;
 use super::listener::{ConnectionHandle, ProxiedPermit};
@@ -35,14 +35,19 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     let Some(class) = route_class(&parts) else {
         return next.run(Request::from_parts(parts, body)).await;
     };
-    let identity = auth::identify(&parts, &app).await;
+    let identity = app.auth.identify(&parts).await.0;
     let connection = parts.extensions.get::<ConnectionHandle>().cloned();
     connection.iter().for_each(|connection| connection.raise_rank(identity.rank()));
     if is_policy_repair(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
     }
-    let forwarded = forward::verify_forwarded(&app, &parts).await;
+    // Only nodes of one database forward to each other.
+    let forwarded = if app.store.is_shared() {
+        forward::verify_forwarded(&app.guests, app.clock.now(), &parts).await
+    } else {
+        None
+    };
     let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
     if forwarded.is_some() {
         connection.iter().for_each(ConnectionHandle::mark_as_node);

@@ -3,7 +3,7 @@
 //! Knows the format of an event stream, because heartbeats may only be sent between two events.
 
 use super::ConnectionDriver;
-use super::permits::ForwardPermit;
+use crate::forward_permits::ForwardPermit;
 use crate::listener::park::{ChunkStream, LongPoll, WaitEnd};
 use crate::problem::{ApiError, ForwardError, ForwardTarget};
 use axum::response::{IntoResponse, Response};

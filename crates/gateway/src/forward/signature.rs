@@ -4,7 +4,6 @@
 //!
 //! Clients may write the header, too; without a valid code it is ignored.
 
-use crate::app::App;
 use crate::guests::GuestTokens;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
@@ -13,7 +12,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use engine::limits::FORWARD_MARK_AGE_MAX;
 use engine::time::UnixMs;
 use std::net::IpAddr;
-use store::{Store, StoreError};
+use store::StoreError;
 
 /// The header: the time in Unix milliseconds, the client's address or `-`, and the code.
 const FORWARDED_HEADER: HeaderName = HeaderName::from_static("x-gauntlet-forwarded");
@@ -32,38 +31,21 @@ pub(crate) struct Forwarded {
 /// # Errors
 /// The key cannot be read.
 pub(super) async fn sign(
-    app: &App,
-    method: &Method,
-    uri: &Uri,
-    headers: &mut HeaderMap,
+    guests: &GuestTokens,
+    now: UnixMs,
+    parts: (&Method, &Uri, &mut HeaderMap),
     client: Option<IpAddr>,
 ) -> Result<(), StoreError> {
-    let payload = payload(app.clock.now(), client);
+    let ((method, uri, headers), payload) = (parts, payload(now, client));
     let signed = signed_bytes(method, uri, headers, &payload);
-    let signature = signature_header(&app.guests, &app.store, &payload, &signed).await?;
-    headers.insert(FORWARDED_HEADER, signature);
+    let mac = BASE64_URL_SAFE_NO_PAD.encode(guests.sign(SIGNING_CONTEXT, &signed).await?);
+    let signature = HeaderValue::try_from(format!("{payload} {mac}"));
+    headers.insert(FORWARDED_HEADER, signature.expect("digits, an address and base64 are a header"));
     Ok(())
 }
 
-async fn signature_header(
-    guests: &GuestTokens,
-    store: &Store,
-    payload: &str,
-    signed: &[u8],
-) -> Result<HeaderValue, StoreError> {
-    let mac = BASE64_URL_SAFE_NO_PAD.encode(guests.sign(store, SIGNING_CONTEXT, signed).await?);
-    Ok(HeaderValue::try_from(format!("{payload} {mac}")).expect("digits, an address and base64 are a header"))
-}
-
 /// Verifies the signature of a request; `None` if there is none, or no recent one.
-pub(crate) async fn verify(app: &App, parts: &Parts) -> Option<Forwarded> {
-    if !app.store.is_shared() {
-        return None;
-    }
-    verify_at(&app.guests, &app.store, parts, app.clock.now()).await
-}
-
-async fn verify_at(guests: &GuestTokens, store: &Store, parts: &Parts, now: UnixMs) -> Option<Forwarded> {
+pub(crate) async fn verify(guests: &GuestTokens, now: UnixMs, parts: &Parts) -> Option<Forwarded> {
     let (payload, mac) = parts.headers.get(FORWARDED_HEADER)?.to_str().ok()?.rsplit_once(' ')?;
     let (at, client) = payload.split_once(' ')?;
     let at = UnixMs(at.parse().ok()?);
@@ -71,7 +53,7 @@ async fn verify_at(guests: &GuestTokens, store: &Store, parts: &Parts, now: Unix
     let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
     let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, payload);
     // Without the key no signature is valid.
-    let is_valid = guests.is_signed_by_node(store, SIGNING_CONTEXT, &signed, &mac).await.unwrap_or(false);
+    let is_valid = guests.is_signed_by_node(SIGNING_CONTEXT, &signed, &mac).await.unwrap_or(false);
     let age_ms = now.0.abs_diff(at.0);
     (is_valid && u128::from(age_ms) <= FORWARD_MARK_AGE_MAX.as_millis()).then_some(Forwarded { client })
 }
@@ -93,32 +75,33 @@ mod tests {
     use axum::http::Request;
     use metrics::Metrics;
     use std::sync::Arc;
-    use store::StoreConfig;
     use store::testing::MemoryDatabase;
+    use store::{Store, StoreConfig};
 
     const AT: UnixMs = UnixMs(1_700_000_000_000);
 
+    fn guests() -> GuestTokens {
+        let database = Arc::new(MemoryDatabase::new());
+        GuestTokens::new(Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap())
+    }
+
     /// Whether a request that was forwarded at [`AT`] is accepted so much later.
     #[track_caller]
-    fn check(guests: &GuestTokens, store: &Store, age_ms: i64, change: impl FnOnce(&mut Parts), want: bool) {
+    fn check(guests: &GuestTokens, age_ms: i64, change: impl FnOnce(&mut Parts), want: bool) {
         let (mut parts, ()) = Request::get("/a?b").header(header::HOST, "c").body(()).unwrap().into_parts();
         let client = Some(IpAddr::from([192, 0, 2, 1]));
-        let payload = payload(AT, client);
-        let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, &payload);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let signature = runtime.block_on(signature_header(guests, store, &payload, &signed)).unwrap();
-        parts.headers.insert(FORWARDED_HEADER, signature);
+        let signed = (&parts.method, &parts.uri, &mut parts.headers);
+        runtime.block_on(sign(guests, AT, signed, client)).unwrap();
         change(&mut parts);
-        let have = runtime.block_on(verify_at(guests, store, &parts, UnixMs(AT.0 + age_ms)));
+        let have = runtime.block_on(verify(guests, UnixMs(AT.0 + age_ms), &parts));
         assert_eq!(have, want.then_some(Forwarded { client }), "{age_ms} ms later: {parts:?}");
     }
 
     #[test]
     fn a_signature_is_valid_for_as_long_as_clocks_may_differ() {
-        let database = Arc::new(MemoryDatabase::new());
-        let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
-        let guests = GuestTokens::default();
-        let check = |age_ms, want| check(&guests, &store, age_ms, |_| {}, want);
+        let guests = guests();
+        let check = |age_ms, want| check(&guests, age_ms, |_| {}, want);
         let max_ms = FORWARD_MARK_AGE_MAX.as_millis() as i64;
         for age_ms in [0, max_ms, -max_ms] {
             check(age_ms, true);
@@ -131,26 +114,18 @@ mod tests {
 
     #[test]
     fn a_changed_request_is_refused() {
-        let database = Arc::new(MemoryDatabase::new());
-        let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
-        let (guests, other_guests) = (GuestTokens::default(), GuestTokens::default());
-        check(&guests, &store, 0, |parts| parts.uri = Uri::from_static("/a?c"), false);
-        check(&guests, &store, 0, |parts| parts.method = Method::POST, false);
+        let guests = guests();
+        check(&guests, 0, |parts| parts.uri = Uri::from_static("/a?c"), false);
+        check(&guests, 0, |parts| parts.method = Method::POST, false);
         for change in [("192.0.2.1", "192.0.2.2"), ("000 192", "001 192"), ("192.0.2.1", "-")] {
             let forge = |parts: &mut Parts| {
                 let signature = parts.headers[FORWARDED_HEADER].to_str().unwrap().replacen(change.0, change.1, 1);
                 parts.headers.insert(FORWARDED_HEADER, signature.try_into().unwrap());
             };
-            check(&other_guests, &store, 0, forge, false);
+            check(&guests, 0, forge, false);
         }
         for junk in ["", "1", "1700000000000 192.0.2.1", "1700000000000 192.0.2.1 AAAA", "x 192.0.2.1 AAAA"] {
-            check(
-                &guests,
-                &store,
-                0,
-                |parts| drop(parts.headers.insert(FORWARDED_HEADER, junk.try_into().unwrap())),
-                false,
-            );
+            check(&guests, 0, |parts| drop(parts.headers.insert(FORWARDED_HEADER, junk.try_into().unwrap())), false);
         }
     }
 

@@ -3,9 +3,9 @@
 //!
 //! Knows the length of frames (RFC 6455, section 5.2), and nothing of their content.
 
-use super::permits::ForwardPermit;
 use crate::app::App;
 use crate::close_handshake::CLOSE_HANDSHAKE_MAX;
+use crate::forward_permits::ForwardPermit;
 use axum::extract::ws::close_code;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;

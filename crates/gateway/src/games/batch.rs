@@ -3,8 +3,7 @@
 use super::intake::{enqueue, validate_games};
 use crate::admission::RateLimitSubject;
 use crate::app::App;
-use crate::auth::Player;
-use crate::extract::{RawJson, parse_value};
+use crate::extract::{Player, RawJson, parse_value};
 use crate::idempotency::{IdempotencyKey, first_response, json_response};
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::State;

@@ -2,8 +2,7 @@
 
 use super::view;
 use crate::app::App;
-use crate::auth::Player;
-use crate::extract::PathId;
+use crate::extract::{PathId, Player};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
 use axum::extract::State;

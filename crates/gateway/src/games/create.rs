@@ -2,8 +2,7 @@
 
 use super::intake::{enqueue, validate_games};
 use crate::app::App;
-use crate::auth::Player;
-use crate::extract::RawJson;
+use crate::extract::{Player, RawJson};
 use crate::idempotency::{IdempotencyKey, first_response, json_response};
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::State;

@@ -2,9 +2,9 @@
 
 use super::view;
 use crate::app::App;
-use crate::auth::{AnyAccount, Caller};
+use crate::auth::Caller;
 use crate::budget::BudgetOwner;
-use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::extract::{AnyAccount, JsonBody, PathId, QueryParams};
 use crate::pagination::{PageQuery, next_page_link, query_id, split_page};
 use crate::problem::{ApiError, ApiResult};
 use crate::spectate::FramesRequest;

@@ -2,8 +2,7 @@
 
 use super::{lobby, view};
 use crate::app::App;
-use crate::auth::Operator;
-use crate::extract::{JsonBody, PathId, QueryParams};
+use crate::extract::{JsonBody, Operator, PathId, QueryParams};
 use crate::pagination::{PageQuery, next_page_link, split_page};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::worlds::viewer::Viewer;

@@ -2,8 +2,7 @@
 //! nodes within a second, and wins over the file of policies until it is deleted.
 
 use crate::app::App;
-use crate::auth::Operator;
-use crate::extract::JsonBody;
+use crate::extract::{JsonBody, Operator};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};

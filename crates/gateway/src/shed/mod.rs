@@ -1,32 +1,31 @@
-//! The load shedder: when there is too much to do already, new games are refused at the door, so that what was accepted is
-//! done in time. One on purpose, with a code and a figure of its own: a rate limiter that happens to keep the load down hides
-//! that there is too much of it, and from whom.
+//! The load shedder: an overloaded server refuses new games, so that what was accepted is done in time. It has a code and a metric of its
+//! own: a rate limiter that happens to keep the load down hides that there is too much of it, and from whom.
 //!
-//! What "too much" is, settings say; all are off by default. A reason begins above its ceiling and ends below 80 % of it, so
-//! that the door does not flap. [`watch_load`] looks once a second; a request costs one load of an atomic.
+//! The settings say how much is too much; all are off by default. A reason begins above its ceiling and ends below 80 % of it (hysteresis).
+//! The load is sampled once a second; a request costs one load of an atomic.
 
 mod recent;
 
 use super::problem::ApiError;
-use crate::app::App;
-use metrics::Overload;
+use metrics::{Metrics, Overload};
 use node::clock::random_bytes;
 use recent::{RecentWaits, StallDetector};
 use settings::Config;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
+use store::Store;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// How often the load is looked at.
+/// How often the load is sampled.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
-/// A look does not wait longer than this for the length of the queue.
+/// A sample does not wait longer than this for the length of the queue.
 const QUEUE_READ_TIMEOUT: Duration = Duration::from_millis(500);
-/// Whoever is refused is told to come again after at least so long, plus up to [`RETRY_SPREAD_S`] seconds by chance: those
-/// who were refused together shall not come together again.
+/// A refused client may come again after at least so long, plus up to [`RETRY_SPREAD_S`] random seconds: clients that were refused together
+/// should not come together again.
 const RETRY_AFTER_MIN_S: u64 = 1;
 const RETRY_SPREAD_S: u8 = 4;
 
-/// How much there is to do at one moment; `None` is what nobody knows.
+/// The load at one moment; `None` is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Matches that wait in the queue, over all nodes.
@@ -52,7 +51,7 @@ fn whole_us(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Whether there is too much to do, and of what.
+/// Whether the server is overloaded, and by what.
 #[derive(Debug, Default)]
 pub struct LoadShedder {
     /// In matches, or microseconds; `None` where a reason is off.
@@ -72,14 +71,14 @@ impl LoadShedder {
         }
     }
 
-    /// What there is too much of now, if anything.
+    /// The overload now, if there is one.
     #[must_use]
     pub fn overload(&self) -> Option<Overload> {
         let over = self.active.load(Ordering::Relaxed);
         Overload::ALL.into_iter().find(|overload| over & bit(*overload) != 0)
     }
 
-    /// Takes note of the load. What nobody knows changes nothing.
+    /// Updates the reasons by this load. What is unknown changes nothing.
     pub fn update(&self, load: &Load) {
         for (overload, ceiling) in Overload::ALL.into_iter().zip(self.ceilings) {
             if let (Some(ceiling), Some(value)) = (ceiling, load.value(overload)) {
@@ -105,12 +104,32 @@ impl LoadShedder {
         }
     }
 
+    /// Samples the load as long as the process lives; nothing where every reason is off.
+    pub async fn watch(&self, store: &Store, metrics: &Metrics) {
+        if !self.is_enabled() {
+            return;
+        }
+        let mut turns = interval(SAMPLE_INTERVAL);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut recent, mut stall) = (RecentWaits::default(), StallDetector::default());
+        loop {
+            let now = turns.tick().await.into_std();
+            let waits = metrics.waits();
+            let stalled = stall.observe(now, waits.batches, store.commands_waiting());
+            let (commit_wait, scheduler_delay) = recent.p99(waits);
+            let queue = self.queue_length(store).await;
+            self.update(&Load { queue, commit_wait: commit_wait.max(stalled), scheduler_delay });
+        }
+    }
+
     fn is_enabled(&self) -> bool {
         self.ceilings.iter().any(Option::is_some)
     }
 
-    fn is_enabled_for(&self, overload: Overload) -> bool {
-        self.ceilings[overload as usize].is_some()
+    async fn queue_length(&self, store: &Store) -> Option<u64> {
+        self.ceilings[Overload::Queue as usize]?;
+        let counts = timeout(QUEUE_READ_TIMEOUT, store.read(|reader| reader.match_counts())).await;
+        counts.ok()?.ok().map(|counts| counts.waiting)
     }
 }
 
@@ -127,32 +146,6 @@ fn is_over(was_over: bool, value: u64, ceiling: u64) -> bool {
 pub(super) fn refusal(overload: Overload) -> ApiError {
     let [chance] = random_bytes::<1>();
     ApiError::Overloaded { overload, retry_after_s: RETRY_AFTER_MIN_S + u64::from(chance % (RETRY_SPREAD_S + 1)) }
-}
-
-/// Looks at the load as long as the process lives; at nothing where nothing is to be shed.
-pub async fn watch_load(app: &App) {
-    if !app.shedder.is_enabled() {
-        return;
-    }
-    let mut turns = interval(SAMPLE_INTERVAL);
-    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut recent, mut stall) = (RecentWaits::default(), StallDetector::default());
-    loop {
-        let now = turns.tick().await.into_std();
-        let waits = app.metrics.waits();
-        let stalled = stall.observe(now, waits.batches, app.store.commands_waiting());
-        let (commit_wait, scheduler_delay) = recent.p99(waits);
-        let load = Load { queue: queue_length(app).await, commit_wait: commit_wait.max(stalled), scheduler_delay };
-        app.shedder.update(&load);
-    }
-}
-
-async fn queue_length(app: &App) -> Option<u64> {
-    if !app.shedder.is_enabled_for(Overload::Queue) {
-        return None;
-    }
-    let counts = timeout(QUEUE_READ_TIMEOUT, app.store.read(|reader| reader.match_counts())).await;
-    counts.ok()?.ok().map(|counts| counts.waiting)
 }
 
 #[cfg(test)]

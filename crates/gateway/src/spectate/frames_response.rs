@@ -46,7 +46,7 @@ impl FramesRequest {
     /// # Errors
     /// When there is none, in all or for this address.
     pub(crate) fn new(app: App, owner: &BudgetOwner) -> ApiResult<Self> {
-        let reservation = app.response_budget.reserve_replay(owner)?;
+        let reservation = app.response_budgets.reserve_replay(owner)?;
         Ok(Self { app, address: owner.address(), reservation })
     }
 

@@ -1,7 +1,7 @@
 //! Players at tables: a player with an account under the account's id, or a guest under their own.
 
 use crate::app::App;
-use crate::auth::{Identity, Principal};
+use crate::auth::Principal;
 use crate::guests;
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
@@ -66,28 +66,7 @@ impl FromRequestParts<App> for ActingPlayer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Self::from_principal(Identity::resolve(parts, app).await.into_principal()?.ok_or(ApiError::TokenMissing)?)
-    }
-}
-
-/// The guest who sent the request, if a guest did: a guest's name is in no store.
-#[derive(Clone, Debug)]
-pub(super) struct MaybeGuest(Option<Arc<guests::Guest>>);
-
-impl MaybeGuest {
-    pub(super) fn name_of(&self, player: PlayerId) -> Option<String> {
-        self.0.as_ref().filter(|guest| guest.player == player).map(|guest| guest.name.clone())
-    }
-}
-
-impl FromRequestParts<App> for MaybeGuest {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Ok(Self(match Identity::resolve(parts, app).await.into_principal()? {
-            Some(Principal::Guest(guest)) => Some(guest),
-            Some(Principal::Account(_)) | None => None,
-        }))
+        Self::from_principal(app.auth.resolve(parts).await.into_principal()?.ok_or(ApiError::TokenMissing)?)
     }
 }
 
@@ -100,10 +79,6 @@ impl FromRequestParts<App> for ViewingPlayer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let principal = Identity::resolve(parts, app).await.into_principal()?;
-        Ok(Self(principal.map(|principal| match principal {
-            Principal::Account(caller) => PlayerId::from(caller.account),
-            Principal::Guest(guest) => guest.player,
-        })))
+        Ok(Self(app.auth.resolve(parts).await.into_principal()?.as_ref().map(Principal::player)))
     }
 }

@@ -8,9 +8,8 @@ use crate::problem::ApiResult;
 use crate::quota::QuotaSubject;
 use crate::text;
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::request::Parts;
 use engine::limits::GUEST_NAME_CHARS_MAX;
 use engine::rows::TokenPurpose;
 use wire::api::{CreateGuest, GuestCreated};
@@ -27,14 +26,16 @@ use wire::time::Timestamp;
 ))]
 pub(super) async fn create_guest(
     State(app): State<App>,
-    GuestPurpose(purpose): GuestPurpose,
+    identity: Identity,
     quota_subject: QuotaSubject,
     JsonBody(request): JsonBody<CreateGuest>,
 ) -> ApiResult<(StatusCode, Json<GuestCreated>)> {
     let name = text::check_line("/name", "name", &request.name, GUEST_NAME_CHARS_MAX)?;
+    // Guests created with a load test's token belong to the load test.
+    let purpose = identity.as_caller().map_or(TokenPurpose::Use, |caller| caller.purpose);
     app.quotas.charge_guest(quota_subject.address, app.limits.now())?;
     let guest = Guest::new(name, purpose, app.clock.now());
-    let token = app.guests.issue(&app.store, &guest).await?;
+    let token = app.guests.issue(&guest).await?;
     let created = GuestCreated {
         player: guest.player.to_string(),
         name: guest.name,
@@ -42,16 +43,4 @@ pub(super) async fn create_guest(
         expires_at: Timestamp(guest.expires_at.0),
     };
     Ok((StatusCode::CREATED, Json(created)))
-}
-
-/// The purpose of a guest: guests created with a load test's token belong to the load test.
-pub(super) struct GuestPurpose(TokenPurpose);
-
-impl FromRequestParts<App> for GuestPurpose {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let identity = Identity::resolve(parts, app).await;
-        Ok(Self(identity.as_caller().map_or(TokenPurpose::Use, |caller| caller.purpose)))
-    }
 }

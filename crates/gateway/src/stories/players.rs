@@ -1,9 +1,9 @@
 //! Public data of a player: the level; for the player alone, points and cards.
 
-use super::extract::{MaybeGuest, ViewingPlayer};
 use super::view;
 use crate::app::App;
-use crate::extract::PathId;
+use crate::auth::Principal;
+use crate::extract::{MaybePrincipal, PathId};
 use crate::problem::ApiResult;
 use axum::Json;
 use axum::extract::State;
@@ -19,17 +19,21 @@ use wire::api::StoryPlayer;
 ))]
 pub(super) async fn get_player(
     State(app): State<App>,
-    ViewingPlayer(viewer): ViewingPlayer,
-    guest: MaybeGuest,
+    MaybePrincipal(viewer): MaybePrincipal,
     PathId(player): PathId<PlayerId>,
 ) -> ApiResult<Json<StoryPlayer>> {
     let query = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
     let (account, standings) = query.await?;
+    // A guest's name is in no store.
+    let guest_name = || match &viewer {
+        Some(Principal::Guest(guest)) if guest.player == player => Some(guest.name.clone()),
+        _ => None,
+    };
     let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
     Ok(Json(StoryPlayer {
         player: player.to_string(),
-        name: account.map(|account| account.name).or_else(|| guest.name_of(player)),
+        name: account.map(|account| account.name).or_else(guest_name),
         level: Level::of(standing.score).level,
-        standing: (viewer == Some(player)).then(|| view::standing(&standing)),
+        standing: viewer.as_ref().is_some_and(|viewer| viewer.player() == player).then(|| view::standing(&standing)),
     }))
 }

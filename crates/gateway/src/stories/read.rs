@@ -6,8 +6,7 @@
 use super::extract::ViewingPlayer;
 use super::{event_view, view};
 use crate::app::App;
-use crate::auth::Operator;
-use crate::extract::PathId;
+use crate::extract::{Operator, PathId};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
 use axum::extract::State;

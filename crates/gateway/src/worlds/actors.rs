@@ -2,8 +2,7 @@
 
 use super::view;
 use crate::app::App;
-use crate::auth::Operator;
-use crate::extract::{JsonBody, PathId};
+use crate::extract::{JsonBody, Operator, PathId};
 use crate::problem::{ApiError, ApiResult};
 use axum::Json;
 use axum::extract::State;

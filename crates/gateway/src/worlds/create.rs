@@ -3,8 +3,7 @@
 use super::read::find_world;
 use super::view;
 use crate::app::App;
-use crate::auth::Operator;
-use crate::extract::{JsonBody, PathId};
+use crate::extract::{JsonBody, Operator, PathId};
 use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
 use axum::Json;

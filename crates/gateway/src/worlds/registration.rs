@@ -2,7 +2,7 @@
 
 use super::disconnect::{CloseMessage, Disconnect};
 use crate::app::App;
-use crate::auth::{Principal, identify_secret};
+use crate::auth::Principal;
 use crate::problem::ApiError;
 use crate::stories::extract::ActingPlayer;
 use engine::ids::{PlayerId, WorldName};
@@ -61,7 +61,7 @@ pub(super) async fn resolve_principal(
     connected: Option<&Principal>,
 ) -> Result<Option<Principal>, Disconnect> {
     let principal =
-        if token.is_empty() { Ok(connected.cloned()) } else { identify_secret(token, app).await.into_principal() };
+        if token.is_empty() { Ok(connected.cloned()) } else { app.auth.identify_secret(token).await.into_principal() };
     principal.map_err(|error| CloseMessage::refused(&error).into())
 }
 

@@ -6,7 +6,6 @@ use super::handshake::{Handshake, run_handshake};
 use super::mover_connection::ConnectionGrants;
 use super::reader::FrameReader;
 use crate::app::App;
-use crate::auth::Identity;
 use crate::extract::PathId;
 use crate::listener::reclaim_connection;
 use crate::problem::{ApiError, ApiResult};
@@ -48,7 +47,7 @@ pub(super) async fn open_socket(
     request: Request,
 ) -> ApiResult<Response> {
     let (mut parts, _) = request.into_parts();
-    let principal = Identity::resolve(&parts, &app).await.into_principal()?;
+    let principal = app.auth.resolve(&parts).await.into_principal()?;
     let address = QuotaSubject::of(&parts, &app).await.address;
     let accept = accept_key(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;

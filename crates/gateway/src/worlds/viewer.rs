@@ -2,12 +2,12 @@
 //! every hunt its terrain only, since chests, power-ups and movers must be found by players nearby. Operators see everything.
 
 use crate::app::App;
-use crate::auth::{Identity, Principal};
+use crate::auth::Principal;
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use engine::ids::PlayerId;
-use engine::rows::{Admission, Role, WorldRow};
+use engine::rows::{Admission, WorldRow};
 use engine::worlds::Detail;
 use rules::world::WorldSettings;
 
@@ -39,12 +39,9 @@ impl FromRequestParts<App> for Viewer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let principal = Identity::resolve(parts, app).await.into_principal()?;
-        let is_operator = matches!(&principal, Some(Principal::Account(caller)) if caller.role >= Role::Operator);
-        let player = principal.map(|principal| match principal {
-            Principal::Account(caller) => PlayerId::from(caller.account),
-            Principal::Guest(guest) => guest.player,
-        });
+        let principal = app.auth.resolve(parts).await.into_principal()?;
+        let is_operator = principal.as_ref().is_some_and(Principal::is_operator);
+        let player = principal.as_ref().map(Principal::player);
         Ok(Self { player, is_operator })
     }
 }

@@ -14,6 +14,7 @@ mod idempotency;
 mod lives;
 mod malformed;
 mod openapi;
+mod ops;
 mod pages;
 mod roles;
 mod shedding;

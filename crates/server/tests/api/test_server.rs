@@ -15,6 +15,7 @@ use http_body_util::BodyExt;
 use metrics::Metrics;
 use rate_limit::rules::RuleOwner;
 use serde_json::Value;
+use server::assembly::assemble;
 use settings::Config;
 use settings::digest::digest;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -71,7 +72,7 @@ impl TestServer {
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(config), metrics, Some(BootstrapToken::new(BOOTSTRAP, HOUSE)));
+        let app = App::from(assemble(store, Arc::new(config), metrics, Some(BootstrapToken::new(BOOTSTRAP, HOUSE))));
         let folder = TempDir::new();
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();

@@ -8,9 +8,11 @@ use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
 use engine::rows::{WorldKind, WorldLogRow, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::{Claim, Fact, Hunter, HunterScore, MoverId};
+use gateway::app::App;
 use rules::chance::Seed;
 use rules::world::Cell;
 use serde_json::{Value, json};
+use server::assembly::assemble;
 use std::time::Duration;
 
 /// A world's writer, as the aggregator sees it: it commits claims, then notifies.
@@ -168,8 +170,8 @@ async fn an_aggregator_that_panicked_continues_where_it_was() {
 async fn two_aggregators_count_no_claim_twice() {
     let server = open().await;
     let mut writer = Writer::of(&server, 1).await;
-    let rival =
-        gateway::app::App::new(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
+    let rival = assemble(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
+    let rival = App::from(rival);
     tokio::spawn(server::owners::run_hunts(rival.clone()));
     let rounds = 200;
     for _ in 0..rounds {

@@ -13,6 +13,7 @@ use metrics::Metrics;
 use rate_limit::rules::RuleOwner;
 use rate_limit::{LimitClock, RateLimiter};
 use serde_json::Value;
+use server::assembly::assemble;
 use settings::Config;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -60,7 +61,7 @@ impl TestServer {
         let clock = LimitClock::manual();
         let limits = Arc::new(RateLimiter::with_clock(&config, metrics.clone(), clock.clone()));
         let bootstrap = Some(BootstrapToken::new(TOKEN, AccountId(1)));
-        let app = App::from(AppState { limits, ..AppState::new(store, Arc::new(config), metrics, bootstrap) });
+        let app = App::from(AppState { limits, ..assemble(store, Arc::new(config), metrics, bootstrap) });
         let file = PolicyFile::new(policies);
         let inbox = app.limits.take_inbox().unwrap();
         let keeper =

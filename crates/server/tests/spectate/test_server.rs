@@ -18,6 +18,7 @@ use node::clock::random_bytes;
 use rules::chance::Seed;
 use rules::snake::{Map, Rules, Ruleset, Settings};
 use serde_json::Value;
+use server::assembly::assemble;
 use settings::Config;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl TestServer {
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(config), metrics, Some(BootstrapToken::new(TOKEN, OWNER)));
+        let app = App::from(assemble(store, Arc::new(config), metrics, Some(BootstrapToken::new(TOKEN, OWNER))));
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(OWNER)));
         let address = let_in(&app);

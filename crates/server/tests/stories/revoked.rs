@@ -159,6 +159,6 @@ async fn a_guests_feeds_end_with_the_token() {
     let app = &node.server.app;
     let expires_at = app.clock.now().plus(Duration::from_secs(3));
     let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: TokenPurpose::Use, expires_at };
-    let token = app.guests.issue(&app.store, &guest).await.unwrap();
+    let token = app.guests.issue(&guest).await.unwrap();
     Feeds::open(&node, &table, 1, &token).await.end("token_expired").await;
 }

@@ -1,19 +1,24 @@
 //! What operators and watchers are told, over the routes.
 
-use super::*;
-use crate::app::App;
-use crate::auth::BootstrapToken;
+use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::Request as HttpRequest;
+use axum::http::{Request as HttpRequest, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
-use engine::rows::MatchStats;
+use engine::rows::{MatchCounts, MatchStats};
+use gateway::app::App;
+use gateway::auth::BootstrapToken;
+use gateway::ops::{measure, routes};
+use metrics::Metrics;
 use serde_json::Value;
+use server::assembly::assemble;
 use settings::{Config, ServeMode};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use store::{Backend, Database, MatchFilter, Reader, Store, StoreConfig, StoreError};
 use tower::ServiceExt;
+use wire::api::Readiness;
 
 const SECRET: &str = "an-admin-for-the-test";
 
@@ -131,7 +136,8 @@ async fn test_server() -> TestServer {
     assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(AccountId(7))));
     let mut config = Config::default();
     config.bootstrap_token = Some(settings::Secret::new(SECRET));
-    let app = App::new(store, Arc::new(config), metrics.clone(), Some(BootstrapToken::new(SECRET, AccountId(7))));
+    let app =
+        App::from(assemble(store, Arc::new(config), metrics.clone(), Some(BootstrapToken::new(SECRET, AccountId(7)))));
     let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
     TestServer { app, router, is_lost, probes }
 }
@@ -267,7 +273,7 @@ async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_no
         let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let mut config = Config::default();
         config.serve_mode = serves;
-        let app = App::new(store, Arc::new(config), metrics.clone(), None);
+        let app = App::from(assemble(store, Arc::new(config), metrics.clone(), None));
         let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
         ready(&TestServer { app, router, is_lost: Arc::default(), probes: Arc::default() }, status, failed).await;
     }

@@ -1,0 +1,76 @@
+//! Puts a process together: opens every subsystem on one store, one clock and one configuration, and gives their handles to the gateway.
+//!
+//! Starts nothing; `process` does.
+
+use gateway::app::AppState;
+use gateway::auth::{Authenticator, BootstrapToken};
+use gateway::budget::Budget;
+use gateway::forward_permits::ForwardPermits;
+use gateway::grants::Grants;
+use gateway::guests::GuestTokens;
+use gateway::response_budget::ResponseBudgets;
+use gateway::shed::LoadShedder;
+use hunts::Hunts;
+use matches::notifier::Notifier;
+use matches::spectate::{Replays, SpectatorPermits};
+use metrics::Metrics;
+use node::Node;
+use node::clock::{Clock, random_bytes};
+use node::drain::Drain;
+use quotas::Quotas;
+use quotas::socket_budget::SocketBudget;
+use rate_limit::RateLimiter;
+use settings::Config;
+use std::sync::Arc;
+use store::Store;
+use tables::{Tables, TablesConfig};
+use worlds::{Worlds, WorldsConfig};
+
+/// The handles of a new process.
+///
+/// # Panics
+/// When the system cannot start a thread.
+#[must_use]
+pub fn assemble(
+    store: Store,
+    config: Arc<Config>,
+    metrics: Arc<Metrics>,
+    bootstrap: Option<BootstrapToken>,
+) -> AppState {
+    let (clock, drain) = (Clock::default(), Drain::default());
+    let node = Node::new(store.clone(), clock.clone(), &config);
+    let tables = Tables::new(TablesConfig::of(&config), metrics.clone());
+    let guests = GuestTokens::new(store.clone());
+    let probe_reader = store.dedicated_readers(1, metrics.clone());
+    AppState {
+        notifier: Notifier::default(),
+        shedder: Arc::new(LoadShedder::new(&config)),
+        limits: Arc::new(RateLimiter::new(&config, metrics.clone())),
+        quotas: Quotas::new(&config, metrics.clone(), random_bytes()),
+        auth: Authenticator::new(&node, config.clone(), guests.clone(), bootstrap),
+        guests,
+        grants: Arc::new(Grants::new(metrics.clone())),
+        forwards: ForwardPermits::new(tables.config()),
+        tables,
+        hunts: Arc::new(Hunts::new(&config, node.clone(), drain.clone(), metrics.clone())),
+        worlds: Worlds::new(WorldsConfig::of(&config), metrics.clone()),
+        socket_budget: Arc::new(SocketBudget::of(&config)),
+        spectators: SpectatorPermits::new(&config),
+        replays: Replays::new(&store, &config, &metrics),
+        response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
+        bodies: Budget::new(
+            config.http_bodies_bytes_max,
+            config.http_bodies_bytes_per_address_max,
+            &metrics,
+            Metrics::body_budget,
+        ),
+        probe_reader: probe_reader.expect("the system can start a thread at process start"),
+        process_id: u128::from_be_bytes(random_bytes()),
+        node,
+        clock,
+        drain,
+        store,
+        config,
+        metrics,
+    }
+}
