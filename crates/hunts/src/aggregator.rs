@@ -74,7 +74,7 @@ impl AggregatorHandle {
     pub(super) fn notify(&self, world: WorldId) {
         if self.notices.try_send(world).is_err() {
             self.has_dropped_notice.store(true, Ordering::Release);
-            self.metrics.hunt_notice_dropped();
+            self.metrics.hunts.notices_lost.inc();
         }
     }
 
@@ -187,7 +187,7 @@ impl Aggregator<'_> {
     /// The logs that are not counted to their end.
     async fn read_backlog(&self) -> Result<Vec<AggregationLag>, StoreError> {
         let behind = self.hunts.node.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
-        self.hunts.metrics.hunt_claims_uncounted(entries(&behind));
+        self.hunts.metrics.hunts.claims_uncounted.set(entries(&behind));
         Ok(behind)
     }
 
@@ -260,7 +260,7 @@ impl Aggregator<'_> {
     fn record_outcome(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
         match outcome {
             Outcome::Done => {
-                self.hunts.metrics.hunt_claims_counted(entries);
+                self.hunts.metrics.hunts.claims_counted.add(entries as u64);
                 self.hunts.aggregator.counted.send_modify(|counted| *counted += entries as u64);
                 is_last
             }

@@ -217,7 +217,7 @@ impl Matchmaker {
         let permit = address.map(|address| self.acquire_quota(address)).transpose();
         let seen = queue.submit(ticket, last, permit)?;
         drop(queue);
-        self.metrics.hunt_ticket_submitted();
+        self.metrics.hunts.tickets_waiting.inc();
         self.arrived.notify_one();
         Ok(seen)
     }
@@ -450,7 +450,8 @@ impl MatchmakingQueue {
         if self.tickets.get(&id).is_some_and(|known| !known.status.borrow().state.is_final())
             && let Some(known) = self.tickets.remove(&id)
         {
-            metrics.hunt_ticket_cancelled();
+            metrics.hunts.tickets_waiting.dec();
+            metrics.hunts.tickets_cancelled.inc();
             self.release_party(id, &known.status.borrow().ticket.party.clone());
         }
     }
@@ -470,9 +471,12 @@ impl MatchmakingQueue {
         let Some(known) = self.tickets.get_mut(&id).filter(is_open) else { return };
         match state {
             TicketState::Waiting => {}
-            TicketState::Matched(_) => metrics.hunt_ticket_matched(),
-            TicketState::TimedOut => metrics.hunt_ticket_timed_out(),
-            TicketState::Cancelled => metrics.hunt_ticket_cancelled(),
+            TicketState::Matched(_) => metrics.hunts.tickets_matched.inc(),
+            TicketState::TimedOut => metrics.hunts.tickets_timed_out.inc(),
+            TicketState::Cancelled => metrics.hunts.tickets_cancelled.inc(),
+        }
+        if state.is_final() {
+            metrics.hunts.tickets_waiting.dec();
         }
         let party = known.status.borrow().ticket.party.clone();
         let permit = known.permit.take();

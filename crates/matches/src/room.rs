@@ -89,7 +89,7 @@ async fn fail_match<O: MatchEnvironment>(
     let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.now() };
     match save(environment, lease, command).await {
         Ok(Outcome::Done) => {
-            environment.metrics().match_failed();
+            environment.metrics().matches.failed.inc();
             environment.notify_saved(id, u32::MAX);
             RoomOutcome::Failed
         }
@@ -171,7 +171,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let started_at = self.environment.now();
         self.append(step, Some(started_at)).await?;
         self.started_at = Some(started_at);
-        self.environment.metrics().match_started(started_at.since(self.machine.spec().id.created_at()));
+        self.environment.metrics().matches.queue_wait.observe(started_at.since(self.machine.spec().id.created_at()));
         Ok(())
     }
 
@@ -199,13 +199,13 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let calls = self.calls(seats, Webhook::Move).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
         for (seat, answer) in futures_util::future::join_all(calls).await {
-            self.environment.metrics().bot_answered(answer.class, answer.latency_ms);
+            self.environment.metrics().matches.record_answer(answer.class, answer.latency_ms);
             answers_by_seat[seat] = Some(answer.into());
         }
         let step = self.machine.play_turn(answers_by_seat)?;
         let late = step.row.late_moves - self.machine.late_moves();
         self.append(step, None).await?;
-        self.environment.metrics().turn_saved(late);
+        self.environment.metrics().matches.record_turn(late);
         Ok(())
     }
 
@@ -220,9 +220,9 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         };
         match save(self.environment, self.lease, finish).await {
             Ok(Outcome::Done) => {
-                self.environment.metrics().match_finished();
+                self.environment.metrics().matches.finished.inc();
                 if let Some(started_at) = self.started_at {
-                    self.environment.metrics().match_ran(now.since(started_at));
+                    self.environment.metrics().matches.run_time.observe(now.since(started_at));
                 }
                 self.environment.notify_saved(spec.id, u32::MAX);
                 StopReason::Ended(RoomOutcome::Finished)

@@ -155,7 +155,7 @@ impl<O: MatchEnvironment> Worker<O> {
 
     fn open_room(&mut self, claimed: ClaimedMatch) {
         let held = HeldMatch { id: claimed.spec.id, epoch: claimed.epoch };
-        self.environment.metrics().match_claimed(claimed.version > 0);
+        self.environment.metrics().matches.record_claim(claimed.version > 0);
         let room = room::play(self.environment.clone(), self.lease.clone(), claimed);
         let handle = self.rooms.spawn(room);
         self.held.insert(handle.id(), held);
@@ -168,7 +168,7 @@ impl<O: MatchEnvironment> Worker<O> {
             Err(error) => (error.id(), None),
         };
         let Some(held) = self.held.remove(&task) else { return };
-        self.environment.metrics().match_released();
+        self.environment.metrics().matches.running.dec();
         match ending {
             Some(RoomOutcome::Finished | RoomOutcome::Failed | RoomOutcome::Fenced) => {}
             Some(RoomOutcome::LeaseLost) => {}
@@ -194,7 +194,9 @@ impl<O: MatchEnvironment> Worker<O> {
         let dropped = self.held.len();
         self.rooms.shutdown().await;
         self.held.clear();
-        self.environment.metrics().lease_lost(dropped);
+        let metrics = self.environment.metrics();
+        metrics.lease_lost();
+        metrics.matches.running.sub(dropped);
         tracing::warn!(worker.id = %self.worker, dropped, "this worker stops: its lease is lost");
     }
 

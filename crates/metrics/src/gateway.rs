@@ -1,10 +1,15 @@
 //! Metrics of the gateway, the spectators' streams and the background jobs: requests, connections, refusals.
 
-use super::{BodyFigures, BudgetFigures, ByStatus, Decisions, Metrics, Overload, ResponseMetrics};
+use super::{BodyFigures, BudgetFigures, ByStatus, Decisions, Metrics, Overload, QuotaKind, ResponseMetrics};
 use std::sync::Arc;
 use std::time::Duration;
 
 impl Metrics {
+    /// The clients of an address have reached this quota.
+    pub fn quota_exceeded(&self, kind: QuotaKind) {
+        self.core.quota_exceeded.inc(kind);
+    }
+
     /// A response was sent. `route` is the router's pattern, never the path that a client chose.
     pub fn http_answered(&self, route: &str, status: u16, took: Duration) {
         self.core.http_requests.inc(route, status);

@@ -1,47 +1,18 @@
-//! Metrics of hunts, and of quotas.
+//! Metrics of what stands around hunts: the counting of claims, and tickets.
 
-use super::Metrics;
-use super::QuotaKind;
+use super::instruments::{Counter, Gauge};
+use super::macros::metrics;
+use super::text::{Exposed, Page};
 
-/// Metrics around hunts.
-impl Metrics {
-    /// The clients of an address have reached this quota.
-    pub fn quota_exceeded(&self, kind: QuotaKind) {
-        self.core.quota_exceeded.inc(kind);
-    }
-
-    /// Entries of a claim log were counted.
-    pub fn hunt_claims_counted(&self, entries: usize) {
-        self.core.hunt_claims_counted.add(entries as u64);
-    }
-
-    /// The number of entries of claim logs that are not counted yet.
-    pub fn hunt_claims_uncounted(&self, entries: u64) {
-        self.core.hunt_claims_uncounted.set(entries);
-    }
-
-    /// The aggregator's queue was full.
-    pub fn hunt_notice_dropped(&self) {
-        self.core.hunt_notices_lost.inc();
-    }
-
-    pub fn hunt_ticket_submitted(&self) {
-        self.core.hunt_tickets_waiting.inc();
-    }
-
-    /// A ticket waits no longer: it was matched, timed out, or was cancelled.
-    pub fn hunt_ticket_matched(&self) {
-        self.core.hunt_tickets_waiting.dec();
-        self.core.hunt_tickets_matched.inc();
-    }
-
-    pub fn hunt_ticket_timed_out(&self) {
-        self.core.hunt_tickets_waiting.dec();
-        self.core.hunt_tickets_timed_out.inc();
-    }
-
-    pub fn hunt_ticket_cancelled(&self) {
-        self.core.hunt_tickets_waiting.dec();
-        self.core.hunt_tickets_cancelled.inc();
-    }
+metrics! {
+    pub HuntMetrics;
+    claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of claim logs that this process has counted.";
+    claims_uncounted: Gauge = "gauntlet_hunt_claims_uncounted",
+        "Entries of claim logs that no process has counted yet, as of the last check (every ten seconds).";
+    notices_lost: Counter = "gauntlet_hunt_notices_lost_total",
+        "Notices to the aggregator that were dropped because its queue was full; it finds their claims in the logs.";
+    tickets_waiting: Gauge = "gauntlet_hunt_tickets_waiting", "Tickets of parties that wait to be matched.";
+    tickets_matched: Counter = "gauntlet_hunt_tickets_matched_total", "Tickets that ended with a hunt.";
+    tickets_timed_out: Counter = "gauntlet_hunt_tickets_timed_out_total", "Tickets that timed out.";
+    tickets_cancelled: Counter = "gauntlet_hunt_tickets_cancelled_total", "Tickets that were cancelled.";
 }

@@ -42,10 +42,10 @@ impl QuotaKind {
 
 /// Bots' answers by class.
 #[derive(Debug, Default)]
-pub(super) struct ByClass([Counter; AnswerClass::ALL.len()]);
+pub struct ByClass([Counter; AnswerClass::ALL.len()]);
 
 impl ByClass {
-    pub(super) fn inc(&self, class: AnswerClass) {
+    pub fn inc(&self, class: AnswerClass) {
         if let Some(at) = AnswerClass::ALL.into_iter().position(|known| known == class) {
             self.0[at].inc();
         }

@@ -1,25 +1,40 @@
-//! Metrics of the store.
+//! Metrics of the store: waiting and working apart. The store reports them through its `Observer`.
 
 use super::Metrics;
+use super::instruments::{Counter, Histogram};
+use super::macros::metrics;
+use super::text::{Exposed, Page};
 use ::store::Observer;
 use std::time::Duration;
 
+metrics! {
+    pub StoreMetrics;
+    batches: Counter = "gauntlet_store_batches_total", "Batches of commands that the store executed.";
+    batches_failed: Counter = "gauntlet_store_batches_failed_total", "Batches of commands that were not saved.";
+    commands: Counter = "gauntlet_store_commands_total", "Commands that were saved.";
+    commit_wait: Histogram = "gauntlet_store_commit_wait_seconds",
+        "Longest time that a command of a batch waited for the batch to begin, in seconds.";
+    commit: Histogram = "gauntlet_store_commit_seconds", "Time that a batch took in the database, in seconds.";
+    pool_wait: Histogram = "gauntlet_store_pool_wait_seconds", "Time that a read waited for a free reader, in seconds.";
+    query: Histogram = "gauntlet_store_query_seconds", "Time that a read took in the database, in seconds.";
+    queries_failed: Counter = "gauntlet_store_queries_failed_total", "Reads that failed.";
+}
+
 impl Observer for Metrics {
     fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool) {
-        let metrics = &self.core;
-        metrics.store_batches.inc();
-        metrics.commit_wait.observe(queue_wait_max);
-        metrics.commit.observe(took);
+        self.store.batches.inc();
+        self.store.commit_wait.observe(queue_wait_max);
+        self.store.commit.observe(took);
         if is_ok {
-            metrics.store_commands.add(commands as u64);
+            self.store.commands.add(commands as u64);
         } else {
-            metrics.store_batches_failed.inc();
+            self.store.batches_failed.inc();
         }
     }
 
     fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool) {
-        self.core.pool_wait.observe(pool_wait);
-        self.core.query.observe(took);
-        self.core.queries_failed.add(u64::from(!is_ok));
+        self.store.pool_wait.observe(pool_wait);
+        self.store.query.observe(took);
+        self.store.queries_failed.add(u64::from(!is_ok));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use ::store::Observer;
+use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
 
 /// A family of a page: its kind, and its samples by name and labels.
@@ -79,10 +80,10 @@ fn check(record: impl FnOnce(&Metrics), want: &[(&str, f64)]) {
 fn what_is_recorded_is_on_the_page() {
     check(
         |metrics| {
-            metrics.match_claimed(false);
-            metrics.match_claimed(true);
-            metrics.match_claimed(true);
-            metrics.match_released();
+            metrics.matches.record_claim(false);
+            metrics.matches.record_claim(true);
+            metrics.matches.record_claim(true);
+            metrics.matches.running.dec();
         },
         &[
             ("gauntlet_matches_claimed_total", 3.0),
@@ -92,23 +93,24 @@ fn what_is_recorded_is_on_the_page() {
     );
     check(
         |metrics| {
-            (0..4).for_each(|_| metrics.match_claimed(false));
-            metrics.lease_lost(3);
+            (0..4).for_each(|_| metrics.matches.record_claim(false));
+            metrics.lease_lost();
+            metrics.matches.running.sub(3);
         },
         &[("gauntlet_leases_lost_total", 1.0), ("gauntlet_matches_running", 1.0)],
     );
     check(
         |metrics| {
-            metrics.turn_saved(0);
-            metrics.turn_saved(2);
+            metrics.matches.record_turn(0);
+            metrics.matches.record_turn(2);
         },
         &[("gauntlet_turns_total", 2.0), ("gauntlet_late_moves_total", 2.0)],
     );
     check(
         |metrics| {
-            metrics.bot_answered(AnswerClass::Valid, 200);
-            metrics.bot_answered(AnswerClass::Late, 500);
-            metrics.bot_answered(AnswerClass::Malformed, 1);
+            metrics.matches.record_answer(AnswerClass::Valid, 200);
+            metrics.matches.record_answer(AnswerClass::Late, 500);
+            metrics.matches.record_answer(AnswerClass::Malformed, 1);
         },
         &[
             ("gauntlet_bot_calls_total", 3.0),
@@ -154,7 +156,7 @@ fn durations_are_those_of_the_last_minute_and_separate() {
 fn turns_per_second_are_those_of_the_last_seconds() {
     let metrics = Metrics::default();
     let at = |at_s| metrics.begun + Duration::from_secs(at_s);
-    (0..500).for_each(|_| metrics.turn_saved(0));
+    (0..500).for_each(|_| metrics.matches.record_turn(0));
     assert_eq!(metrics.turns_per_s(at(5)), 100.0);
     (5..=15).for_each(|at_s| metrics.tick(at(at_s)));
     assert_eq!(metrics.turns_per_s(at(15)), 0.0);

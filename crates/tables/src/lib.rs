@@ -387,7 +387,7 @@ impl Tables {
         }
         let (reply, response) = oneshot::channel();
         self.shared.mailbox_of(table).sender.try_send(message(reply)).map_err(|_| TableError::Busy)?;
-        self.shared.metrics.table_message_enqueued();
+        self.shared.metrics.tables.messages.inc();
         // The owner task ended with the request in flight: its outcome is unknown.
         response.await.unwrap_or(Err(TableError::NotServing))
     }

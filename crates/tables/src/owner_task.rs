@@ -109,7 +109,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
         let mut message = Some(first);
         for _ in 0..BURST {
             let Some(next) = message.or_else(|| inbox.try_recv().ok()) else { return };
-            self.context.shared.metrics.table_messages_dequeued(1);
+            self.context.shared.metrics.tables.messages.dec();
             self.handle(next);
             message = None;
         }
@@ -175,7 +175,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
             shared.loaded.fetch_sub(1, Ordering::Relaxed);
             return Err(TableError::TooManyTables { max, scope: LimitScope::All });
         }
-        shared.metrics.table_entered();
+        shared.metrics.tables.loaded.inc();
         Ok(())
     }
 
@@ -198,7 +198,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
             let owned = entry.insert(OwnedTable::new(table));
             // Beyond the limit: the ownership claims no more until some tables have left.
             self.context.shared.loaded.fetch_add(1, Ordering::Relaxed);
-            self.context.shared.metrics.table_entered();
+            self.context.shared.metrics.tables.loaded.inc();
             if claim_began_at.elapsed() > CLAIM_FRESH_MAX {
                 return owned.load(&mut self.context, false);
             }
@@ -256,7 +256,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
     fn unload(&mut self, owned: OwnedTable, error: &TableError) {
         owned.unload(&mut self.context, error);
         self.context.shared.loaded.fetch_sub(1, Ordering::Relaxed);
-        self.context.shared.metrics.table_left();
+        self.context.shared.metrics.tables.loaded.dec();
     }
 }
 

@@ -117,7 +117,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
             Ok(Outcome::TablesClaimed(claimed)) => {
                 self.claim_number += 1;
                 let is_more = claimed.len() == max;
-                self.shared.metrics.tables_taken_over(claimed.len());
+                self.shared.metrics.tables.taken_over.add(claimed.len() as u64);
                 self.taken_over += claimed.len();
                 if !is_more && self.taken_over > 0 {
                     let tables = std::mem::take(&mut self.taken_over);
@@ -150,7 +150,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
     async fn send(&self, mailbox: &OwnerMailbox, message: OwnerMessage) -> bool {
         let is_sent = mailbox.sender.send_timeout(message, OWNER_STUCK_AFTER).await.is_ok();
         if is_sent {
-            self.shared.metrics.table_message_enqueued();
+            self.shared.metrics.tables.messages.inc();
         }
         is_sent
     }
@@ -182,7 +182,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
         for mailbox in &self.shared.mailboxes {
             let mut inbox = mailbox.inbox.lock().await;
             while inbox.try_recv().is_ok() {
-                self.shared.metrics.table_messages_dequeued(1);
+                self.shared.metrics.tables.messages.dec();
             }
         }
         match last {
@@ -191,7 +191,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
                 self.shared.lease_slot.release(&self.environment, self.worker).await;
             }
             // Others may own everything already, so nothing is written. The next lease releases what they do not own.
-            OwnershipEnd::LeaseLost => self.shared.metrics.lease_lost(0),
+            OwnershipEnd::LeaseLost => self.shared.metrics.lease_lost(),
         }
         tracing::info!(worker.id = %self.worker, reason = ?last, "tables are no longer served under this lease");
     }

@@ -119,7 +119,7 @@ impl Waiters {
             }
         };
         state.waiting += 1;
-        self.presence.metrics.table_waiter_added();
+        self.presence.metrics.tables.waiters.inc();
         if let Some(player) = waiter.player {
             self.mark_present(&mut state, player, 1);
         }
@@ -145,7 +145,7 @@ impl Waiters {
             }
             Err(at) => {
                 state.present.insert(at, PresentPlayer { player, waits, left_at });
-                self.presence.metrics.players_joined(1);
+                self.presence.metrics.tables.players.inc();
                 self.mark_changed(state);
             }
         }
@@ -177,7 +177,7 @@ impl Waiters {
         state.closed = Some(error.clone());
         let present = std::mem::take(&mut state.present).len();
         drop(state);
-        self.presence.metrics.players_left(present);
+        self.presence.metrics.tables.players.sub(present);
         self.answer_waiters(|_, _| Some(Err(error.clone())));
     }
 
@@ -212,7 +212,7 @@ impl Waiters {
         let (now, before) = (Instant::now(), state.present.len());
         state.present.retain(|present| present.is_present(self.presence.grace, now));
         let gone = before - state.present.len();
-        self.presence.metrics.players_left(gone);
+        self.presence.metrics.tables.players.sub(gone);
         gone > 0
     }
 
@@ -249,7 +249,7 @@ impl Waiters {
             state.first_free = None;
         }
         self.presence.wait_permits.release(waiter);
-        self.presence.metrics.table_waiter_removed();
+        self.presence.metrics.tables.waiters.dec();
         if state.closed.is_some() {
             return;
         }

@@ -99,7 +99,7 @@ impl WorldHandle {
         let put = if self.context.senders.is_behind() { Err(TrySendError::Full) } else { put(inputs) };
         put.map_err(|reason| match reason {
             TrySendError::Full => {
-                self.context.metrics.worlds().inputs_refused.add(inputs.len() as u64);
+                self.context.metrics.worlds.inputs_refused.add(inputs.len() as u64);
                 SendError::Busy
             }
             TrySendError::Closed => SendError::Gone(self.context.inbox.close_reason()),

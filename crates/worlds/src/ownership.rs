@@ -198,14 +198,14 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         drop(loaded);
         for name in evicted {
             tracing::info!(world = %name, for_world = %row.name, "a world is evicted from memory to make room for another one");
-            self.shared.metrics.worlds().unloaded.inc();
+            self.shared.metrics.worlds.unloaded.inc();
             self.shared.unload(&name, CloseReason::Unloaded);
         }
         Ok(state)
     }
 
     fn refused(&self, reason: &VisitError) {
-        let metrics = self.shared.metrics.worlds();
+        let metrics = &self.shared.metrics.worlds;
         if *reason == VisitError::YourShare { metrics.refused_share.inc() } else { metrics.refused_full.inc() }
     }
 
@@ -424,7 +424,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
         tracing::warn!(worker.id = %loser, "the lease of worlds is lost; all of them leave memory");
         task.abort();
-        self.shared.metrics.lease_lost(0);
+        self.shared.metrics.lease_lost();
         self.lease = LeaseState::None;
         self.refuse_waiting(&VisitError::Busy);
         self.send_control_to_all(|| ControlMessage::Abandon(CloseReason::WorldMoved));

@@ -233,7 +233,7 @@ impl SenderThread {
             }
         }
         if let Some(queued_at) = batch.queued_at.take() {
-            self.metrics.worlds().send.observe(queued_at.elapsed());
+            self.metrics.worlds.send.observe(queued_at.elapsed());
         }
     }
 
@@ -256,7 +256,7 @@ impl SenderThread {
             }
         }
         if !frames.is_empty() {
-            self.metrics.worlds().sent_bytes.add(frames.len() as u64);
+            self.metrics.worlds.sent_bytes.add(frames.len() as u64);
             sink.send(frames);
         }
         if let Some(reason) = ending {

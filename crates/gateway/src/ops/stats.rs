@@ -25,7 +25,7 @@ pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instan
         avg_game_duration_secs: stats.duration_ms_avg.map(|ms| rounded(ms / 1_000.0)),
         recent_errors: stats.failures.iter().map(error).collect(),
         turns_per_s: rounded(app.metrics.turns_per_s(now)),
-        late_moves: app.metrics.late_moves(),
+        late_moves: app.metrics.matches.late_moves.get(),
         commands_waiting: app.store.commands_waiting() as u64,
         process: process(own, app.metrics.uptime(now).as_secs_f64()),
         connections: connections(app),

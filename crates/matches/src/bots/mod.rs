@@ -66,7 +66,7 @@ impl BotClient {
         let requested_at = Instant::now();
         let slot = self.pool.acquire(&target).await;
         let sent = Instant::now();
-        self.metrics.bot_permit_waited(sent - requested_at);
+        self.metrics.matches.bot_permit_wait.observe(sent - requested_at);
         let request = Request::post(&target, call.webhook.segment(), &call.body);
         drop(call.body);
         let is_repeatable = call.webhook == Webhook::Move;

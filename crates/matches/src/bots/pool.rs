@@ -80,7 +80,7 @@ impl Pool {
     pub(super) fn close_idle(&self) {
         lock(&self.hosts).values().for_each(|host| {
             let idle = std::mem::take(&mut *lock(&host.idle));
-            self.metrics.bot_connections_closed(idle.len());
+            self.metrics.matches.bot_connections.sub(idle.len());
         });
     }
 
@@ -92,7 +92,7 @@ impl Pool {
             let before = idle.len();
             idle.retain(|idle| now - idle.since < IDLE_MAX);
             idle.shrink_to_fit();
-            self.metrics.bot_connections_closed(before - idle.len());
+            self.metrics.matches.bot_connections.sub(before - idle.len());
             !idle.is_empty() || Arc::strong_count(host) > 1
         });
     }
@@ -118,12 +118,13 @@ impl BotConnectionPermit {
 
     /// A connection was opened under this permit.
     pub(super) fn record_opened(&self) {
-        self.metrics.bot_connection_opened();
+        self.metrics.matches.bot_connections_opened.inc();
+        self.metrics.matches.bot_connections.inc();
     }
 
     /// A connection of this permit is closed.
     pub(super) fn record_closed(&self) {
-        self.metrics.bot_connections_closed(1);
+        self.metrics.matches.bot_connections.dec();
     }
 
     /// Returns the connection to the pool, unless its socket is needed elsewhere.

@@ -191,7 +191,7 @@ async fn who_may_ask_what() {
 #[tokio::test]
 async fn statistics_have_the_shape_that_programs_know() {
     let house = test_server().await;
-    house.app.metrics.turn_saved(1);
+    house.app.metrics.matches.record_turn(1);
     let stats = house.json("/api/admin/stats").await;
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
     assert_eq!(stats["jobs_by_name"], serde_json::json!([{"name": "run_game", "count": 0}]));

@@ -132,7 +132,7 @@ impl OwnedTable {
         if let Some(table) = &mut self.table {
             catch_panic(self.id, || table.apply(change, committed_at_us))?;
         }
-        context.shared.metrics.table_changed();
+        context.shared.metrics.tables.changes.inc();
         self.notify_waiters(context, Some(committed_at_us))
     }
 
@@ -149,10 +149,9 @@ impl OwnedTable {
         })?;
         if let Some(committed_at_us) = committed_at_us.filter(|_| notified > 0) {
             let late_us = context.environment.now_us().saturating_sub(committed_at_us);
-            context
-                .shared
-                .metrics
-                .table_waiters_notified(notified, Duration::from_micros(u64::try_from(late_us).unwrap_or(0)));
+            let metrics = &context.shared.metrics.tables;
+            metrics.waiters_notified.add(notified as u64);
+            metrics.wake.observe(Duration::from_micros(u64::try_from(late_us).unwrap_or(0)));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ impl OwnedTable {
         if context.is_draining {
             return self.refuse_all(&TableError::Draining);
         }
-        context.shared.metrics.table_loading();
+        context.shared.metrics.tables.loads.inc();
         context.claim(self.id, reads_owner_first);
         self.operation = Some(Box::new(Operation::Loading));
     }

@@ -73,7 +73,7 @@ impl OwnedTable {
         let change = catch_panic(self.id, || table.snapshot_change())?;
         let release = Command::ReleaseTable { id: self.id, epoch: self.epoch };
         context.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change)), release]);
-        context.shared.metrics.table_retired();
+        context.shared.metrics.tables.retired.inc();
         (self.table, self.waiters) = (None, None);
         self.operation = Some(Box::new(Operation::Retiring));
         Ok(())

@@ -280,7 +280,7 @@ async fn a_stuck_owner_task_ends_the_lease() {
         let (reply, _) = oneshot::channel();
         let look = OwnerMessage::ViewIfLoaded { table, viewer: None, reply };
         node.tables.shared.mailboxes[0].sender.try_send(look).map_err(|_| "it is full").unwrap();
-        node.tables.shared.metrics.table_message_enqueued();
+        node.tables.shared.metrics.tables.messages.inc();
     }
     // The dead process's lease expires; its table is claimed, and cannot be handed over.
     sleep(LEASE_DURATION + Duration::from_secs(5)).await;

@@ -355,7 +355,7 @@ impl ActorWorker {
 impl ActorWorker {
     /// Adds the counts to the metrics and the totals.
     fn submit_report(&mut self) {
-        let (report, metrics) = (&self.report, self.metrics.worlds());
+        let (report, metrics) = (&self.report, &self.metrics.worlds);
         metrics.actor_moves.add(report.times.len());
         metrics.actor_moves_missed.add(report.missed);
         let now = [self.target, report.registered, report.moving];

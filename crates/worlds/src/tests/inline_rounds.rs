@@ -50,7 +50,7 @@ impl Player {
 #[tokio::test]
 async fn few_inputs_are_answered_on_the_senders_thread() {
     let (_house, node, mut player) = alone().await;
-    let inline_rounds = || node.metrics.worlds().inline_rounds.get();
+    let inline_rounds = || node.metrics.worlds.inline_rounds.get();
     let before = inline_rounds();
     assert_eq!(player.steps_at_once(1).await, 1);
     assert_eq!(inline_rounds(), before + 1);
@@ -59,10 +59,10 @@ async fn few_inputs_are_answered_on_the_senders_thread() {
 #[tokio::test]
 async fn many_inputs_are_answered_on_the_writers_thread() {
     let (_house, node, mut player) = alone().await;
-    let before = node.metrics.worlds().inline_rounds.get();
+    let before = node.metrics.worlds.inline_rounds.get();
     player.steps_at_once(WORLD_INLINE_SENDS_MAX + 1).await;
     player.sink.answer(player.next - 1).await.unwrap();
-    assert_eq!(node.metrics.worlds().inline_rounds.get(), before);
+    assert_eq!(node.metrics.worlds.inline_rounds.get(), before);
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ async fn in_a_full_memory_the_address_that_holds_most_gives_way() {
     let third = node.worlds.visit_from(&third, address(2)).await.unwrap();
     assert_eq!(players[0].sink.end().await, CloseReason::Unloaded);
     assert!(node.worlds.loaded(&other).is_some() && node.worlds.loaded(&one).is_none());
-    assert_eq!(node.metrics.worlds().unloaded.get(), 1);
+    assert_eq!(node.metrics.worlds.unloaded.get(), 1);
     // Each address holds one: none takes from the other, and a third address has no room either.
     assert_eq!(node.worlds.visit_from(&one, address(1)).await.err(), Some(VisitError::YourShare));
     assert_eq!(node.worlds.visit_from(&one, address(3)).await.err(), Some(VisitError::WorldsFull));
@@ -152,11 +152,11 @@ async fn a_world_without_movers_leaves_memory_and_the_lease_with_it() {
     let node = Node::start_with(&store, "a", WorldsConfig { idle_timeout: Duration::ZERO, ..settings() });
     let player = node.come(walker(MIDDLE)).await;
     let (id, key) = (player.seat().id, player.registered.key);
-    assert_eq!(node.metrics.worlds().loaded.get(), 1);
+    assert_eq!(node.metrics.worlds.loaded.get(), 1);
     player.mover.leave();
     assert_eq!(node.worlds.all_loaded().len(), 1, "a handle exists");
     drop(player.world);
-    until("it has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+    until("it has left memory", || node.metrics.worlds.loaded.get() == 0).await;
     until("the lease is given up", || store.leases_ended.load(Ordering::Relaxed) == 1).await;
     // The next visitor loads it again.
     let mut again = walker(MIDDLE);
@@ -218,7 +218,7 @@ async fn unloading_waits_for_a_snapshot_in_flight_which_would_arrive_after_the_l
     let mut player = node.come(walker(MIDDLE)).await;
     store.hold(true);
     assert!(player.step(Step::E).await.is_ok());
-    until("a snapshot is under way", || node.metrics.worlds().snapshot_bytes.get() > 0).await;
+    until("a snapshot is under way", || node.metrics.worlds.snapshot_bytes.get() > 0).await;
     assert!(player.step(Step::W).await.is_ok());
     let mailbox = player.world.context.inbox.clone();
     let stopping = tokio::spawn(node.stop());
@@ -242,10 +242,10 @@ async fn positions_come_back() {
         let first = player.next;
         // To and fro: when one snapshot begins after another, the other was saved.
         for step in [Step::E, Step::W, Step::E] {
-            let before = node.metrics.worlds().snapshot_bytes.get();
+            let before = node.metrics.worlds.snapshot_bytes.get();
             assert!(player.step(step).await.is_ok());
             if last == Last::Killed {
-                until("a snapshot", || node.metrics.worlds().snapshot_bytes.get() > before).await;
+                until("a snapshot", || node.metrics.worlds.snapshot_bytes.get() > before).await;
             }
         }
         match last {
@@ -275,7 +275,7 @@ async fn a_snapshot_of_many_movers_is_written_a_portion_a_round() {
     for _ in 0..=WORLD_SNAPSHOT_MOVERS_PER_SLICE {
         players.push(node.come(walker(MIDDLE)).await);
     }
-    let (metrics, mut portions) = (node.metrics.worlds(), Vec::new());
+    let (metrics, mut portions) = (&node.metrics.worlds, Vec::new());
     // It is unknown how many movers the first one had; when one snapshot begins after another, the other was saved.
     for step in [Step::E, Step::W, Step::E] {
         let before = metrics.snapshot_bytes.get();
@@ -343,7 +343,7 @@ async fn a_single_process_writes_one_lease_for_its_whole_life() {
         assert_eq!(store.loads.load(Ordering::Relaxed), visit);
         player.mover.leave();
         drop(player.world);
-        until("the world has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+        until("the world has left memory", || node.metrics.worlds.loaded.get() == 0).await;
         // The clock is set forward, or the machine has slept.
         store.pass(Duration::from_secs(30 * 24 * 3_600));
     }

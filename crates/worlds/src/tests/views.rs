@@ -63,7 +63,7 @@ async fn a_viewer_that_is_behind_is_skipped_and_then_sees_the_newest() {
     let mut walker = node.come(walker(MIDDLE)).await;
     sees(&looker.sink, walker.seat().id, MIDDLE).await;
     looker.sink.is_behind.store(true, Ordering::Relaxed);
-    let skipped = || node.metrics.worlds().views_skipped.get();
+    let skipped = || node.metrics.worlds.views_skipped.get();
     let before = skipped();
     until("it is skipped", || skipped() > before).await;
     let received = looker.sink.all().len();
@@ -179,7 +179,7 @@ async fn a_full_mailbox_refuses_inputs_and_keeps_nothing_of_them() {
     assert_eq!((walker.world.send(&mut inputs), inputs.len()), (Err(SendError::Busy), 6));
     assert_eq!(inputs[0].seq, walker.next + 4, "those at the front were taken");
     assert!(walker.sink.answer(walker.next + 3).await.is_ok());
-    assert_eq!(node.metrics.worlds().inputs_refused.get(), 6);
+    assert_eq!(node.metrics.worlds.inputs_refused.get(), 6);
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ impl<O: WorldEnvironment> Writer<O> {
         let outbound = params.context.senders.buffer();
         let idle =
             IdleTimer { after: params.idle_timeout, since: Some(began), check_at: began + WORLD_IDLE_CHECK_INTERVAL };
-        params.context.metrics.worlds().loaded.inc();
+        params.context.metrics.worlds.loaded.inc();
         Self {
             saving: PendingSaves::new(
                 params.epoch,
@@ -188,7 +188,7 @@ impl<O: WorldEnvironment> Writer<O> {
             return;
         }
         self.active();
-        let metrics = self.context.metrics.worlds();
+        let metrics = &self.context.metrics.worlds;
         metrics.batches.inc();
         metrics.inputs.add(self.inputs.len() as u64);
         metrics.mailbox.observe(self.inputs.len());
@@ -217,7 +217,7 @@ impl<O: WorldEnvironment> Writer<O> {
         }
         let begun = Instant::now();
         if self.world.advance_generation(self.now_us) {
-            self.context.metrics.worlds().generation.observe(begun.elapsed());
+            self.context.metrics.worlds.generation.observe(begun.elapsed());
         }
     }
 
@@ -258,7 +258,7 @@ impl<O: WorldEnvironment> Writer<O> {
         for _ in 0..WORLD_VIEWS_PER_SLICE {
             let Some((index, late_us)) = self.subscribers.next_due_view(now_us) else { return };
             let Some(subscriber) = self.subscribers.get(index) else { continue };
-            let metrics = self.context.metrics.worlds();
+            let metrics = &self.context.metrics.worlds;
             metrics.view_late.observe(Duration::from_micros(late_us));
             if subscriber.sink.is_behind() || self.outbound.is_behind(index) {
                 metrics.views_skipped.inc();
@@ -327,7 +327,7 @@ impl<O: WorldEnvironment> Writer<O> {
 
     /// Updates the metrics.
     fn update_gauges(&mut self, population: Population) {
-        let (metrics, before) = (self.context.metrics.worlds(), std::mem::replace(&mut self.exported, population));
+        let (metrics, before) = (&self.context.metrics.worlds, std::mem::replace(&mut self.exported, population));
         metrics.movers.replace(before.movers, population.movers);
         metrics.sinks.replace(before.sinks, population.sinks);
         metrics.viewers.replace(before.viewers, population.viewers);
@@ -353,7 +353,7 @@ impl<O: WorldEnvironment> Writer<O> {
             is_finished: snapshot.is_some() && self.world.is_over(),
             snapshot,
         }));
-        self.context.metrics.worlds().loaded.dec();
+        self.context.metrics.worlds.loaded.dec();
     }
 
     fn close_all(&mut self, reason: CloseReason) {
@@ -412,7 +412,7 @@ impl<O: WorldEnvironment> RoundRunner for Writer<O> {
         self.outbound.flush();
         self.actor_workers.flush();
         self.run_periodic();
-        self.context.metrics.worlds().round.observe(self.round_began.elapsed());
+        self.context.metrics.worlds.round.observe(self.round_began.elapsed());
         self.is_running()
     }
 
@@ -422,7 +422,7 @@ impl<O: WorldEnvironment> RoundRunner for Writer<O> {
         if now >= self.sleeps_until || !self.round_limiter.wait_before_next(now).is_zero() {
             return true;
         }
-        self.context.metrics.worlds().inline_rounds.inc();
+        self.context.metrics.worlds.inline_rounds.inc();
         !self.run_round() || self.wake_at() < self.sleeps_until
     }
 

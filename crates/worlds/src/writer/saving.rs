@@ -104,7 +104,7 @@ impl<O: WorldEnvironment> Writer<O> {
     /// Handles the store's response to claims.
     pub(super) fn claims_saved(&mut self, outcome: Result<Outcome, StoreError>) {
         let Some(pending) = self.saving.claims_in_flight.take() else { return };
-        let metrics = self.context.metrics.worlds();
+        let metrics = &self.context.metrics.worlds;
         metrics.claim_wait.observe(pending.begun.elapsed());
         match outcome {
             Ok(Outcome::Done) => {
@@ -147,7 +147,7 @@ impl<O: WorldEnvironment> Writer<O> {
             SnapshotState::Begun(at, snapshot) => (at, snapshot),
         };
         let is_whole = self.world.write_movers(&mut snapshot, WORLD_SNAPSHOT_MOVERS_PER_SLICE);
-        self.context.metrics.worlds().snapshot.observe(begun.elapsed());
+        self.context.metrics.worlds.snapshot.observe(begun.elapsed());
         if is_whole {
             (self.saving.snapshot, self.saving.is_snapshot_lost) = (SnapshotState::Sent(snapshot.id_watermark), false);
             self.send_snapshot(snapshot);
@@ -161,7 +161,7 @@ impl<O: WorldEnvironment> Writer<O> {
         let (id, epoch, metrics) = (self.context.info.id, self.saving.epoch, self.context.metrics.clone());
         let command = move || {
             let (claims_version, bytes) = (snapshot.claims_version, snapshot.into_bytes());
-            metrics.worlds().snapshot_bytes.add(bytes.len() as u64);
+            metrics.worlds.snapshot_bytes.add(bytes.len() as u64);
             WorldCommand::Snapshot { id, epoch, claims_version, bytes }
         };
         self.commit(command, ControlMessage::SnapshotSaved);
@@ -185,7 +185,7 @@ impl<O: WorldEnvironment> Writer<O> {
             }
             other => {
                 self.saving.is_snapshot_lost = true;
-                self.context.metrics.worlds().snapshots_lost.inc();
+                self.context.metrics.worlds.snapshots_lost.inc();
                 if !std::mem::replace(&mut self.saving.is_failing, true) {
                     tracing::warn!(world = %self.context.info.name, outcome = ?other, "a snapshot was not saved; trying again until one is");
                 }

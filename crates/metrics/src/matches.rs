@@ -1,0 +1,49 @@
+//! Metrics of matches and of the calls of their bots.
+
+use super::instruments::{Counter, Gauge, Histogram};
+use super::labelled::ByClass;
+use super::macros::metrics;
+use super::text::{Exposed, Page};
+use engine::matches::entry::AnswerClass;
+use std::time::Duration;
+
+metrics! {
+    pub MatchMetrics;
+    turns: Counter = "gauntlet_turns_total", "Turns that were played and saved.";
+    late_moves: Counter = "gauntlet_late_moves_total", "Moves that arrived after their deadline or never.";
+    broken_moves: ByClass = "gauntlet_broken_moves_total", "Responses to /move that arrived in time but held no valid move, by class.";
+    bot_calls: Counter = "gauntlet_bot_calls_total", "Calls of /move that ended, with any outcome.";
+    bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
+    bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
+        "Time that a call waited for a connection under its host's limit, in seconds.";
+    bot_connections: Gauge = "gauntlet_bot_connections", "Connections to bots that are open.";
+    bot_connections_opened: Counter = "gauntlet_bot_connections_opened_total", "Connections to bots that were opened.";
+    running: Gauge = "gauntlet_matches_running", "Matches that this process owns.";
+    claimed: Counter = "gauntlet_matches_claimed_total", "Matches that this process claimed, resumed ones included.";
+    resumed: Counter = "gauntlet_matches_resumed_total", "Matches that this process resumed from their log.";
+    finished: Counter = "gauntlet_matches_finished_total", "Matches that ended with a result in this process.";
+    failed: Counter = "gauntlet_matches_failed_total", "Matches that ended without a result in this process.";
+    queue_wait: Histogram = "gauntlet_queue_wait_seconds", "Time from the creation of a match to its first /start, in seconds.";
+    run_time: Histogram = "gauntlet_run_time_seconds", "Time from the first /start of a match to its end, in seconds.";
+}
+
+impl MatchMetrics {
+    /// This process took over a match.
+    pub fn record_claim(&self, is_resumed: bool) {
+        self.claimed.inc();
+        self.resumed.add(u64::from(is_resumed));
+        self.running.inc();
+    }
+
+    /// A turn was saved, with this many late moves.
+    pub fn record_turn(&self, late: u32) {
+        self.turns.inc();
+        self.late_moves.add(u64::from(late));
+    }
+
+    pub fn record_answer(&self, class: AnswerClass, latency_ms: u16) {
+        self.bot_calls.inc();
+        self.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
+        self.broken_moves.inc(class);
+    }
+}

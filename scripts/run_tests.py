@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Builds the tests of the workspace, or runs their programs side by side: most of them wait more than they compute.
+
+usage: scripts/run_tests.py build | run
+
+build   builds all tests, and the programs that they start
+run     runs the built programs, one for each core at a time; prints the output of each when it ends. Ends with 1 if a test failed.
+"""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+
+PROGRAMS_AT_ONCE = os.cpu_count() or 2
+# Within a program, too: a test that waits for a socket, a process or a timer leaves its core to another one.
+THREADS_OF_A_PROGRAM = max(2, os.cpu_count() or 2)
+
+
+def build():
+    """Builds all tests. Returns the package's folder, the target and the executable of each program."""
+    command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as cargo:
+        messages = [json.loads(line) for line in cargo.stdout]
+    if cargo.returncode:
+        sys.exit(cargo.returncode)
+    return [
+        (os.path.dirname(message["manifest_path"]), message["target"]["name"], message["executable"])
+        for message in messages
+        if message.get("executable") and message["profile"]["test"]
+    ]
+
+
+def run(folder, target, executable):
+    """Runs one program in its package's folder, as cargo does. Returns whether it passed."""
+    environment = os.environ | {"CARGO_MANIFEST_DIR": folder, "RUST_TEST_THREADS": str(THREADS_OF_A_PROGRAM)}
+    began = time.monotonic()
+    ended = subprocess.run(
+        [executable], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    took_s = time.monotonic() - began
+    text = ended.stdout.decode(errors="replace")
+    print(f"     Running {os.path.basename(folder)}: {target} ({took_s:.1f} s, exit {ended.returncode})\n{text}", flush=True)
+    return ended.returncode == 0
+
+
+def main():
+    if sys.argv[1:] not in (["build"], ["run"]):
+        sys.exit(__doc__)
+    programs = build()
+    if sys.argv[1] == "build":
+        return
+    with concurrent.futures.ThreadPoolExecutor(PROGRAMS_AT_ONCE) as pool:
+        passed = list(pool.map(lambda program: run(*program), programs))
+    if not all(passed):
+        names = (f"{os.path.basename(folder)}: {target}" for (folder, target, _), ok in zip(programs, passed) if not ok)
+        sys.exit(f"failed: {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    main()
