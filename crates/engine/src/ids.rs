@@ -183,6 +183,8 @@ mod tests {
         check("0190B5A4-7c1e-7000-8000-000000000001", Ok(0x0190b5a47c1e70008000000000000001));
         check("", Err(ParseIdError));
         check("0190b5a47c1e70008000000000000001", Err(ParseIdError));
+        check("{0190b5a4-7c1e-7000-8000-000000000001}", Err(ParseIdError));
+        check("urn:uuid:0190b5a4-7c1e-7000-8000-000000000001", Err(ParseIdError));
         check("0190b5a4-7c1e-7000-8000-00000000000g", Err(ParseIdError));
         check("0190b5a4-7c1e-7000-8000-0000000000011", Err(ParseIdError));
         check("0190b5a4-7c1e-7000-8000+000000000001", Err(ParseIdError));
