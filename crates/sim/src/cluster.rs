@@ -21,13 +21,13 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
-    /// The same in a world without faults.
-    pub fn without_faults(&mut self) {
+    /// Nothing goes wrong.
+    pub fn remove_faults(&mut self) {
         self.faults.faulty_for = Duration::ZERO;
     }
 
-    /// The same for one process that has the store for itself.
-    pub fn with_exclusive_store(&mut self) {
+    /// One process, which has the store for itself.
+    pub fn use_exclusive_store(&mut self) {
         (self.has_exclusive_store, self.nodes) = (true, 1);
     }
 }

@@ -64,13 +64,13 @@ fn with_stalls(mut plan: MatchPlan) -> MatchPlan {
 }
 
 fn alone(mut plan: MatchPlan) -> MatchPlan {
-    plan.cluster.with_exclusive_store();
+    plan.cluster.use_exclusive_store();
     plan
 }
 
 fn without_faults(seed: u64) -> MatchPlan {
     let mut plan = MatchPlan::of_seed(seed);
-    plan.cluster.without_faults();
+    plan.cluster.remove_faults();
     plan
 }
 

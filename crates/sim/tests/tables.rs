@@ -55,7 +55,7 @@ fn appends_of_a_lost_lease_are_fenced() {
 fn a_process_alone_dies_and_the_next_one_goes_on() {
     let own = |seed| {
         let mut plan = TablePlan::of_seed(seed);
-        plan.cluster.with_exclusive_store();
+        plan.cluster.use_exclusive_store();
         plan.cluster.faults.stall_interval = Faults::only_stalls().stall_interval;
         run(plan)
     };
@@ -74,7 +74,7 @@ fn a_disk_that_stalls_costs_a_process_alone_nothing() {
     };
     for seed in 0..10 {
         let mut plan = plan(seed);
-        plan.cluster.with_exclusive_store();
+        plan.cluster.use_exclusive_store();
         let report = run(plan);
         assert!(report.stalls > 1 && report.events > 0, "seed {seed}: {report:?}");
         assert_eq!(report.workers, 1, "seed {seed}: the lease was lost");
@@ -99,7 +99,7 @@ fn one_seed_is_one_story() {
 fn without_faults_nothing_is_unknown_and_no_viewer_falls_behind() {
     for seed in 0..5 {
         let mut plan = TablePlan::of_seed(seed);
-        plan.cluster.without_faults();
+        plan.cluster.remove_faults();
         let report = run(plan);
         assert_eq!((report.unknown, report.process_faults), (0, 0), "{report:?}");
         assert!(report.events > 20, "{report:?}");
