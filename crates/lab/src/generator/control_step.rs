@@ -100,13 +100,14 @@ fn evaluate_response(step: &Step, reply: &ControlResponse) -> Result<ControlOutc
     }
     let mut values = Vec::with_capacity(step.keep.len());
     for keep in &step.keep {
-        let kept = match &keep.source {
-            ValueSource::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?,
+        let text = match &keep.source {
+            ValueSource::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?.text,
             ValueSource::Header(name) => {
-                response::keep_from_header(name.as_str(), reply.headers.get(name).map(HeaderValue::as_bytes))?
+                let value = reply.headers.get(name).map(HeaderValue::as_bytes);
+                response::keep_from_header(name.as_str(), value)?.to_owned()
             }
         };
-        values.push((keep.name.clone(), kept.text));
+        values.push((keep.name.clone(), text));
     }
     Ok(ControlOutcome::Ok(values))
 }

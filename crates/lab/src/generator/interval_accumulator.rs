@@ -167,8 +167,14 @@ impl IntervalAccumulator {
         }
     }
 
+    /// The interval of this second, to count in.
+    pub(crate) fn current(&mut self) -> &mut Interval {
+        self.dirty = true;
+        &mut self.current
+    }
+
     /// What happens to the held connections of a load step, in the interval of this second.
-    fn held_stats_mut(&mut self, load_step: u32, now: Duration) -> &mut HeldStats {
+    pub(crate) fn held(&mut self, load_step: u32, now: Duration) -> &mut HeldStats {
         // A worker that only holds connections may have recorded nothing for a long time.
         self.advance_to(now);
         self.dirty = true;
@@ -183,36 +189,14 @@ impl IntervalAccumulator {
     /// Records a connection that is open for the first time: how long after it was due, and the generator's own share
     /// of that.
     pub(crate) fn record_opened(&mut self, load_step: u32, took: Duration, generator_delay: Duration, now: Duration) {
-        let held = self.held_stats_mut(load_step, now);
+        let held = self.held(load_step, now);
         held.counts.opened += 1;
         held.opening.record(took, own_share(generator_delay));
     }
 
-    /// Counts connections that an earlier load step has left open.
-    pub(crate) fn count_kept(&mut self, load_step: u32, connections: u64, now: Duration) {
-        if connections > 0 {
-            self.held_stats_mut(load_step, now).counts.kept += connections;
-        }
-    }
-
-    /// Counts connections that stay open for a later load step.
-    pub(crate) fn count_left(&mut self, load_step: u32, connections: u64, now: Duration) {
-        if connections > 0 {
-            self.held_stats_mut(load_step, now).counts.left += connections;
-        }
-    }
-
-    pub(crate) fn count_reopened(&mut self, load_step: u32, now: Duration) {
-        self.held_stats_mut(load_step, now).counts.reopened += 1;
-    }
-
-    pub(crate) fn count_open_failure(&mut self, load_step: u32, now: Duration) {
-        self.held_stats_mut(load_step, now).counts.failed += 1;
-    }
-
     /// Counts a held connection that is gone: closed by the peer in order, or lost otherwise.
     pub(crate) fn count_loss(&mut self, load_step: u32, in_order: bool, now: Duration) {
-        let counts = &mut self.held_stats_mut(load_step, now).counts;
+        let counts = &mut self.held(load_step, now).counts;
         *(if in_order { &mut counts.closed } else { &mut counts.dropped }) += 1;
     }
 
@@ -220,7 +204,7 @@ impl IntervalAccumulator {
     pub(crate) fn count_loss_after(&mut self, load_step: u32, in_order: bool, now: Duration) {
         let (closed_after, dropped_after) = (u64::from(in_order), u64::from(!in_order));
         let lost = HeldCounts { closed_after, dropped_after, ..HeldCounts::default() };
-        self.held_stats_mut(load_step, now).count_in_second(now.as_secs(), lost);
+        self.held(load_step, now).count_in_second(now.as_secs(), lost);
     }
 
     pub(crate) fn record_error(&mut self, journey: usize, step: usize, failure: &Failure) {
@@ -239,18 +223,6 @@ impl IntervalAccumulator {
         keep_sample(&mut errors[index].samples, &failure.message);
     }
 
-    /// Counts an attempt that is repeated because the scenario says so.
-    pub(crate) fn count_retry(&mut self) {
-        self.dirty = true;
-        self.current.retried += 1;
-    }
-
-    /// Counts a request that is resent because its connection had been closed.
-    pub(crate) fn count_resend(&mut self) {
-        self.dirty = true;
-        self.current.resent += 1;
-    }
-
     /// Counts a pushed frame. `delay` is how late it was received and the generator's own share of that, if the frame
     /// says when its event happened.
     pub(crate) fn record_push(&mut self, push: usize, bytes: usize, delay: Option<(Duration, Duration)>) {
@@ -264,12 +236,6 @@ impl IntervalAccumulator {
         if let Some((delay, generator_delay)) = delay {
             pushed.delay.record(delay, own_share(generator_delay));
         }
-    }
-
-    /// Counts an arrival that had to wait for a free slot: for the target, or only because the worker had paused.
-    pub(crate) fn count_slot_wait(&mut self, behind_a_pause: bool) {
-        self.dirty = true;
-        *(if behind_a_pause { &mut self.current.waited_behind_pauses } else { &mut self.current.waited_for_slot }) += 1;
     }
 
     pub(crate) fn record_pause(&mut self, from: Duration, to: Duration) {
@@ -287,28 +253,6 @@ impl IntervalAccumulator {
     /// Counts those of them that a pause of the worker held up.
     pub(crate) fn count_not_sent_behind_pause(&mut self, journey: usize, count: u64) {
         add_count(&mut self.current.not_sent_behind_pauses, journey, count);
-    }
-
-    pub(crate) fn count_abandoned(&mut self) {
-        self.dirty = true;
-        self.current.abandoned += 1;
-    }
-
-    pub(crate) fn count_connect(&mut self) {
-        self.dirty = true;
-        self.current.connects += 1;
-    }
-
-    /// Counts bytes handed to the kernel.
-    pub(crate) fn count_sent_bytes(&mut self, bytes: usize) {
-        self.dirty = true;
-        self.current.sent_bytes += bytes as u64;
-    }
-
-    /// Counts bytes taken from the kernel.
-    pub(crate) fn count_received_bytes(&mut self, bytes: usize) {
-        self.dirty = true;
-        self.current.received_bytes += bytes as u64;
     }
 
     fn op_stats_mut(&mut self, key: OpKey) -> &mut OpStats {
@@ -482,11 +426,11 @@ mod tests {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let now = Duration::ZERO;
         accumulator.record_opened(2, Duration::from_millis(7), Duration::ZERO, now);
-        accumulator.count_open_failure(3, now);
+        accumulator.held(3, now).counts.failed += 1;
         accumulator.count_loss(2, true, now);
         accumulator.count_loss(2, false, now);
         accumulator.count_loss(2, false, now);
-        accumulator.count_reopened(2, now);
+        accumulator.held(2, now).counts.reopened += 1;
         accumulator.flush();
         let interval = accumulator.pop_ready().unwrap();
         let counts = |(load_step, stats): &(u32, HeldStats)| {
@@ -510,7 +454,7 @@ mod tests {
     fn losses_are_in_their_own_second_however_long_nothing_was_recorded() {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let at = Duration::from_secs;
-        accumulator.count_left(1, 9, at(3));
+        accumulator.held(1, at(3)).counts.left += 9;
         accumulator.count_loss_after(1, true, at(185));
         accumulator.count_loss_after(1, false, at(186));
         accumulator.flush();

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method};
 
+use super::framing::{Opcode, check_path};
 use super::response;
-use crate::scenario::{BackgroundLoops, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
+use crate::scenario::{
+    BackgroundLoops, Body, Journey, Message, MessagePayload, Repeat, Request, Scenario, Scope, Step, Template,
+};
 
 /// A journey, ready to be sent.
 #[derive(Debug)]
@@ -74,11 +77,10 @@ pub(crate) struct RequestDefaults<'a> {
 /// Buffers that requests are rendered into, reused.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    pub(super) text: String,
+    text: String,
     body: String,
-    /// A message, and the frame around it.
-    pub(super) payload: Vec<u8>,
-    pub(super) frame: Vec<u8>,
+    /// A message.
+    pub(crate) payload: Vec<u8>,
 }
 
 /// Headers that frame a request: the lab sets them itself.
@@ -155,7 +157,7 @@ impl PreparedStep {
             work_index: work,
             idempotent: step.is_idempotent(),
             head_only: false,
-            needs_body: response::needs_body(step),
+            needs_body: step.message().is_none() && response::needs_body(step),
             timeout_index: timeout,
             step: step.clone(),
             head: Vec::new(),
@@ -255,6 +257,27 @@ impl PreparedStep {
     }
 }
 
+/// Encodes a message into the payload of the scratch; returns the kind of frame that carries it.
+///
+/// # Errors
+/// A name has no value, or one that its field cannot hold.
+pub(crate) fn encode_message(message: &Message, scope: &Scope<'_>, scratch: &mut Scratch) -> Result<Opcode, String> {
+    let Scratch { text, payload, .. } = scratch;
+    payload.clear();
+    match &message.payload {
+        MessagePayload::Json(template) => {
+            text.clear();
+            template.render_into(scope, text)?;
+            payload.extend_from_slice(text.as_bytes());
+            Ok(Opcode::Text)
+        }
+        MessagePayload::Protobuf(encoder) => {
+            encoder.encode(scope, payload, text)?;
+            Ok(Opcode::Binary)
+        }
+    }
+}
+
 impl RequestFragment {
     fn render_into(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
         let from = out.len();
@@ -272,15 +295,6 @@ impl RequestFragment {
         }
         Ok(())
     }
-}
-
-/// A path must not end the request line.
-///
-/// # Errors
-/// It would.
-pub(super) fn check_path(path: &str) -> Result<(), String> {
-    let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
-    if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
 }
 
 fn check_value(name: &str, value: &str) -> Result<(), String> {

@@ -127,10 +127,9 @@ pub(crate) fn keep_from_body(step: &Step, keep: &KeepRule, at: &str, body: &[u8]
 ///
 /// # Errors
 /// There is none, or it is no text.
-pub(crate) fn keep_from_header(name: &str, value: Option<&[u8]>) -> Result<KeptValue, Failure> {
+pub(crate) fn keep_from_header<'v>(name: &str, value: Option<&'v [u8]>) -> Result<&'v str, Failure> {
     let text = value.and_then(|value| std::str::from_utf8(value).ok());
-    let text = text.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("no header `{name}`")))?;
-    Ok(KeptValue { text: text.to_owned(), items: None })
+    text.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("no header `{name}`")))
 }
 
 #[cfg(test)]

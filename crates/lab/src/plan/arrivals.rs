@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::due_times::{PoissonArrivals, due_offset};
 use super::{LoadSpec, Schedule};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// When it is due, from the start of the plan.
     pub intended: Duration,

@@ -7,7 +7,7 @@ mod protobuf;
 mod websocket;
 
 pub(crate) use frame_fields::{excerpt, has_value, read_micros, read_text, value_matches};
-pub(crate) use websocket::{UpgradeRequest, WebSocketDecoder, upgrade_request};
+pub(crate) use websocket::{UpgradeRequest, WebSocketDecoder, check_path, upgrade_request};
 
 use super::Failure;
 use super::decoder::{Decoded, ResponseBody};

@@ -11,7 +11,7 @@ use sha1::{Digest, Sha1};
 
 use super::super::Failure;
 use super::super::decoder::{Decoded, Event, FramePayload};
-use super::super::{http1, prepared};
+use super::super::http1;
 use super::Opcode;
 use crate::limits::FRAME_BYTES_MAX;
 use crate::measurement::ErrorKind;
@@ -52,7 +52,7 @@ pub(crate) struct UpgradeRequest {
 /// # Errors
 /// The path cannot stand in a request, or a header is no text.
 pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) -> Result<UpgradeRequest, String> {
-    prepared::check_path(path)?;
+    check_path(path)?;
     let mut head = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\n");
     let reserved = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
     for (name, value) in headers {
@@ -65,6 +65,15 @@ pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) 
     }
     head.push_str("connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n");
     Ok(UpgradeRequest { head })
+}
+
+/// A path must not end the request line.
+///
+/// # Errors
+/// It would.
+pub(crate) fn check_path(path: &str) -> Result<(), String> {
+    let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
+    if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
 }
 
 impl UpgradeRequest {
@@ -126,7 +135,7 @@ impl WebSocketDecoder {
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Decoded {
         match self.state {
             WebSocketState::Handshake { nonce, ref mut scanned } => {
-                let head = http1::parse_head(bytes, scanned).map_err(refused)?;
+                let head = http1::parse_head(bytes, scanned).map_err(|message| refused(&message))?;
                 head.map_or(Ok((0, Event::NeedMore)), |(length, head)| {
                     self.finish_handshake(bytes, length, head, nonce)
                 })
@@ -145,11 +154,11 @@ impl WebSocketDecoder {
     fn finish_handshake(&mut self, bytes: &[u8], length: usize, head: http1::ResponseHead, nonce: u64) -> Decoded {
         if head.status != 101 {
             let excerpt = super::super::excerpt(&bytes[length..]);
-            return Err(refused(format!("answered {} instead of 101: {excerpt}", head.status)));
+            return Err(refused(&format!("answered {} instead of 101: {excerpt}", head.status)));
         }
         if http1::header(&bytes[..length], "sec-websocket-accept") != Some(accept_key(&handshake_key(nonce)).as_bytes())
         {
-            return Err(refused("the answer does not show that the key was read (Sec-WebSocket-Accept)".to_owned()));
+            return Err(refused("the answer does not show that the key was read (Sec-WebSocket-Accept)"));
         }
         self.state = WebSocketState::Open;
         Ok((length, Event::Upgraded))
@@ -234,7 +243,7 @@ fn close_reason(payload: &[u8]) -> String {
     }
 }
 
-fn refused(message: String) -> Failure {
+fn refused(message: &str) -> Failure {
     Failure::new(ErrorKind::Connect, format!("no WebSocket: {message}"))
 }
 

@@ -1,426 +1,395 @@
-//! Requests and responses over connections: which connection a request takes, what received bytes mean, and what
-//! happens to a request when its connection is lost. Does not know when requests are due.
+//! One request, or one message, and its response: from the head to the classified outcome, with the values that are kept
+//! from it. Knows a step and bytes; does not know connections, and neither who sent the request nor what comes after.
 
-use std::io;
+use std::time::Duration;
 
-use super::connections::{Connection, ConnectionState, EndpointAddress, EndpointProtocol};
-use super::hold_load::ConnectionLoss;
-use super::journey::StepOutcome;
-use super::running_journeys::Role;
-use super::{SlabKey, StepState, Worker, messages};
 use crate::generator::Failure;
-use crate::generator::decoder::{BodyCapture, Event, ResponseBody};
-use crate::generator::framing::{Codec, WebSocketDecoder};
-use crate::generator::http1::{self, Http1Decoder};
+use crate::generator::decoder::{BodyCapture, ResponseBody};
+use crate::generator::framing;
+use crate::generator::http1;
+use crate::generator::prepared::PreparedStep;
 use crate::generator::response::{self, StatusClass};
-use crate::limits::{LINGER, LINGERING_MAX};
-use crate::measurement::{Awaited, ErrorKind};
-use crate::scenario::{ArrivalContext, Reconnect, Scope, ValueSource};
+use crate::measurement::{Class, ErrorKind};
+use crate::scenario::{SocketTarget, ValueMatch, ValueSource};
 
-impl Worker {
-    /// Sends the request over the journey's own connection, an idle one, or a new one.
-    pub(super) fn dispatch(&mut self, key: SlabKey) {
-        let Some(running) = self.running.get(key) else { return };
-        let opening = matches!(running.role, Role::OpenConnection | Role::OpenWithJourney);
-        // A framed connection belongs to one user; no other journey continues on it.
-        let reusing = !opening
-            && !self.journeys[running.journey_index].uses_messages
-            && self.loads[running.load_index].spec.reconnect == Reconnect::Never;
-        let connection = running.connection.or_else(|| if reusing { self.connections.take_idle() } else { None });
-        match connection {
-            Some(connection) => self.send_step(connection, key),
-            None => self.open_connection(key, None),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StepOutcome {
+    Ok,
+    Denied,
+    Failed(Failure),
+}
+
+impl StepOutcome {
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::Ok => Class::Ok,
+            Self::Denied => Class::Denied,
+            Self::Failed(failure) => Class::Error(failure.kind),
         }
     }
+}
 
-    /// Opens a connection, at the address after `failed` if one is given.
-    fn open_connection(&mut self, key: SlabKey, failed: Option<usize>) {
-        let Some(running) = self.running.get(key) else { return };
-        let number =
-            self.connector.endpoint_for(self.journeys[running.journey_index].uses_messages, running.arrival.index);
-        let endpoint = &self.connector.endpoints[number];
-        let (count, preferred) = (endpoint.addresses.len(), endpoint.preferred_index);
-        let mut at = failed.map_or(preferred, |at| endpoint.next_address(at));
-        let mut first = failed.is_none();
-        let mut failure = Failure::new(ErrorKind::Connect, "the target has no address");
-        while count > 0 && (first || at != preferred) {
-            let to = EndpointAddress { endpoint_index: number as u16, address_index: at as u16 };
-            match self.try_connect(key, to) {
-                Ok(()) => return,
-                Err(error) => failure = self.connect_failure(to, &error),
-            }
-            first = false;
-            at = (at + 1) % count;
-        }
-        self.end_step(key, &StepOutcome::Failed(failure));
+impl From<Result<(), Failure>> for StepOutcome {
+    fn from(result: Result<(), Failure>) -> Self {
+        result.map_or_else(Self::Failed, |()| Self::Ok)
+    }
+}
+
+/// The memory of an exchange; reused for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// The status of the response; 0 before its head was received.
+    pub(super) status: u16,
+    /// When the head of the response was received.
+    pub(super) head_at: Option<Duration>,
+    /// The body of the response, or the frame that answered the message.
+    pub(super) body: ResponseBody,
+    /// When the event in the response of a long poll happened, in microseconds of Unix time.
+    pub(super) event_unix_us: Option<i64>,
+    /// Ids of work that the response has started; none before it was evaluated.
+    pub(super) started_ids: Vec<String>,
+    /// Whether the request was resent because its first connection had been idle too long.
+    resent: bool,
+    /// Why a value could not be kept from the head.
+    header_failure: Option<Failure>,
+}
+
+/// What a frame means to a step that waits for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrameClass {
+    Answer,
+    Denial,
+    /// The service reports an error.
+    Error,
+    /// It answers nothing.
+    Push,
+}
+
+/// How a request lost its connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionLost {
+    pub(super) kind: ErrorKind,
+    /// Whether it became known while the request was sent.
+    pub(super) sending: bool,
+    /// Whether any byte of the request was handed to the kernel.
+    pub(super) has_written: bool,
+    /// Whether the connection had carried another response before.
+    pub(super) is_reused: bool,
+}
+
+/// What becomes of a request whose connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resend {
+    No,
+    /// Nothing of it had been sent.
+    Unsent,
+    /// It counts as a retry.
+    Retry,
+}
+
+impl Exchange {
+    /// Prepares for another exchange.
+    pub(super) fn start(&mut self) {
+        (self.status, self.head_at, self.event_unix_us) = (0, None, None);
+        (self.resent, self.header_failure) = (false, None);
+        self.started_ids.clear();
+        self.body.clear();
     }
 
-    fn try_connect(&mut self, key: SlabKey, to: EndpointAddress) -> io::Result<()> {
-        let fd = self.connector.start_connect(to)?;
-        let codec = match self.connector.endpoint(to).protocol {
-            EndpointProtocol::Http1 => Codec::Http1(Http1Decoder::default()),
-            EndpointProtocol::LengthDelimited => Codec::LengthDelimited,
-            EndpointProtocol::WebSocket(_) => Codec::WebSocket(WebSocketDecoder::default()),
-        };
-        let connection = self.connections.add(Connection::new(fd, to, codec, Some(key)));
-        if let Err(error) = self.register_connection(connection) {
-            self.connections.remove(connection);
-            return Err(error);
-        }
-        if let Some(running) = self.running.get_mut(key) {
-            running.connection = Some(connection);
-        }
-        Ok(())
-    }
-
-    fn connect_failure(&self, to: EndpointAddress, error: &io::Error) -> Failure {
-        Failure::new(ErrorKind::Connect, format!("{}: {error}", self.connector.address(to)))
-    }
-
-    /// Tries the next address, if there is one.
-    pub(super) fn on_connect_failed(&mut self, key: SlabKey, error: &io::Error) {
-        let Some(connection) = self.connections.remove(key) else { return };
-        let failure = self.connect_failure(connection.endpoint, error);
-        let Some(running) = connection.running_journey else { return };
-        if let Some(running) = self.running.get_mut(running) {
-            running.connection = None;
-        }
-        let (endpoint, address) =
-            (self.connector.endpoint(connection.endpoint), usize::from(connection.endpoint.address_index));
-        if endpoint.next_address(address) == endpoint.preferred_index {
-            self.end_step(running, &StepOutcome::Failed(failure));
-        } else {
-            self.open_connection(running, Some(address));
-        }
-    }
-
-    /// The transport is connected: starts the upgrade, if the endpoint needs one.
-    pub(super) fn on_transport_ready(&mut self, key: SlabKey) {
-        self.accumulator.count_connect();
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let endpoint = &mut self.connector.endpoints[usize::from(connection.endpoint.endpoint_index)];
-        endpoint.preferred_index = usize::from(connection.endpoint.address_index);
-        match endpoint.protocol.clone() {
-            EndpointProtocol::WebSocket(opening) => self.send_upgrade_request(key, &opening),
-            EndpointProtocol::Http1 | EndpointProtocol::LengthDelimited => self.on_connection_open(key),
-        }
-    }
-
-    /// The connection carries requests or messages from here on.
-    pub(super) fn on_connection_open(&mut self, key: SlabKey) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.state = ConnectionState::Open;
-        let Some(running) = connection.running_journey else { return };
-        match self.running.get(running).map(|running| running.role) {
-            Some(Role::Journey | Role::Background { .. } | Role::OpenWithJourney) => self.send_step(key, running),
-            Some(Role::OpenConnection) => self.on_held_connection_open(key, running),
-            None => {}
-        }
-    }
-
-    /// Sends the request or message of the current step.
-    fn send_step(&mut self, link_key: SlabKey, key: SlabKey) {
-        let journeys = self.journeys.clone();
-        let (Some(running), Some(connection)) = (self.running.get_mut(key), self.connections.get_mut(link_key)) else {
-            return;
-        };
-        let prepared = &journeys[running.journey_index].steps[running.step];
-        running.connection = Some(link_key);
-        connection.running_journey = Some(key);
-        let (config, arrival) = (&self.config, &running.arrival);
-        let scope = Scope {
-            globals: &config.globals,
-            kept: running.kept.values(),
-            picks: &config.picks,
-            feeds: &config.feeds,
-            arrival: Some(ArrivalContext {
-                run_id: &config.run_id,
-                load_step: arrival.load_step,
-                index: arrival.index,
-                seed: arrival.seed,
-                round: running.rounds.completed_rounds(),
-                message_number: u64::from(connection.message_count) + 1,
-            }),
-        };
-        if let Some(message) = prepared.step.message() {
-            let mut scratch = std::mem::take(&mut self.scratch);
-            let written = messages::encode_message(message, &scope, &mut scratch);
-            connection.message_count += u32::from(message.is_numbered);
-            match written {
-                Ok(opcode) => self.send_message(link_key, opcode, &mut scratch),
-                Err(message) => self.end_step(key, &StepOutcome::Failed(Failure::new(ErrorKind::Request, message))),
-            }
-            self.scratch = scratch;
-            return;
-        }
-        let last = running.step + 1 == running.end_step && journeys[running.journey_index].repeats.is_empty();
-        let close = match self.loads[running.load_index].spec.reconnect {
-            Reconnect::Never => false,
-            Reconnect::Journey => last,
-            Reconnect::Request => true,
-        };
-        let mut scratch = std::mem::take(&mut self.scratch);
-        match prepared.render(&scope, close, &mut scratch) {
-            Ok(bytes) => {
-                connection.codec.expect_response(prepared.head_only);
-                self.send(link_key, bytes);
-            }
-            Err(message) => self.end_step(key, &StepOutcome::Failed(Failure::new(ErrorKind::Request, message))),
-        }
-        self.scratch = scratch;
-    }
-
-    /// Takes received bytes. `ended` says that none will follow them.
-    pub(super) fn receive(&mut self, key: SlabKey, bytes: &[u8], ended: bool) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let mut waiting = std::mem::take(&mut connection.partial);
-        let unread = if waiting.is_empty() {
-            let unread = self.decode_received(key, bytes, ended);
-            if unread > 0 {
-                waiting = self.connections.take_buffer();
-                waiting.extend_from_slice(bytes);
-            }
-            unread
-        } else {
-            waiting.extend_from_slice(bytes);
-            self.decode_received(key, &waiting, ended)
-        };
-        waiting.drain(..waiting.len() - unread);
-        match self.connections.get_mut(key) {
-            Some(connection) if unread > 0 => connection.partial = waiting,
-            _ => self.connections.return_buffer(waiting),
-        }
-    }
-
-    /// Decodes what is complete; returns how many bytes are left.
-    fn decode_received(&mut self, key: SlabKey, bytes: &[u8], ended: bool) -> usize {
-        let mut rest = bytes;
-        while let Some(connection) = self.connections.get_mut(key) {
-            let mut unused = ResponseBody::default();
-            let body = connection
-                .running_journey
-                .and_then(|running| self.running.get_mut(running))
-                .map(|running| &mut running.body);
-            let (consumed, event) = match connection.codec.decode(rest, body.unwrap_or(&mut unused)) {
-                Ok(decoded) => decoded,
-                Err(failure) => {
-                    // A close frame arrives as a failure of the kind `Closed`.
-                    connection.peer_closed = failure.kind == ErrorKind::Closed;
-                    self.on_connection_lost(key, failure, false);
-                    break;
-                }
-            };
-            let (now, later) = rest.split_at(consumed);
-            rest = later;
-            match event {
-                Event::NeedMore if consumed == 0 => break,
-                Event::NeedMore => {}
-                Event::Head { status } => self.on_head(key, status, now),
-                Event::Done { keep } => {
-                    self.on_response_end(key, keep && rest.is_empty(), ended, rest);
-                    if rest.is_empty() {
-                        break;
-                    }
-                }
-                Event::Frame(frame) => self.on_frame(key, frame.bytes(now)),
-                Event::Ping(range) => self.send_pong(key, &now[range]),
-                Event::Upgraded => self.on_connection_open(key),
-            }
-        }
-        rest.len()
-    }
-
-    fn on_head(&mut self, connection: SlabKey, status: u16, head: &[u8]) {
-        let (journeys, now) = (self.journeys.clone(), self.plan_time());
-        let key = self.connections.get(connection).and_then(|connection| connection.running_journey);
-        let Some(running) = key.and_then(|key| self.running.get_mut(key)) else { return };
-        let prepared = &journeys[running.journey_index].steps[running.step];
-        running.status = status;
-        running.times.step_head = Some(now);
-        running.body.capture = match response::classify_status(&prepared.step, status) {
+    /// Takes the head of the response.
+    pub(super) fn on_head(
+        &mut self,
+        prepared: &PreparedStep,
+        kept: &mut KeptValues,
+        (status, head): (u16, &[u8]),
+        now: Duration,
+    ) {
+        (self.status, self.head_at) = (status, Some(now));
+        let class = response::classify_status(&prepared.step, status);
+        self.body.capture = match class {
             StatusClass::Unexpected => BodyCapture::Excerpt,
             StatusClass::Expected if prepared.needs_body => BodyCapture::Whole,
             StatusClass::Expected | StatusClass::Denied => BodyCapture::Nothing,
         };
-        if response::classify_status(&prepared.step, status) != StatusClass::Expected {
+        if class != StatusClass::Expected {
             return;
         }
         for keep in &prepared.step.keep {
             let ValueSource::Header(name) = &keep.source else { continue };
             match response::keep_from_header(name.as_str(), http1::header(head, name.as_str())) {
-                Ok(kept) => running.kept.insert(&keep.name, &kept.text),
-                Err(failure) => running.header_failure = Some(failure),
+                Ok(text) => kept.insert(&keep.name, text),
+                Err(failure) => self.header_failure = Some(failure),
             }
         }
     }
 
-    /// A response is complete; `excess` was received after it.
-    fn on_response_end(&mut self, link_key: SlabKey, keep: bool, ended: bool, excess: &[u8]) {
-        let Some(connection) = self.connections.get_mut(link_key) else { return };
-        let Some(key) = connection.running_journey else { return };
-        connection.has_responded = true;
-        // A response that overtakes its request leaves a connection that cannot be used again.
-        let keep = keep && connection.unsent.is_empty();
-        let Some(running) = self.running.get_mut(key) else { return };
-        if !keep || self.loads[running.load_index].spec.reconnect == Reconnect::Request {
-            running.connection = None;
-            if !keep {
-                self.record_loss(link_key, true);
+    /// The outcome of a complete response, after which bytes were received that belong to no response.
+    pub(super) fn evaluate(&mut self, prepared: &PreparedStep, kept: &mut KeptValues, excess: &[u8]) -> StepOutcome {
+        let outcome = match response::classify_status(&prepared.step, self.status) {
+            StatusClass::Denied => StepOutcome::Denied,
+            StatusClass::Unexpected => {
+                StepOutcome::Failed(response::unexpected_status_failure(self.status, &self.body.bytes))
             }
-            self.retire_connection(link_key, !keep && !ended);
-        }
-        // Empty lines are tolerated, as before a response.
-        let excess = excess.iter().any(|byte| !matches!(byte, b'\r' | b'\n')).then_some(excess.len());
-        self.on_response(key, excess);
-    }
-
-    /// Gives a connection up. With `linger` the peer is expected to close first.
-    pub(super) fn retire_connection(&mut self, key: SlabKey, linger: bool) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if !linger {
-            return self.close_connection(key);
-        }
-        (connection.state, connection.running_journey) = (ConnectionState::Lingering, None);
-        if let Some((at, held_index)) = connection.held.take() {
-            self.on_held_connection_gone(at, held_index, None);
-        }
-        self.lingering.push_back((self.now + LINGER, key));
-        if self.lingering.len() > LINGERING_MAX
-            && let Some((_, oldest)) = self.lingering.pop_front()
-        {
-            self.close_connection(oldest);
-        }
-    }
-
-    pub(super) fn close_connection(&mut self, key: SlabKey) {
-        self.remove_connection(key, None);
-    }
-
-    /// Removes a connection and informs its owner.
-    fn remove_connection(&mut self, key: SlabKey, failure: Option<&Failure>) -> Option<Connection> {
-        self.send_close(key);
-        let connection = self.connections.remove(key)?;
-        if let Some((at, held_index)) = connection.held {
-            let was_idle = connection.running_journey.is_none();
-            let in_order = connection.peer_closed;
-            self.on_held_connection_gone(
-                at,
-                held_index,
-                failure.map(|failure| ConnectionLoss { failure, closed_cleanly: in_order, was_idle }),
-            );
-        }
-        Some(connection)
-    }
-
-    /// The peer has closed a connection.
-    pub(super) fn on_peer_closed(&mut self, key: SlabKey) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.peer_closed = true;
-        match connection.codec.decode_eof() {
-            Ok(()) => self.on_response_end(key, false, true, &[]),
-            Err(failure) => self.on_connection_lost(key, failure, false),
-        }
-    }
-
-    /// A connection ended without TLS close_notify: the last bytes may be missing.
-    pub(super) fn on_truncated(&mut self, key: SlabKey) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let failure = match (connection.state, connection.codec.decode_eof()) {
-            (ConnectionState::TlsHandshake, _) => {
-                Failure::new(ErrorKind::Connect, "TLS: the connection was closed in the handshake")
-            }
-            (_, Err(failure)) => failure,
-            _ => Failure::new(ErrorKind::Truncated, "the connection was closed without TLS's close_notify"),
+            StatusClass::Expected => match response::is_body_denial(&prepared.step, &self.body.bytes) {
+                Ok(true) => StepOutcome::Denied,
+                Ok(false) => self.read_response(prepared, kept).into(),
+                Err(failure) => StepOutcome::Failed(failure),
+            },
         };
-        self.on_connection_lost(key, failure, false);
+        // Empty lines are tolerated, as before a response.
+        if matches!(outcome, StepOutcome::Failed(_)) || excess.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+            return outcome;
+        }
+        let message = format!("{} bytes behind the end of the answer", excess.len());
+        StepOutcome::Failed(Failure::new(ErrorKind::ExcessBytes, message))
     }
 
-    /// A connection is of no use any more. The request fails with `failure`, with one exception: a reused connection
-    /// that the peer closed in order before the first byte of a response may have been closed before the request was
-    /// sent. Then the request is resent once over a new connection, if it is idempotent, and counted. A request of
-    /// which no byte was sent has not been sent at all.
-    pub(super) fn on_connection_lost(&mut self, link_key: SlabKey, failure: Failure, unsent: bool) {
-        let journeys = self.journeys.clone();
-        let Some(connection) = self.remove_connection(link_key, Some(&failure)) else { return };
-        let Some(key) = connection.running_journey else { return };
-        let gone = matches!(failure.kind, ErrorKind::Closed | ErrorKind::Reset);
-        let has_sent_all = !unsent && gone && self.has_sent_all(&connection);
-        let Some(running) = self.running.get_mut(key) else { return };
-        running.connection = None;
-        if connection.codec.is_framed() {
-            // The user ends with the connection: the journey must not continue on another one.
-            match running.step_state {
-                // The last message may have asked for the close: only the next step needs the connection, and this one
-                // succeeded.
-                StepState::Exchanging if has_sent_all => {
-                    running.connection_failure = Some(failure);
-                    self.end_send_step(key);
-                }
-                StepState::Exchanging => self.end_step(key, &StepOutcome::Failed(failure)),
-                StepState::Delayed => running.connection_failure = Some(failure),
-                StepState::Idle => {}
-            }
-            return;
+    /// Reads a response that is neither denied nor unexpected.
+    fn read_response(&mut self, prepared: &PreparedStep, kept: &mut KeptValues) -> Result<(), Failure> {
+        let step = &prepared.step;
+        let seen = step.sequence_check.as_ref().and_then(|check| kept.get(&check.cursor)).map(str::to_owned);
+        self.keep_from_body(prepared, kept)?;
+        if let (Some(check), Some(seen)) = (&step.sequence_check, seen)
+            && let Some(cursor) = kept.get(&check.cursor)
+        {
+            response::check_sequence(check, &seen, cursor, &self.body.bytes)?;
         }
-        if running.step_state != StepState::Exchanging {
-            return;
+        if let Some(long_poll) = &step.long_poll {
+            self.event_unix_us = response::event_time_unix_us(long_poll, &self.body.bytes)?;
         }
-        let prepared = &journeys[running.journey_index].steps[running.step];
-        let unsent = unsent && !running.has_written;
-        let closed = running.times.step_head.is_none() && failure.kind == ErrorKind::Closed && prepared.idempotent;
-        if connection.has_responded && !running.resent && (unsent || closed) {
-            running.resent = true;
-            if std::mem::take(&mut running.has_written) {
-                running.retries += 1;
-                self.accumulator.count_resend();
-            }
-            return self.open_connection(key, None);
-        }
-        self.end_step(key, &StepOutcome::Failed(failure));
+        Ok(())
     }
 
-    /// Fails what has timed out.
-    pub(super) fn expire_timeouts(&mut self) {
-        while let Some((deadline, key)) = self.running.next_timeout() {
-            if deadline > self.now {
-                break;
-            }
-            self.running.disarm(key);
-            let Some(running) = self.running.get_mut(key) else { continue };
-            let (connection, has_head) = (running.connection.take(), running.times.step_head.is_some());
-            let timeout = self.journeys[running.journey_index].steps[running.step].step.timeout;
-            let awaited = match connection.and_then(|connection| self.connections.get(connection)) {
-                Some(connection) => awaited(connection, has_head),
-                None => Awaited::Connect,
-            };
-            if let Some(connection) = connection {
-                self.record_loss(connection, false);
-                self.close_connection(connection);
-            }
-            let message = match awaited {
-                Awaited::Connect => format!("no connection within {timeout:?}"),
-                Awaited::Tls => format!("no end of the TLS handshake within {timeout:?}"),
-                Awaited::FirstByte => format!("no answer within {timeout:?}"),
-                Awaited::Body => format!("no whole answer within {timeout:?}"),
-            };
-            let failure = Failure::new(ErrorKind::Timeout(awaited), message);
-            self.end_step(key, &StepOutcome::Failed(failure));
+    fn keep_from_body(&mut self, prepared: &PreparedStep, kept: &mut KeptValues) -> Result<(), Failure> {
+        if let Some(failure) = self.header_failure.take() {
+            return Err(failure);
         }
-        while let Some((_, key)) = self.lingering.front().copied().filter(|(until, _)| *until <= self.now) {
-            self.lingering.pop_front();
-            self.close_connection(key);
+        let mut ids = Vec::new();
+        for keep in &prepared.step.keep {
+            let ValueSource::Json(pointer) = &keep.source else { continue };
+            let value = response::keep_from_body(&prepared.step, keep, pointer, &self.body.bytes)?;
+            kept.insert(&keep.name, &value.text);
+            if prepared.step.starts_work.as_ref() == Some(&keep.name) {
+                ids = value.items.unwrap_or_else(|| vec![value.text]);
+            }
         }
+        if let (Some(_), Some(starts)) = (prepared.work_index, &prepared.step.starts_work) {
+            if ids.is_empty() {
+                // The value was kept from a header.
+                ids.extend(kept.get(starts).map(str::to_owned));
+            }
+            self.started_ids = ids;
+        }
+        Ok(())
+    }
+
+    /// Takes the frame that answers the message, and keeps values from it.
+    pub(super) fn on_answer_frame(
+        &mut self,
+        prepared: &PreparedStep,
+        socket: &SocketTarget,
+        kept: &mut KeptValues,
+        frame: &[u8],
+        now: Duration,
+    ) -> StepOutcome {
+        self.head_at = Some(now);
+        if prepared.needs_body {
+            self.body.clear();
+            self.body.bytes.extend_from_slice(frame);
+        }
+        self.keep_from_frame(prepared, socket, kept, frame).into()
+    }
+
+    fn keep_from_frame(
+        &mut self,
+        prepared: &PreparedStep,
+        socket: &SocketTarget,
+        kept: &mut KeptValues,
+        frame: &[u8],
+    ) -> Result<(), Failure> {
+        let Some(message) = prepared.step.message() else { return Ok(()) };
+        let mut started = None;
+        for (keep, path) in prepared.step.keep.iter().zip(&message.kept_paths) {
+            let value = framing::read_text(path, &socket.format, frame)?;
+            kept.insert(&keep.name, &value);
+            let starts = prepared.step.starts_work.as_ref() == Some(&keep.name);
+            started = started.or(starts.then_some(value));
+        }
+        self.started_ids.extend(started.filter(|_| prepared.work_index.is_some()));
+        Ok(())
+    }
+
+    /// What becomes of the request when its connection is lost. A reused connection that the peer closed in order before the first byte of a response may have been closed before the request was
+    /// sent. Then the request is resent once over a new connection, if it is idempotent, and counted. A request of which
+    /// no byte was sent has not been sent at all.
+    pub(super) fn on_connection_lost(&mut self, prepared: &PreparedStep, lost: ConnectionLost) -> Resend {
+        let unsent = lost.sending && !lost.has_written;
+        let closed = self.head_at.is_none() && lost.kind == ErrorKind::Closed && prepared.idempotent;
+        // A message belongs to its connection.
+        let is_message = prepared.step.message().is_some();
+        if is_message || !lost.is_reused || self.resent || !(unsent || closed) {
+            return Resend::No;
+        }
+        self.resent = true;
+        if lost.has_written { Resend::Retry } else { Resend::Unsent }
     }
 }
 
-/// What a request still waits for; `has_head` says whether the head of its response was received.
-fn awaited(connection: &Connection, has_head: bool) -> Awaited {
-    match connection.state {
-        ConnectionState::Connecting | ConnectionState::Upgrading => Awaited::Connect,
-        ConnectionState::TlsHandshake => Awaited::Tls,
-        ConnectionState::Open | ConnectionState::Lingering if has_head || connection.codec.has_response_started() => {
-            Awaited::Body
+/// What a frame means; `prepared` is the step that waits for one, if any does.
+///
+/// # Errors
+/// The frame is not of the message format.
+pub(super) fn classify_frame(
+    prepared: Option<&PreparedStep>,
+    socket: &SocketTarget,
+    frame: &[u8],
+) -> Result<FrameClass, Failure> {
+    if let Some(message) = prepared.and_then(|prepared| prepared.step.message()) {
+        let any = |matchers: &[ValueMatch]| {
+            matchers.iter().try_fold(false, |is, matcher| Ok(is || framing::value_matches(matcher, frame)?))
+        };
+        if any(&message.answer_matches)? {
+            return Ok(FrameClass::Answer);
         }
-        ConnectionState::Open | ConnectionState::Lingering => Awaited::FirstByte,
+        if any(&message.denied)? {
+            return Ok(FrameClass::Denial);
+        }
+    }
+    match &socket.error_path {
+        Some(error) if framing::has_value(error, frame)? => Ok(FrameClass::Error),
+        _ => Ok(FrameClass::Push),
+    }
+}
+
+pub(super) fn error_frame_failure(socket: &SocketTarget, frame: &[u8]) -> Failure {
+    let text = framing::excerpt(&socket.format, frame);
+    Failure::new(ErrorKind::Answer, format!("the service says that something is wrong: {text}"))
+}
+
+/// Values that a journey keeps. Entries of an earlier journey are overwritten, so that a steady run allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct KeptValues {
+    values: Vec<(String, String)>,
+    len: usize,
+}
+
+impl KeptValues {
+    /// Replaces the value that was kept under this name.
+    pub(super) fn insert(&mut self, name: &str, value: &str) {
+        let known = self.values[..self.len].iter().position(|(known, _)| known == name);
+        let index = known.unwrap_or(self.len);
+        self.len = self.len.max(index + 1);
+        if index == self.values.len() {
+            self.values.push((String::new(), String::new()));
+        }
+        let (old_name, old_value) = &mut self.values[index];
+        name.clone_into(old_name);
+        value.clone_into(old_value);
+    }
+
+    pub(super) fn values(&self) -> &[(String, String)] {
+        &self.values[..self.len]
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values().iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::generator::prepared::{RequestDefaults, prepare_journeys};
+    use crate::scenario::{Document, Scenario};
+
+    fn prepared(step: &str) -> PreparedStep {
+        let text = format!(
+            r#"
+            format = 1
+            name = "exchange"
+            summary = "One step"
+            target = {{ url = "http://127.0.0.1:1" }}
+            [[phase]]
+            name = "p"
+            arrivals = {{ batch = 1 }}
+            in_flight_max = 1
+            journey = "visit"
+            [[journey]]
+            name = "visit"
+            [[journey.step]]
+            {step}
+            "#
+        );
+        let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let (headers, globals) = (http::HeaderMap::new(), BTreeMap::new());
+        let defaults = RequestDefaults { authority: "h", headers: &headers, globals: &globals };
+        prepare_journeys(&scenario, defaults).unwrap().0.remove(0).steps.remove(0)
+    }
+
+    const KEEPING: &str = r#"request = "GET /"
+        keep = { n = "/n", tag = { header = "x-tag" } }
+        denied = 429"#;
+
+    #[track_caller]
+    fn check(status: u16, body: &str, excess: &[u8], expected: (Class, &[(&str, &str)])) {
+        let (prepared, mut exchange, mut kept) = (prepared(KEEPING), Exchange::default(), KeptValues::default());
+        exchange.start();
+        let head = b"HTTP/1.1 200 OK\r\nX-Tag: blue\r\n\r\n";
+        exchange.on_head(&prepared, &mut kept, (status, head), Duration::from_secs(1));
+        exchange.body.push(body.as_bytes()).unwrap();
+        let outcome = exchange.evaluate(&prepared, &mut kept, excess);
+        let values: Vec<_> = kept.values().iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!((outcome.class(), &values[..]), expected, "{status} {body:?} {excess:?}: {outcome:?}");
+    }
+
+    #[test]
+    fn responses_are_classified_and_their_values_kept() {
+        let both: &[_] = &[("tag", "blue"), ("n", "7")];
+        check(200, r#"{"n":7}"#, b"", (Class::Ok, both));
+        check(200, r#"{"n":7}"#, b"\r\n", (Class::Ok, both));
+        check(200, r#"{"n":7}"#, b"HTTP", (Class::Error(ErrorKind::ExcessBytes), both));
+        check(200, "{}", b"", (Class::Error(ErrorKind::Answer), &both[..1]));
+        check(200, "<html>", b"", (Class::Error(ErrorKind::Answer), &both[..1]));
+        check(429, r#"{"n":7}"#, b"", (Class::Denied, &[]));
+        check(429, "", b"x", (Class::Error(ErrorKind::ExcessBytes), &[]));
+        check(500, r#"{"n":7}"#, b"x", (Class::Error(ErrorKind::Status(500)), &[]));
+    }
+
+    #[track_caller]
+    fn check_lost(request: &str, lost: ConnectionLost, expected: Resend) {
+        let (prepared, mut exchange) = (prepared(&format!("request = \"{request}\"")), Exchange::default());
+        exchange.start();
+        assert_eq!(exchange.on_connection_lost(&prepared, lost), expected, "{request} {lost:?}");
+        // Once is enough, whatever happens to the second connection.
+        assert_eq!(exchange.on_connection_lost(&prepared, lost), Resend::No);
+    }
+
+    #[test]
+    fn a_request_is_resent_once_if_it_may_not_have_been_received() {
+        let lost = |kind| ConnectionLost { kind, sending: false, has_written: true, is_reused: true };
+        let unsent = ConnectionLost { sending: true, has_written: false, ..lost(ErrorKind::Reset) };
+        check_lost("GET /", lost(ErrorKind::Closed), Resend::Retry);
+        check_lost("GET /", lost(ErrorKind::Reset), Resend::No);
+        check_lost("GET /", ConnectionLost { is_reused: false, ..lost(ErrorKind::Closed) }, Resend::No);
+        check_lost("POST /", lost(ErrorKind::Closed), Resend::No);
+        check_lost("POST /", unsent, Resend::Unsent);
+        check_lost("POST /", ConnectionLost { is_reused: false, ..unsent }, Resend::No);
+    }
+
+    #[test]
+    fn kept_values_are_replaced_and_their_memory_is_reused() {
+        let mut kept = KeptValues::default();
+        [("id", "first"), ("other", "x"), ("id", "second")].iter().for_each(|(name, value)| kept.insert(name, value));
+        let second = [("id".to_owned(), "second".to_owned()), ("other".to_owned(), "x".to_owned())];
+        assert_eq!((kept.values(), kept.get("id"), kept.get("none")), (&second[..], Some("second"), None));
+        kept.clear();
+        kept.insert("next", "y");
+        assert_eq!((kept.values().len(), kept.get("id"), kept.get("next")), (1, None, Some("y")));
     }
 }

@@ -1,45 +1,43 @@
 //! Running journeys: arrivals in flight. Their memory is reused, and a timeout costs no more than two links of a list,
 //! because requests with the same timeout expire in the order in which they were sent. Does not know connections.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use super::journey::StepOutcome;
+use super::exchange::{Exchange, KeptValues, StepOutcome};
+use super::pacer::Purpose;
 use super::pauses::PauseTracker;
-use crate::generator::decoder::ResponseBody;
-use crate::generator::monotonic_time::MonotonicTime;
+use crate::generator::Failure;
 use crate::generator::slab::{Slab, SlabKey};
+use crate::measurement::{Class, Sample};
 use crate::plan::Arrival;
 use crate::scenario::RepeatState;
 
 /// An arrival in flight, or a client of a closed loop between two arrivals.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RunningJourney {
     pub(super) arrival: Arrival,
     /// The index of its load at this worker.
     pub(super) load_index: usize,
     pub(super) journey_index: usize,
-    pub(super) role: Role,
+    pub(super) purpose: Purpose,
+    /// The journey beside which it runs, if it is a background loop.
+    pub(super) parent: Option<SlabKey>,
     /// The held connection that it uses or opens, if the load holds connections.
     pub(super) held_index: u32,
     pub(super) step: usize,
     pub(super) step_state: StepState,
     /// The connection that it uses or used last.
     pub(super) connection: Option<SlabKey>,
-    /// Whether the request of this attempt was resent because its first connection had been idle too long.
-    pub(super) resent: bool,
-    /// Whether any byte of this attempt was handed to the kernel.
-    pub(super) has_written: bool,
     /// Retries in this step, and in all steps before.
     pub(super) retries: u64,
     pub(super) retries_before: u64,
-    pub(super) status: u16,
     pub(super) times: JourneyTimes,
-    pub(super) body: ResponseBody,
+    /// The exchange of its step.
+    pub(super) exchange: Exchange,
     pub(super) kept: KeptValues,
-    /// Why a value could not be kept from the head.
-    pub(super) header_failure: Option<crate::generator::Failure>,
     /// How it lost its connection during a pause, where it must not use another one.
-    pub(super) connection_failure: Option<crate::generator::Failure>,
+    pub(super) connection_failure: Option<Failure>,
     /// The index after its last step.
     pub(super) end_step: usize,
     pub(super) rounds: RepeatState,
@@ -54,22 +52,10 @@ pub(super) struct RunningJourney {
     timeout: Option<TimeoutNode>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    Journey,
-    /// A background loop of the journey `of`.
-    Background {
-        of: SlabKey,
-    },
-    /// Opens a held connection; it is no arrival.
-    OpenConnection,
-    /// Opens a held connection with its opening journey.
-    OpenWithJourney,
-}
-
 /// The state of the current step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StepState {
+    #[default]
     /// Nothing is started: a client between two journeys.
     Idle,
     /// In the pause before a step, or before a retry.
@@ -83,11 +69,10 @@ pub(super) enum StepState {
 pub(super) struct JourneyTimes {
     /// Since when only the worker itself has delayed it: it was due, and its slot was free.
     pub(super) ready_since: Duration,
-    /// When its step was due, was first sent, and received the head of its response.
+    /// When its step was due, and was first sent.
     pub(super) step_due: Duration,
     pub(super) step_sent: Option<Duration>,
-    pub(super) step_head: Option<Duration>,
-    /// The same for the whole journey.
+    /// When its first step was first sent, and received the head of its response.
     pub(super) sent: Option<Duration>,
     pub(super) head: Option<Duration>,
     /// How late it was sent because of the generator.
@@ -112,51 +97,11 @@ impl JourneyTimes {
     }
 }
 
-/// Values that a journey keeps. Entries of an earlier journey are overwritten, so that a steady run allocates nothing.
-#[derive(Debug, Default)]
-pub(super) struct KeptValues {
-    values: Vec<(String, String)>,
-    len: usize,
-}
-
-impl KeptValues {
-    /// Replaces the value that was kept under this name.
-    pub(super) fn insert(&mut self, name: &str, value: &str) {
-        if let Some((_, old)) = self.values[..self.len].iter_mut().find(|(known, _)| known == name) {
-            old.clear();
-            old.push_str(value);
-            return;
-        }
-        match self.values.get_mut(self.len) {
-            Some((old_name, old_value)) => {
-                old_name.clear();
-                old_name.push_str(name);
-                old_value.clear();
-                old_value.push_str(value);
-            }
-            None => self.values.push((name.to_owned(), value.to_owned())),
-        }
-        self.len += 1;
-    }
-
-    pub(super) fn values(&self) -> &[(String, String)] {
-        &self.values[..self.len]
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.values().iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    fn clear(&mut self) {
-        self.len = 0;
-    }
-}
-
 /// The links of a running journey in the list of its timeout.
 #[derive(Clone, Copy, Debug)]
 struct TimeoutNode {
     list: usize,
-    deadline: MonotonicTime,
+    deadline: Duration,
     previous: Option<SlabKey>,
     next: Option<SlabKey>,
     is_long_poll: bool,
@@ -180,54 +125,73 @@ pub(super) struct RunningJourneys {
 }
 
 impl RunningJourney {
-    fn new(load_index: usize, journey: usize, arrival: Arrival) -> Self {
-        Self {
-            arrival,
-            load_index,
-            journey_index: journey,
-            role: Role::Journey,
-            held_index: 0,
-            step: 0,
-            step_state: StepState::Idle,
-            connection: None,
-            resent: false,
-            has_written: false,
-            retries: 0,
-            retries_before: 0,
-            status: 0,
-            times: JourneyTimes::default(),
-            body: ResponseBody::default(),
-            kept: KeptValues::default(),
-            header_failure: None,
-            connection_failure: None,
-            end_step: 0,
-            rounds: RepeatState::default(),
-            background: Vec::new(),
-            background_outcome: None,
-            watching_since_unix_us: None,
-            wake_delay: None,
-            timeout: None,
-        }
-    }
-
-    /// Starts another journey in the same memory; `own_steps` and `repeats` are counts.
-    pub(super) fn restart(&mut self, arrival: Arrival, ready_since: Duration, (own_steps, repeats): (usize, usize)) {
-        (self.arrival, self.role) = (arrival, Role::Journey);
-        (self.end_step, self.background_outcome, self.watching_since_unix_us, self.connection_failure) =
-            (own_steps, None, None, None);
+    /// Starts another journey in the same memory, which runs the `steps` of a journey with so many `repeats`.
+    pub(super) fn restart(
+        &mut self,
+        purpose: Purpose,
+        arrival: Arrival,
+        ready_since: Duration,
+        (steps, repeats): (Range<usize>, usize),
+    ) {
+        (self.purpose, self.parent, self.arrival) = (purpose, None, arrival);
+        (self.step, self.end_step, self.retries, self.retries_before) = (steps.start, steps.end, 0, 0);
+        (self.background_outcome, self.watching_since_unix_us, self.connection_failure) = (None, None, None);
         self.rounds.reset(repeats);
         self.background.clear();
-        (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
         self.times = JourneyTimes { ready_since, step_due: arrival.intended, ..JourneyTimes::default() };
         self.kept.clear();
     }
 
-    pub(super) fn start_attempt(&mut self) {
-        (self.resent, self.has_written, self.status, self.header_failure, self.wake_delay) =
-            (false, false, 0, None, None);
-        self.times.step_head = None;
-        self.step_state = StepState::Exchanging;
-        self.body.clear();
+    /// Prepares for sending the request of its step.
+    pub(super) fn start_attempt(&mut self, now: Duration, pauses: &PauseTracker) {
+        (self.step_state, self.wake_delay) = (StepState::Exchanging, None);
+        self.exchange.start();
+        let (intended, times) = (self.arrival.intended, &mut self.times);
+        if times.step_sent.is_some() {
+            return;
+        }
+        let is_first = times.sent.is_none();
+        let (due, ready) = if is_first { (intended, times.ready_since) } else { (times.step_due, times.step_due) };
+        let (waited, late) = (now.saturating_sub(due), now.saturating_sub(ready));
+        times.step_sent = Some(now);
+        times.recovering_since = pauses.recovering_since();
+        times.step_lag = late.min(waited) + pauses.paused_between(due, ready.min(now));
+        if is_first {
+            let behind = times.recovering_since.map_or(Duration::ZERO, |since| pauses.paused_between(since, now));
+            times.sent = Some(now);
+            times.generator_delay_unsent = times.step_lag.max(behind).min(waited);
+            times.lag = late.max(times.generator_delay_unsent);
+        }
+    }
+
+    pub(super) fn is_background(&self) -> bool {
+        self.parent.is_some()
+    }
+
+    /// The connection of its request in flight, which is of no use once nothing waits for the response.
+    pub(super) fn take_busy_connection(&mut self) -> Option<SlabKey> {
+        self.connection.take_if(|_| self.step_state == StepState::Exchanging)
+    }
+
+    /// How it ended, apart from its current step.
+    pub(super) fn sample(&self, now: Duration, class: Class) -> Sample {
+        Sample {
+            index: self.arrival.index,
+            journey: self.journey_index,
+            step: None,
+            intended: self.arrival.intended,
+            sent: self.times.sent.unwrap_or(now),
+            first_byte: self.times.head,
+            done: now,
+            lag: self.times.lag,
+            generator_delay: self.times.generator_delay,
+            generator_delay_service: self.times.generator_delay.saturating_sub(self.times.generator_delay_unsent),
+            retries: self.retries_before + self.retries,
+            class,
+            is_long_poll: false,
+            wake_delay: None,
+            generator_delay_wake: Duration::ZERO,
+        }
     }
 }
 
@@ -239,25 +203,17 @@ impl RunningJourneys {
     }
 
     /// Adds a running journey that has not started.
-    pub(super) fn add(&mut self, load_index: usize, journey: usize, arrival: Arrival) -> SlabKey {
-        let running = match self.spare.pop() {
-            Some(old) => RunningJourney {
-                load_index,
-                journey_index: journey,
-                step_state: StepState::Idle,
-                connection: None,
-                ..old
-            },
-            None => RunningJourney::new(load_index, journey, arrival),
-        };
-        self.slab.insert(running)
+    pub(super) fn add(&mut self, load_index: usize, journey_index: usize) -> SlabKey {
+        let spare = self.spare.pop().unwrap_or_default();
+        let step_state = StepState::Idle;
+        self.slab.insert(RunningJourney { load_index, journey_index, step_state, connection: None, ..spare })
     }
 
     /// Removes a running journey; its memory is reused.
     pub(super) fn remove(&mut self, key: SlabKey) {
         self.disarm(key);
         if let Some(mut running) = self.slab.remove(key) {
-            running.body.clear();
+            running.exchange.start();
             self.spare.push(running);
         }
     }
@@ -289,7 +245,7 @@ impl RunningJourneys {
     }
 
     /// Extends the timeouts of all requests in flight, but none beyond that of a request sent now.
-    pub(super) fn extend_timeouts(&mut self, time: Duration, now: MonotonicTime) {
+    pub(super) fn extend_timeouts(&mut self, time: Duration, now: Duration) {
         for at in 0..self.lists.len() {
             let TimeoutList { timeout, first: mut next, .. } = self.lists[at];
             while let Some(node) = self.node(next) {
@@ -300,7 +256,7 @@ impl RunningJourneys {
     }
 
     /// Starts the timeout of a request that is sent now.
-    pub(super) fn arm(&mut self, key: SlabKey, list: usize, long_poll: bool, now: MonotonicTime) {
+    pub(super) fn arm(&mut self, key: SlabKey, list: usize, long_poll: bool, now: Duration) {
         self.disarm(key);
         let TimeoutList { timeout, last, .. } = self.lists[list];
         let Some(running) = self.slab.get_mut(key) else { return };
@@ -344,7 +300,7 @@ impl RunningJourneys {
     }
 
     /// The running journey that times out first, and when.
-    pub(super) fn next_timeout(&self) -> Option<(MonotonicTime, SlabKey)> {
+    pub(super) fn next_timeout(&self) -> Option<(Duration, SlabKey)> {
         let deadline = |key: SlabKey| Some((self.slab.get(key)?.timeout?.deadline, key));
         self.lists.iter().filter_map(|list| deadline(list.first?)).min()
     }
@@ -356,10 +312,6 @@ mod tests {
 
     use super::*;
 
-    fn arrival() -> Arrival {
-        Arrival { intended: Duration::ZERO, load_step: 0, index: 0, seed: 0 }
-    }
-
     proptest! {
         #[test]
         fn the_nearest_deadline_expires_first(
@@ -367,12 +319,11 @@ mod tests {
         ) {
             let timeouts = [5, 20, 30].map(Duration::from_millis);
             let mut running = RunningJourneys::new(&timeouts);
-            let keys: Vec<SlabKey> = (0..8).map(|_| running.add(0, 0, arrival())).collect();
+            let keys: Vec<SlabKey> = (0..8).map(|_| running.add(0, 0)).collect();
             let mut deadlines = [None; 8];
             let mut waiting = [false; 8];
-            let start = MonotonicTime::now();
-            for (turn, (at, list, arm)) in acts.into_iter().enumerate() {
-                let now = start + Duration::from_millis(turn as u64);
+                        for (turn, (at, list, arm)) in acts.into_iter().enumerate() {
+                let now = Duration::from_millis(turn as u64);
                 if arm {
                     waiting[at] = list == 1;
                     running.arm(keys[at], list, waiting[at], now);
@@ -390,16 +341,16 @@ mod tests {
 
     #[test]
     fn a_pause_extends_timeouts_but_not_beyond_that_of_a_new_request() {
-        let (ms, start) = (Duration::from_millis, MonotonicTime::now());
+        let ms = Duration::from_millis;
         let mut running = RunningJourneys::new(&[ms(50)]);
-        let keys = [0, 1, 2].map(|_| running.add(0, 0, arrival()));
-        running.arm(keys[0], 0, false, start);
-        running.arm(keys[1], 0, false, start + ms(40));
+        let keys = [0, 1, 2].map(|_| running.add(0, 0));
+        running.arm(keys[0], 0, false, ms(0));
+        running.arm(keys[1], 0, false, ms(40));
         // A pause of 40 ms that starts after 10 ms.
-        running.extend_timeouts(ms(40), start + ms(50));
-        running.arm(keys[2], 0, false, start + ms(50));
+        running.extend_timeouts(ms(40), ms(50));
+        running.arm(keys[2], 0, false, ms(50));
         for (key, expected) in keys.into_iter().zip([90, 100, 100]) {
-            assert_eq!(running.next_timeout(), Some((start + ms(expected), key)));
+            assert_eq!(running.next_timeout(), Some((ms(expected), key)));
             running.disarm(key);
         }
         assert_eq!((running.exchanging_count(), running.next_timeout()), (0, None));
@@ -408,14 +359,14 @@ mod tests {
     #[test]
     fn memory_is_reused() {
         let mut running = RunningJourneys::new(&[]);
-        let key = running.add(0, 0, arrival());
+        let key = running.add(0, 0);
         let journey = running.get_mut(key).unwrap();
         journey.kept.insert("game", "first");
         assert_eq!(journey.kept.values(), [("game".to_owned(), "first".to_owned())]);
         running.remove(key);
-        let key = running.add(1, 1, arrival());
+        let key = running.add(1, 1);
         let journey = running.get_mut(key).unwrap();
-        journey.restart(arrival(), Duration::ZERO, (1, 0));
+        journey.restart(Purpose::Journey, Arrival::default(), Duration::ZERO, (0..1, 0));
         assert_eq!((journey.load_index, journey.journey_index, journey.kept.values().len()), (1, 1, 0));
         journey.kept.insert("id", "second");
         journey.kept.insert("id", "third");

@@ -8,11 +8,12 @@ use std::sync::mpsc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
+use crate::generator::MonotonicTime;
 use crate::generator::config::Segment;
 use crate::measurement::{Basis, OutcomeCounts};
 use crate::plan::{LoadSpec, Schedule};
 use crate::scenario::{Document, PerClientLimit, Scenario};
-use held_connections::HeldConnections;
+use pacer::HeldConnections;
 
 const SCENARIO: &str = r#"
 format = 1
@@ -89,7 +90,8 @@ fn worker(
 fn drive(worker: &mut Worker, commands: &mpsc::Sender<WorkerCommand>, schedule: Schedule) {
     commands.send(WorkerCommand::StartLoad(LoadSpec::sole(schedule))).unwrap();
     worker.waker().wake();
-    while worker.loads.is_empty() || !worker.active_loads.is_empty() {
+    worker.turn().unwrap();
+    while !worker.pacer.active().is_empty() {
         worker.turn().unwrap();
     }
 }
@@ -98,7 +100,7 @@ fn drive(worker: &mut Worker, commands: &mpsc::Sender<WorkerCommand>, schedule: 
 fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
     let (mut worker, commands, _reports) = worker(target(), "30s");
     drive(&mut worker, &commands, Schedule::ClosedLoop { clients: 50, each: PerClientLimit::Requests(6) });
-    assert_eq!((worker.done_count, worker.connections.len()), (300, 50));
+    assert_eq!((worker.counts.done, worker.connections.len()), (300, 50));
     // Nothing is left of the responses, each of which was received byte by byte.
     let each = worker.connections.own_bytes() / 50 + HeldConnections::HELD_CONNECTION_BYTES;
     assert!(each < 300, "{each} bytes for each connection");
@@ -152,8 +154,7 @@ impl Stopped {
 
     /// Everything that was reported, as one interval.
     fn interval(mut self) -> crate::measurement::Interval {
-        self.worker.accumulator.flush();
-        self.worker.send_intervals();
+        self.worker.flush_reports();
         let mut all = crate::measurement::Interval::default();
         while let Ok(report) = self.reports.try_recv() {
             let WorkerReport::Interval(interval) = report else { continue };
@@ -173,7 +174,7 @@ fn a_response_read_after_a_stop_within_a_turn_was_not_slow() {
     let mut stopped = Stopped::after_one_request(ONE_REQUEST);
     stopped.answer();
     stopped.stop_after_waking(1);
-    assert_eq!(stopped.worker.done_count, 1);
+    assert_eq!(stopped.worker.counts.done, 1);
     let interval = stopped.interval();
     let [(_, stats)] = &interval.ops[..] else { panic!("{interval:?}") };
     let longest_us = |basis| u128::from(stats.latency.on(basis).max());
@@ -186,7 +187,7 @@ fn a_stop_within_a_turn_is_no_timeout() {
     let mut stopped = Stopped::after_one_request(ONE_REQUEST);
     stopped.stop_after_waking(0);
     stopped.answer();
-    stopped.turn_until(|worker| worker.done_count == 1);
+    stopped.turn_until(|worker| worker.counts.done == 1);
     let interval = stopped.interval();
     assert_eq!(interval.ops.iter().map(|(_, stats)| stats.counts).collect::<Vec<_>>(), [OutcomeCounts::all_ok(1)]);
 }
@@ -198,13 +199,13 @@ fn check_behind(stop: impl Fn(&mut Stopped)) {
     let mut stopped = Stopped::after_one_request(schedule);
     stopped.answer();
     // One is in flight, another waits.
-    stopped.turn_until(|worker| worker.done_count == 1 && worker.pending_count >= 2);
+    stopped.turn_until(|worker| worker.counts.done == 1 && worker.pending_count >= 2);
     stop(&mut stopped);
     assert!(stopped.worker.pauses.recovering_since().is_some(), "what it held up is not made up for");
     for _ in 0..STOPPED.as_millis() {
-        let finished = stopped.worker.done_count + 1;
+        let finished = stopped.worker.counts.done + 1;
         stopped.answer();
-        stopped.turn_until(|worker| worker.done_count == finished);
+        stopped.turn_until(|worker| worker.counts.done == finished);
     }
     // What was due before the stop waited for the target.
     let interval = stopped.interval();
@@ -227,7 +228,7 @@ fn arrivals_due_in_a_stop_within_a_turn_wait_behind_it() {
         while events == 0 {
             events = stopped.worker.wait().unwrap();
         }
-        let ready = stopped.worker.poller.event(0).unwrap();
+        let ready = stopped.worker.connections.poller.event(0).unwrap();
         stopped.worker.on_ready(ready);
         std::thread::sleep(STOPPED);
         stopped.worker.launch_due();

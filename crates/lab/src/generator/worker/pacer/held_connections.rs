@@ -7,14 +7,23 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::active_load::WorkerShare;
+use super::loops::WorkerShare;
 use crate::generator::slab::SlabKey;
 use crate::limits::{DUE_COUNTED_PER_TURN, REOPEN_AFTER};
 use crate::plan::{Arrival, LoadSpec, Schedule};
 
 #[derive(Debug)]
-pub(super) struct HeldConnections {
-    plan: HoldPlan,
+pub(crate) struct HeldConnections {
+    share: WorkerShare,
+    spec: LoadSpec,
+    /// The load from the time on at which all connections of all workers were open; its arrivals are the requests.
+    request_spec: Option<LoadSpec>,
+    /// Connections of all workers.
+    total: u64,
+    has_requests: bool,
+    duration: Duration,
+    /// How many openings may be in progress at once at this worker.
+    opening_max: u64,
     connections: Vec<HeldConnection>,
     /// Connections whose first opening has started, and connections that have been open.
     started_count: u32,
@@ -31,47 +40,14 @@ pub(super) struct HeldConnections {
     /// Requests that have been due so far, and those that were sent.
     due_count: u64,
     sent_count: u64,
-    closing: CloseProgress,
+    /// Once the load is over: how many connections have had their turn to be closed; none if that was all of them.
+    closed_count: Option<usize>,
     /// Values that journeys inherit, for each connection; empty if none are inherited.
     kept: Vec<ConnectionValues>,
 }
 
 /// Names and values of one connection.
-pub(super) type ConnectionValues = Box<[(Box<str>, Box<str>)]>;
-
-/// How far the connections have been closed since the load was over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CloseProgress {
-    /// Those before this one.
-    From(u32),
-    /// All, and that was returned once.
-    Done,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum CloseBatch {
-    /// These connections, and more to come.
-    Some(Vec<SlabKey>),
-    /// Nothing more; returned once.
-    Last,
-    /// Nothing, since `Last` was returned.
-    Nothing,
-}
-
-/// What decides when something is due.
-#[derive(Clone, Debug)]
-struct HoldPlan {
-    share: WorkerShare,
-    spec: LoadSpec,
-    connections: u64,
-    /// How many openings may be in progress at once at this worker.
-    opening_max: u64,
-    /// The load from the time on at which all connections of all workers were open; its arrivals are the requests.
-    request_spec: Option<LoadSpec>,
-    duration: Duration,
-    has_requests: bool,
-    has_opening_journey: bool,
-}
+pub(crate) type ConnectionValues = Box<[(Box<str>, Box<str>)]>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct HeldConnection {
@@ -84,32 +60,12 @@ struct HeldConnection {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OpenOutcome {
+pub(crate) enum OpenOutcome {
     /// Open for the first time; it was due at this time.
     Opened(Duration),
     /// Open again.
     Reopened,
     Failed,
-}
-
-impl HoldPlan {
-    /// The connection's number among all connections of the load.
-    fn connection_number(&self, held_index: u32) -> u64 {
-        u64::from(held_index) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
-    }
-
-    /// The first opening of a connection, as an arrival.
-    fn opening(&self, held_index: u32) -> Arrival {
-        let number = self.connection_number(held_index);
-        self.spec.arrival(number, self.spec.opening_due(number).unwrap_or(self.spec.start))
-    }
-
-    /// A connection's request of a round, if the load has so many.
-    fn request(&self, round: u64, held_index: u32) -> Option<Arrival> {
-        let index = round.checked_mul(self.connections)?.checked_add(self.connection_number(held_index))?;
-        let spec = self.request_spec.as_ref().filter(|_| self.has_requests)?;
-        spec.arrivals(0, 1).nth(usize::try_from(index).ok()?)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,22 +79,16 @@ pub(super) struct DueOpening {
 impl HeldConnections {
     /// A worker's share of a load; none if the load does not hold connections.
     pub(super) fn new(spec: &LoadSpec, share: WorkerShare) -> Option<Self> {
-        let Schedule::Hold { connections, rate_per_s, lasting, opening } = spec.schedule else { return None };
-        let (has_requests, has_opening_journey, opening_max) =
-            (rate_per_s.is_some(), spec.opening_journey_index.is_some(), share.share_of(opening.concurrency).max(1));
-        let plan = HoldPlan {
+        let Schedule::Hold { connections: total, rate_per_s, lasting, opening } = spec.schedule else { return None };
+        Some(Self {
             share,
             spec: spec.clone(),
-            connections,
-            opening_max,
             request_spec: None,
+            total,
+            has_requests: rate_per_s.is_some(),
             duration: lasting,
-            has_requests,
-            has_opening_journey,
-        };
-        Some(Self {
-            connections: vec![HeldConnection::default(); share.share_of(connections) as usize],
-            plan,
+            opening_max: share.share_of(opening.concurrency).max(1),
+            connections: vec![HeldConnection::default(); share.share_of(total) as usize],
             started_count: 0,
             opened_count: 0,
             is_open_reported: false,
@@ -148,47 +98,70 @@ impl HeldConnections {
             cursor: (0, 0),
             due_count: 0,
             sent_count: 0,
-            closing: CloseProgress::From(0),
+            closed_count: Some(0),
             kept: Vec::new(),
         })
     }
 
-    /// Memory of a held connection besides the connection itself.
-    #[cfg(test)]
-    pub(super) const HELD_CONNECTION_BYTES: usize = size_of::<HeldConnection>();
-
-    /// All workers' connections are open: requests are due from `at` on.
-    pub(super) fn start_requests_at(&mut self, at: Duration) {
-        self.plan.request_spec = Some(self.plan.spec.starting_at(at));
+    /// The connection's number among all connections of the load.
+    fn connection_number(&self, held_index: u32) -> u64 {
+        u64::from(held_index) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
     }
 
-    pub(super) fn has_started_requests(&self) -> bool {
-        self.plan.request_spec.is_some()
+    /// The first opening of a connection, as an arrival.
+    fn opening(&self, held_index: u32) -> Arrival {
+        let number = self.connection_number(held_index);
+        self.spec.arrival(number, self.spec.opening_due(number).unwrap_or(self.spec.start))
+    }
+
+    /// A connection's request of a round, if the load has so many.
+    fn request(&self, (round, held_index): (u64, u32)) -> Option<Arrival> {
+        let index = round.checked_mul(self.total)?.checked_add(self.connection_number(held_index))?;
+        let spec = self.request_spec.as_ref().filter(|_| self.has_requests)?;
+        spec.arrivals(0, 1).nth(usize::try_from(index).ok()?)
+    }
+
+    /// The round and the connection of the request after the one at the cursor.
+    fn next_cursor(&self, (round, held_index): (u64, u32)) -> (u64, u32) {
+        let more = held_index as usize + 1 < self.connections.len();
+        if more { (round, held_index + 1) } else { (round + 1, 0) }
+    }
+
+    /// Memory of a held connection besides the connection itself.
+    #[cfg(test)]
+    pub(crate) const HELD_CONNECTION_BYTES: usize = size_of::<HeldConnection>();
+
+    /// All workers' connections are open: requests are due from `at` on.
+    pub(crate) fn start_requests_at(&mut self, at: Duration) {
+        self.request_spec = Some(self.spec.starting_at(at));
+    }
+
+    pub(crate) fn has_started_requests(&self) -> bool {
+        self.request_spec.is_some()
     }
 
     /// Whether all connections have been open; true only once.
-    pub(super) fn is_newly_open(&mut self) -> bool {
+    pub(crate) fn is_newly_open(&mut self) -> bool {
         self.opened_count as usize == self.connections.len() && !std::mem::replace(&mut self.is_open_reported, true)
     }
 
     /// When the load is over, once that is known.
     pub(super) fn end(&self) -> Option<Duration> {
-        self.plan.request_spec.as_ref().map(|spec| spec.start.saturating_add(self.plan.duration))
+        self.request_spec.as_ref().map(|spec| spec.start.saturating_add(self.duration))
     }
 
     /// Takes over the connections of a load that is over: open ones need no opening, lost ones are reopened at once.
     /// Returns the connections taken over, and those for which there is no index.
-    pub(super) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
+    pub(crate) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
         let (mut kept, mut surplus) = (Vec::new(), Vec::new());
-        for (held_index, connection) in (0..).zip(left.connections.into_iter().map(|held_index| held_index.connection))
-        {
+        for (held_index, connection) in (0..).zip(left.connections.into_iter().map(|state| state.connection)) {
             match (self.connections.get_mut(held_index as usize), connection) {
                 (Some(state), Some(connection)) => {
                     *state =
                         HeldConnection { connection: Some(connection), has_opened: true, ..HeldConnection::default() };
                     kept.push((held_index, connection));
                 }
-                (Some(_), None) => self.lost.push_back((self.plan.spec.start, held_index)),
+                (Some(_), None) => self.lost.push_back((self.spec.start, held_index)),
                 (None, connection) => surplus.extend(connection),
             }
             self.started_count = (held_index + 1).min(self.connections.len() as u32);
@@ -201,8 +174,8 @@ impl HeldConnections {
         (kept, surplus)
     }
 
-    pub(super) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
-        self.connections.iter().filter_map(|held_index| held_index.connection)
+    pub(crate) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
+        self.connections.iter().filter_map(|state| state.connection)
     }
 
     /// Requests that are due and wait.
@@ -212,18 +185,18 @@ impl HeldConnections {
 
     pub(super) fn next_due(&self) -> Option<Duration> {
         let opening = self.can_open().then(|| self.next_opening()).flatten().map(|(due, ..)| due);
-        let request = self.plan.request(self.cursor.0, self.cursor.1).map(|arrival| arrival.intended);
+        let request = self.request(self.cursor).map(|arrival| arrival.intended);
         [opening, request, self.end()].into_iter().flatten().min()
     }
 
     fn can_open(&self) -> bool {
-        u64::from(self.opening_count) < self.plan.opening_max
+        u64::from(self.opening_count) < self.opening_max
     }
 
     /// The connection that is opened next, when, and whether for the first time.
     fn next_opening(&self) -> Option<(Duration, u32, bool)> {
         let first = ((self.started_count as usize) < self.connections.len())
-            .then(|| (self.plan.opening(self.started_count).intended, self.started_count, true));
+            .then(|| (self.opening(self.started_count).intended, self.started_count, true));
         let again = self.lost.front().map(|(due, held_index)| (*due, *held_index, false));
         [first, again].into_iter().flatten().min_by_key(|(due, ..)| *due)
     }
@@ -237,12 +210,12 @@ impl HeldConnections {
             self.lost.pop_front();
         }
         self.opening_count += 1;
-        let arrival = Arrival { intended: due, ..self.plan.opening(held_index) };
+        let arrival = Arrival { intended: due, ..self.opening(held_index) };
         let ready_since = due.max(self.slot_free_since);
         Some(DueOpening { held_index, arrival, ready_since })
     }
 
-    pub(super) fn finish_opening(
+    pub(crate) fn finish_opening(
         &mut self,
         held_index: u32,
         connection: Option<SlabKey>,
@@ -262,14 +235,14 @@ impl HeldConnections {
             return OpenOutcome::Reopened;
         }
         self.opened_count += 1;
-        OpenOutcome::Opened(self.plan.opening(held_index).intended)
+        OpenOutcome::Opened(self.opening(held_index).intended)
     }
 
-    pub(super) fn values(&self, held_index: u32) -> &[(Box<str>, Box<str>)] {
+    pub(crate) fn values(&self, held_index: u32) -> &[(Box<str>, Box<str>)] {
         self.kept.get(held_index as usize).map_or(&[], |values| values)
     }
 
-    pub(super) fn set_values(&mut self, held_index: u32, values: ConnectionValues) {
+    pub(crate) fn set_values(&mut self, held_index: u32, values: ConnectionValues) {
         if self.kept.is_empty() {
             self.kept.resize(self.connections.len(), ConnectionValues::default());
         }
@@ -277,12 +250,12 @@ impl HeldConnections {
     }
 
     /// Replaces a connection.
-    pub(super) fn attach(&mut self, held_index: u32, connection: SlabKey) {
+    pub(crate) fn attach(&mut self, held_index: u32, connection: SlabKey) {
         self.connections[held_index as usize].connection = Some(connection);
     }
 
     /// A connection is lost. It is reopened unless a request is in flight, which reopens it itself.
-    pub(super) fn detach(&mut self, held_index: u32, now: Duration) {
+    pub(crate) fn detach(&mut self, held_index: u32, now: Duration) {
         let state = &mut self.connections[held_index as usize];
         state.connection = None;
         if !state.busy {
@@ -293,10 +266,9 @@ impl HeldConnections {
     /// The next request that is due and whose connection is free.
     pub(super) fn take_request(&mut self, now: Duration) -> Option<(u32, Arrival)> {
         for _ in 0..DUE_COUNTED_PER_TURN {
-            let (round, held_index) = self.cursor;
-            self.plan.request(round, held_index).filter(|arrival| arrival.intended <= now)?;
-            let next = held_index as usize + 1 < self.connections.len();
-            self.cursor = if next { (round, held_index + 1) } else { (round + 1, 0) };
+            let (_, held_index) = self.cursor;
+            self.request(self.cursor).filter(|arrival| arrival.intended <= now)?;
+            self.cursor = self.next_cursor(self.cursor);
             self.due_count += 1;
             let waiting = self.take_waiting_request(held_index);
             if waiting.is_some() {
@@ -308,12 +280,13 @@ impl HeldConnections {
 
     /// The request that waits for a connection, if there is one and the connection is free; it counts as sent.
     pub(super) fn take_waiting_request(&mut self, held_index: u32) -> Option<(u32, Arrival)> {
-        let state = self.connections.get_mut(held_index as usize)?;
+        let state = self.connections.get(held_index as usize)?;
         let round = u64::from(state.sent_count);
         if state.busy || state.connection.is_none() || (round, held_index) >= self.cursor {
             return None;
         }
-        let arrival = self.plan.request(round, held_index)?;
+        let arrival = self.request((round, held_index))?;
+        let state = &mut self.connections[held_index as usize];
         state.sent_count += 1;
         state.busy = true;
         self.sent_count += 1;
@@ -325,7 +298,7 @@ impl HeldConnections {
     }
 
     /// A connection's request is over.
-    pub(super) fn release(&mut self, held_index: u32, now: Duration) {
+    pub(crate) fn release(&mut self, held_index: u32, now: Duration) {
         let state = &mut self.connections[held_index as usize];
         state.busy = false;
         if state.connection.is_none() {
@@ -337,49 +310,31 @@ impl HeldConnections {
     pub(super) fn drop_due(&mut self, now: Duration) -> (u64, u64) {
         self.lost.clear();
         let rest = self.started_count..self.connections.len() as u32;
-        let openings = rest.take_while(|held_index| self.plan.opening(*held_index).intended <= now).count() as u64;
+        let openings = rest.take_while(|held_index| self.opening(*held_index).intended <= now).count() as u64;
         // Without an opening journey an opening is no arrival.
-        (self.drop_requests(now), if self.plan.has_opening_journey { openings } else { 0 })
-    }
-
-    fn drop_requests(&mut self, now: Duration) -> u64 {
-        let (mut round, mut held_index) = self.cursor;
-        while self.plan.request(round, held_index).is_some_and(|arrival| arrival.intended <= now) {
+        let openings = if self.spec.opening_journey_index.is_some() { openings } else { 0 };
+        let mut cursor = self.cursor;
+        while self.request(cursor).is_some_and(|arrival| arrival.intended <= now) {
             self.due_count += 1;
-            let next = held_index as usize + 1 < self.connections.len();
-            (round, held_index) = if next { (round, held_index + 1) } else { (round + 1, 0) };
+            cursor = self.next_cursor(cursor);
         }
-        self.queued()
+        (self.queued(), openings)
     }
 
     /// Whether connections are still to be closed, once the load is over.
-    pub(super) fn is_closing(&self) -> bool {
-        self.closing != CloseProgress::Done
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closed_count.is_some()
     }
 
-    /// Closes none of them, because they stay open: returns `Last` once.
-    pub(super) fn keep_all_open(&mut self) -> CloseBatch {
-        match std::mem::replace(&mut self.closing, CloseProgress::Done) {
-            CloseProgress::From(_) => CloseBatch::Last,
-            CloseProgress::Done => CloseBatch::Nothing,
-        }
-    }
-
-    /// Up to `count` more connections to close, `Last` when all have had their turn. Busy ones close when their request
-    /// is over.
-    pub(super) fn close_batch(&mut self, count: usize) -> CloseBatch {
-        let from = match self.closing {
-            CloseProgress::From(from) if (from as usize) < self.connections.len() => from as usize,
-            CloseProgress::From(_) => {
-                self.closing = CloseProgress::Done;
-                return CloseBatch::Last;
-            }
-            CloseProgress::Done => return CloseBatch::Nothing,
-        };
-        let to = (from + count).min(self.connections.len());
-        self.closing = CloseProgress::From(to as u32);
-        let idle = self.connections[from..to].iter().filter(|held_index| !held_index.busy);
-        CloseBatch::Some(idle.filter_map(|held_index| held_index.connection).collect())
+    /// The next `count` connections have their turn to be closed: those that are not busy, which close when their
+    /// request is over. Also returns whether these were the last.
+    pub(crate) fn close_batch(&mut self, count: usize) -> (Vec<SlabKey>, bool) {
+        let Some(from) = self.closed_count else { return (Vec::new(), false) };
+        let to = from.saturating_add(count).min(self.connections.len());
+        let is_last = to == self.connections.len();
+        self.closed_count = (!is_last).then_some(to);
+        let idle = self.connections[from..to].iter().filter(|state| !state.busy);
+        (idle.filter_map(|state| state.connection).collect(), is_last)
     }
 }
 
@@ -419,7 +374,7 @@ mod tests {
                 let mut held = held(connections, Some(f64::from(rate)), worker, of);
                 open_all(&mut held);
                 while let Some((held_index, arrival)) = held.take_request(SECOND) {
-                    prop_assert_eq!(arrival.index % connections, held.plan.connection_number(held_index));
+                    prop_assert_eq!(arrival.index % connections, held.connection_number(held_index));
                     all.push(arrival.index);
                     held.release(held_index, Duration::ZERO);
                     // Requests that became due meanwhile wait for no other connection.
@@ -496,7 +451,6 @@ mod tests {
         }
         before.set_values(2, Box::new([("name".into(), "Ann".into())]));
         before.detach(1, SECOND);
-        assert_eq!((before.keep_all_open(), before.keep_all_open()), (CloseBatch::Last, CloseBatch::Nothing));
         let mut next = held(5, Some(8.0), 0, 1);
         assert_eq!(next.adopt(before), (vec![(0, key), (2, key)], Vec::new()));
         assert_eq!((next.opened_count, next.connection_keys().count(), next.values(2).len()), (2, 2, 1));
@@ -539,10 +493,9 @@ mod tests {
         // An opening that never happens was no request.
         assert_eq!(held.drop_due(Duration::ZERO), (0, 0));
         held.finish_opening(1, Some(key()), Duration::ZERO);
-        assert_eq!(held.close_batch(999), CloseBatch::Some(vec![key()]));
-        assert_eq!(held.close_batch(999), CloseBatch::Some(Vec::new()));
+        assert_eq!(held.close_batch(999), (vec![key()], false));
         assert!(held.is_closing());
-        assert_eq!((held.close_batch(999), held.close_batch(999)), (CloseBatch::Last, CloseBatch::Nothing));
+        assert_eq!((held.close_batch(999), held.close_batch(999)), ((Vec::new(), true), (Vec::new(), false)));
         assert!(!held.is_closing());
     }
 }

@@ -26,17 +26,20 @@ struct LoadStepState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FinishedLoadStep {
-    pub(super) load_step: u32,
-    pub(super) not_sent: u64,
+pub(crate) struct FinishedLoadStep {
+    pub(crate) load_step: u32,
+    pub(crate) not_sent: u64,
     /// When its last exchange would have ended without the generator's own share of it.
-    pub(super) until: Duration,
+    pub(crate) until: Duration,
 }
 
 impl LoadStepState {
-    fn finish(&mut self, load_step: u32) -> FinishedLoadStep {
-        self.finished = true;
-        FinishedLoadStep { load_step, not_sent: self.not_sent, until: self.until }
+    /// Finishes it, if nothing of it is in flight; does so only once.
+    fn finish(&mut self, load_step: u32) -> Option<FinishedLoadStep> {
+        if self.in_flight > 0 || std::mem::replace(&mut self.finished, true) {
+            return None;
+        }
+        Some(FinishedLoadStep { load_step, not_sent: self.not_sent, until: self.until })
     }
 }
 
@@ -83,23 +86,19 @@ impl LoadStepTracker {
     }
 
     /// Something of the load step has ended.
-    pub(super) fn count_ended(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
+    pub(super) fn count_ended(&mut self, load_step: u32) -> Option<FinishedLoadStep> {
         let closed = load_step < self.closed_below;
         let state = self.step_mut(load_step);
         state.in_flight = state.in_flight.saturating_sub(1);
-        if closed && state.in_flight == 0 && !state.finished {
-            finished.push(state.finish(load_step));
-            self.drop_finished();
-        }
+        let finished = if closed { state.finish(load_step) } else { None };
+        self.drop_finished();
+        finished
     }
 
     /// The load steps below `load_step` have no arrivals left.
-    pub(super) fn close_below(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
+    pub(super) fn close_below(&mut self, load_step: u32, mut on_finished: impl FnMut(FinishedLoadStep)) {
         for load_step in self.closed_below..load_step.min(self.end) {
-            let state = self.step_mut(load_step);
-            if state.in_flight == 0 && !state.finished {
-                finished.push(state.finish(load_step));
-            }
+            self.step_mut(load_step).finish(load_step).into_iter().for_each(&mut on_finished);
             self.closed_below = load_step + 1;
             self.drop_finished();
         }
@@ -123,36 +122,33 @@ mod tests {
         load_steps.count_started(5);
         load_steps.count_started(5);
         load_steps.count_started(6);
-        load_steps.close_below(6, &mut finished);
-        load_steps.count_ended(6, &mut finished);
-        load_steps.count_ended(5, &mut finished);
-        assert_eq!(finished, []);
-        load_steps.count_ended(5, &mut finished);
-        assert_eq!(finished, [FinishedLoadStep { load_step: 5, not_sent: 0, until: Duration::ZERO }]);
+        load_steps.close_below(6, |step| finished.push(step));
+        assert_eq!((load_steps.count_ended(6), load_steps.count_ended(5), finished.len()), (None, None, 0));
+        let first = FinishedLoadStep { load_step: 5, not_sent: 0, until: Duration::ZERO };
+        assert_eq!(load_steps.count_ended(5), Some(first));
         load_steps.count_not_sent(7, 3);
         [3, 9, 5].into_iter().for_each(|s| load_steps.extend_until(7, Duration::from_secs(s)));
-        load_steps.close_below(u32::MAX, &mut finished);
+        load_steps.close_below(u32::MAX, |step| finished.push(step));
         let rest = [(6, 0, 0), (7, 3, 9), (8, 0, 0)];
         let rest = rest.map(|(load_step, not_sent, s)| FinishedLoadStep {
             load_step,
             not_sent,
             until: Duration::from_secs(s),
         });
-        assert_eq!(finished[1..], rest);
+        assert_eq!(finished, rest);
         assert!(load_steps.is_over());
-        load_steps.close_below(u32::MAX, &mut finished);
-        assert_eq!(finished.len(), 4);
+        load_steps.close_below(u32::MAX, |step| finished.push(step));
+        assert_eq!(finished.len(), 3);
     }
 
     #[test]
     fn a_later_load_step_may_finish_first() {
-        let (mut load_steps, mut finished) = (LoadStepTracker::new(0, 2), Vec::new());
+        let mut load_steps = LoadStepTracker::new(0, 2);
         load_steps.count_started(0);
         load_steps.count_started(1);
-        load_steps.close_below(2, &mut finished);
-        load_steps.count_ended(1, &mut finished);
-        assert_eq!((finished.last().map(|over| over.load_step), load_steps.is_over()), (Some(1), false));
-        load_steps.count_ended(0, &mut finished);
-        assert_eq!((finished.last().map(|over| over.load_step), load_steps.is_over()), (Some(0), true));
+        load_steps.close_below(2, |step| panic!("{step:?} is in flight"));
+        let ended = |load_steps: &mut LoadStepTracker, step| load_steps.count_ended(step).map(|over| over.load_step);
+        assert_eq!((ended(&mut load_steps, 1), load_steps.is_over()), (Some(1), false));
+        assert_eq!((ended(&mut load_steps, 0), load_steps.is_over()), (Some(0), true));
     }
 }
