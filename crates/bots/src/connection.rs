@@ -27,7 +27,7 @@ thread_local! {
 /// The server's signal to all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerSignal {
-    /// Time passes; the number of beats so far.
+    /// Time passes; the number of ticks so far.
     Tick(u64),
     /// Answer what you are thinking about, then leave.
     Closing,
@@ -60,7 +60,7 @@ impl Connection {
 
     /// The answer to the next request; nothing when it is time to leave.
     async fn next(&mut self) -> Option<Reply> {
-        let mut beats = 0;
+        let mut ticks = 0;
         let mut was_partial = self.inbox.is_partial();
         loop {
             tokio::select! {
@@ -72,12 +72,12 @@ impl Connection {
                 return None;
             }
             let is_partial = self.inbox.is_partial();
-            beats = if is_partial == was_partial { beats + 1 } else { 1 };
+            ticks = if is_partial == was_partial { ticks + 1 } else { 1 };
             was_partial = is_partial;
-            if is_partial && beats >= PARTIAL_TICKS_MAX {
+            if is_partial && ticks >= PARTIAL_TICKS_MAX {
                 return Some(self.service.respond_to_bad_request(unfinished()));
             }
-            if beats >= IDLE_TICKS_MAX {
+            if ticks >= IDLE_TICKS_MAX {
                 return None;
             }
         }

@@ -28,10 +28,10 @@ pub const CONNECTION_TASK_BYTES_MAX: usize = 1024;
 /// connection that finds no room tries again a second later: a late move that would be our fault.
 pub const BACKLOG: u32 = 4096;
 
-/// Time between two beats: the one clock that ends idle connections and unfinished requests, none has its own timer.
+/// Time between two ticks: the one clock that ends idle connections and unfinished requests, none has its own timer.
 pub const TICK_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Beats after which a request that does not arrive completely is given up: 15 to 30 seconds.
+/// Ticks after which a request that does not arrive completely is given up: 15 to 30 seconds.
 pub const PARTIAL_TICKS_MAX: u32 = 2;
 
 /// Ticks after which an idle connection is closed: 5 minutes. Longer than clients keep theirs (60 to 90 seconds as a

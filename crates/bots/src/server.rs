@@ -79,9 +79,9 @@ impl Server {
     }
 
     async fn accept_all(&mut self, listener: &TcpListener) -> io::Result<()> {
-        let mut beat = interval_at(Instant::now() + TICK_INTERVAL, TICK_INTERVAL);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut beats = 0;
+        let mut interval = interval_at(Instant::now() + TICK_INTERVAL, TICK_INTERVAL);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = 0;
         loop {
             tokio::select! {
                 accepted = accept(listener, self.accept_after), if self.connections.len() < CONNECTIONS_MAX => match accepted {
@@ -92,9 +92,9 @@ impl Server {
                     count(&self.service.counters.connections_closed);
                     report_panic(left);
                 }
-                _ = beat.tick() => {
-                    beats += 1;
-                    self.signal.send_replace(ServerSignal::Tick(beats));
+                _ = interval.tick() => {
+                    ticks += 1;
+                    self.signal.send_replace(ServerSignal::Tick(ticks));
                 }
             }
         }

@@ -128,8 +128,8 @@ impl CliError {
 
 /// Whether the hosts of the target may be loaded, as far as their addresses are known without sending anything to them.
 fn check_target_allowed(scenario: &Scenario, allow_host: &[String]) -> Result<(), String> {
-    let doors = scenario.target.socket.iter().flat_map(|socket| &socket.endpoints).map(|door| &door.base);
-    for base in std::iter::once(&scenario.target.url).chain(doors) {
+    let endpoints = scenario.target.socket.iter().flat_map(|socket| &socket.endpoints).map(|endpoint| &endpoint.base);
+    for base in std::iter::once(&scenario.target.url).chain(endpoints) {
         let Ok(addresses) = (strip_brackets(&base.host), base.port).to_socket_addrs() else { continue };
         let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
         safety::check_allowed(&base.host, &addresses, allow_host)?;

@@ -44,24 +44,24 @@ type Locks<'a> = Vec<(LockedShard<'a>, ClockReading)>;
 /// `brought` are the quotas that the hits have brought along, in the order of the hits; it may be shorter than they are.
 pub(crate) fn check(
     set: &[ActivePolicy],
-    spread: &KeyHasher,
+    hasher: &KeyHasher,
     hits: &[Hit<'_>],
     supplied: &[Option<Quota>],
     now: Moment,
 ) -> CheckResult {
-    let mut policy_hits = match_policies(set, spread, hits, supplied);
-    let (mut locks, mut claims) = lock_and_decide(set, &mut policy_hits, now);
-    if outcome(set, &claims) == Outcome::Allowed {
-        reserve_or_deny(&mut locks, &mut claims);
+    let mut policy_hits = match_policies(set, hasher, hits, supplied);
+    let (mut locks, mut requests) = lock_and_decide(set, &mut policy_hits, now);
+    if outcome(set, &requests) == Outcome::Allowed {
+        reserve_or_deny(&mut locks, &mut requests);
     }
-    let outcome = outcome(set, &claims);
-    charge_or_release(&mut locks, &mut claims, outcome);
+    let outcome = outcome(set, &requests);
+    charge_or_release(&mut locks, &mut requests, outcome);
     drop(locks);
     CheckResult {
         outcome,
         decisions: policy_hits
             .iter()
-            .map(|policy_hit| policy_decision(set, policy_hit, &claims[policy_hit.request]))
+            .map(|policy_hit| policy_decision(set, policy_hit, &requests[policy_hit.request]))
             .collect(),
     }
 }
@@ -69,13 +69,13 @@ pub(crate) fn check(
 /// Every pair of a hit and a policy that is for it.
 fn match_policies<'a>(
     set: &[ActivePolicy],
-    spread: &KeyHasher,
+    hasher: &KeyHasher,
     hits: &[Hit<'a>],
     supplied: &[Option<Quota>],
 ) -> Vec<PolicyHit<'a>> {
     let mut policy_hits = Vec::new();
     for (hit, Hit { class, key, cost }) in hits.iter().enumerate() {
-        let probe = KeyProbe { supplied_quota: supplied.get(hit).copied().flatten(), ..KeyProbe::new(spread, key) };
+        let probe = KeyProbe { supplied_quota: supplied.get(hit).copied().flatten(), ..KeyProbe::new(hasher, key) };
         for (policy, ActivePolicy { policy: rule, keys }) in set.iter().enumerate() {
             if rule.class.matches(class.as_bytes()) && rule.key.matches(key) {
                 let shard = keys.shard_of(probe.hash);
@@ -97,7 +97,8 @@ fn lock_and_decide<'s, 'a>(
         let PolicyHit { policy, shard, probe, hit, .. } = policy_hits[*index];
         (policy, shard, probe.hash, probe.key, hit)
     });
-    let (mut locks, mut claims): (Locks<'_>, Vec<KeyRequest<'_>>) = (Vec::new(), Vec::with_capacity(policy_hits.len()));
+    let (mut locks, mut requests): (Locks<'_>, Vec<KeyRequest<'_>>) =
+        (Vec::new(), Vec::with_capacity(policy_hits.len()));
     let mut locked = None;
     for index in order {
         let policy_hit = &mut policy_hits[index];
@@ -107,19 +108,19 @@ fn lock_and_decide<'s, 'a>(
             locks.push((held, reading));
         }
         let held = locks.len() - 1;
-        match claims.last_mut() {
-            Some(claim) if claim.lock_index == held && claim.probe.key == policy_hit.probe.key => {
-                claim.cost = claim.cost.saturating_add(policy_hit.cost);
+        match requests.last_mut() {
+            Some(request) if request.lock_index == held && request.probe.key == policy_hit.probe.key => {
+                request.cost = request.cost.saturating_add(policy_hit.cost);
             }
-            _ => claims.push(KeyRequest::new(policy_hit, held, locks[held].0.quota_of(policy_hit.probe))),
+            _ => requests.push(KeyRequest::new(policy_hit, held, locks[held].0.quota_of(policy_hit.probe))),
         }
-        policy_hit.request = claims.len() - 1;
+        policy_hit.request = requests.len() - 1;
     }
-    for claim in &mut claims {
-        let (held, reading) = &mut locks[claim.lock_index];
-        claim.decision = held.peek(claim.probe, claim.cost, reading.now).shifted_back(reading.ahead_ns);
+    for request in &mut requests {
+        let (held, reading) = &mut locks[request.lock_index];
+        request.decision = held.peek(request.probe, request.cost, reading.now).shifted_back(reading.ahead_ns);
     }
-    (locks, claims)
+    (locks, requests)
 }
 
 impl<'a> KeyRequest<'a> {
@@ -130,33 +131,33 @@ impl<'a> KeyRequest<'a> {
 }
 
 /// The outcome of the policies that are not in shadow.
-fn outcome(set: &[ActivePolicy], claims: &[KeyRequest<'_>]) -> Outcome {
-    let loud = claims.iter().filter(|claim| !set[claim.policy].policy.is_shadow);
-    loud.fold(Outcome::Allowed, |outcome, claim| outcome.combine(claim.decision))
+fn outcome(set: &[ActivePolicy], requests: &[KeyRequest<'_>]) -> Outcome {
+    let loud = requests.iter().filter(|request| !set[request.policy].policy.is_shadow);
+    loud.fold(Outcome::Allowed, |outcome, request| outcome.combine(request.decision))
 }
 
 /// Whether a policy allows its total cost: one in shadow that does not is charged nothing, as if it were in force.
-fn allows_all(claims: &[KeyRequest<'_>]) -> bool {
-    claims.iter().all(|claim| claim.decision.is_allowed())
+fn allows_all(requests: &[KeyRequest<'_>]) -> bool {
+    requests.iter().all(|request| request.decision.is_allowed())
 }
 
-fn by_policy<'c, 'a>(claims: &'c mut [KeyRequest<'a>]) -> impl Iterator<Item = &'c mut [KeyRequest<'a>]> {
-    claims.chunk_by_mut(|one, next| one.policy == next.policy)
+fn by_policy<'c, 'a>(requests: &'c mut [KeyRequest<'a>]) -> impl Iterator<Item = &'c mut [KeyRequest<'a>]> {
+    requests.chunk_by_mut(|one, next| one.policy == next.policy)
 }
 
 /// Reserves for all that will be charged, before anything is. Where the budget is too small, the idle keys of the
 /// locked shards are forgotten; what still does not fit is denied or admitted as its policy says.
-fn reserve_or_deny(locks: &mut Locks<'_>, claims: &mut [KeyRequest<'_>]) {
-    if reserve(locks, claims) {
+fn reserve_or_deny(locks: &mut Locks<'_>, requests: &mut [KeyRequest<'_>]) {
+    if reserve(locks, requests) {
         return;
     }
     // Reserved before anything is charged: a key that is charged must not be forgotten between the two.
-    claims.iter_mut().for_each(|claim| claim.release_reservation(locks));
+    requests.iter_mut().for_each(|request| request.release_reservation(locks));
     forget_idle(locks);
-    reserve(locks, claims);
-    for claim in claims.iter_mut().filter(|claim| claim.needs_reservation()) {
-        if !locks[claim.lock_index].0.admits_uncounted() {
-            claim.decision = Decision::Full;
+    reserve(locks, requests);
+    for request in requests.iter_mut().filter(|request| request.needs_reservation()) {
+        if !locks[request.lock_index].0.admits_uncounted() {
+            request.decision = Decision::Full;
         }
     }
 }
@@ -174,23 +175,23 @@ fn forget_idle(locks: &mut Locks<'_>) {
 }
 
 /// Whether all that need room have it.
-fn reserve(locks: &Locks<'_>, claims: &mut [KeyRequest<'_>]) -> bool {
-    for claims in by_policy(claims).filter(|claims| allows_all(claims)) {
-        for claim in claims.iter_mut().filter(|claim| claim.needs_reservation()) {
-            claim.reserved = locks[claim.lock_index].0.reserve(claim.probe, claim.cost);
+fn reserve(locks: &Locks<'_>, requests: &mut [KeyRequest<'_>]) -> bool {
+    for requests in by_policy(requests).filter(|requests| allows_all(requests)) {
+        for request in requests.iter_mut().filter(|request| request.needs_reservation()) {
+            request.reserved = locks[request.lock_index].0.reserve(request.probe, request.cost);
         }
     }
-    by_policy(claims).filter(|claims| allows_all(claims)).flatten().all(|claim| !claim.needs_reservation())
+    by_policy(requests).filter(|requests| allows_all(requests)).flatten().all(|request| !request.needs_reservation())
 }
 
-fn charge_or_release(locks: &mut Locks<'_>, claims: &mut [KeyRequest<'_>], outcome: Outcome) {
-    for claims in by_policy(claims) {
-        let takes = outcome == Outcome::Allowed && allows_all(claims);
-        for claim in claims {
+fn charge_or_release(locks: &mut Locks<'_>, requests: &mut [KeyRequest<'_>], outcome: Outcome) {
+    for requests in by_policy(requests) {
+        let takes = outcome == Outcome::Allowed && allows_all(requests);
+        for request in requests {
             if takes {
-                claim.charge(locks);
+                request.charge(locks);
             } else {
-                claim.release(locks);
+                request.release(locks);
             }
         }
     }
@@ -224,7 +225,7 @@ impl KeyRequest<'_> {
     }
 }
 
-fn policy_decision(set: &[ActivePolicy], policy_hit: &PolicyHit<'_>, claim: &KeyRequest<'_>) -> PolicyDecision {
+fn policy_decision(set: &[ActivePolicy], policy_hit: &PolicyHit<'_>, request: &KeyRequest<'_>) -> PolicyDecision {
     let policy = Arc::clone(&set[policy_hit.policy].policy);
-    PolicyDecision { hit: policy_hit.hit, policy, quota: claim.quota, decision: claim.decision }
+    PolicyDecision { hit: policy_hit.hit, policy, quota: request.quota, decision: request.decision }
 }

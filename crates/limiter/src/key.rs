@@ -26,12 +26,12 @@ pub(crate) struct KeyProbe<'a> {
 
 impl<'a> KeyProbe<'a> {
     #[inline]
-    pub(crate) fn new(spread: &KeyHasher, key: &'a [u8]) -> Self {
+    pub(crate) fn new(hasher: &KeyHasher, key: &'a [u8]) -> Self {
         if key.len() > SHORT_BYTES_MAX {
-            return Self::long(spread.hash_bytes(key), key);
+            return Self::long(hasher.hash_bytes(key), key);
         }
         let packed = PackedKey::short(key);
-        Self { hash: packed.hash(spread), packed, key, supplied_quota: None }
+        Self { hash: packed.hash(hasher), packed, key, supplied_quota: None }
     }
 
     /// A long key of which the hash is known.
@@ -74,8 +74,8 @@ impl PackedKey {
 
     /// The hash of a short key.
     #[inline]
-    pub(crate) fn hash(&self, spread: &KeyHasher) -> u64 {
-        spread.hash_words(self.0)
+    pub(crate) fn hash(&self, hasher: &KeyHasher) -> u64 {
+        hasher.hash_words(self.0)
     }
 
     /// The bytes of a short key, as the slot keeps them.

@@ -53,6 +53,6 @@ impl KeyHasher {
 
 impl fmt::Debug for KeyHasher {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Spread(..)")
+        formatter.write_str("KeyHasher(..)")
     }
 }

@@ -51,12 +51,12 @@ impl<S: State> Keyed<S> {
         quota: Quota,
         budget: Arc<Budget>,
         when_full: WhenFull,
-        spread: KeyHasher,
+        hasher: KeyHasher,
     ) -> Self {
         let shards = (0..shards).map(|_| PaddedShard(Mutex::new(Shard::new(quota)))).collect();
         let admits_when_full = AtomicBool::new(when_full == WhenFull::Admit);
-        let home = PolicyShared { budget, hasher: spread, admits_when_full, counters: PolicyCounters::default() };
-        Self { shards, shared: home, next_sweep: AtomicUsize::new(0) }
+        let shared = PolicyShared { budget, hasher, admits_when_full, counters: PolicyCounters::default() };
+        Self { shards, shared, next_sweep: AtomicUsize::new(0) }
     }
 
     /// Looks, and takes `cost` units if they are allowed. A cost of 0 only looks.

@@ -66,22 +66,22 @@ macro_rules! of_each {
 }
 
 macro_rules! of_held {
-    ($held:expr, $shard:ident, $home:pat => $body:expr) => {
+    ($held:expr, $shard:ident, $shared:pat => $body:expr) => {
         match $held {
-            LockedShard::Log($shard, $home) => $body,
-            LockedShard::Gcra($shard, $home) => $body,
-            LockedShard::Counter($shard, $home) => $body,
+            LockedShard::Log($shard, $shared) => $body,
+            LockedShard::Gcra($shard, $shared) => $body,
+            LockedShard::Counter($shard, $shared) => $body,
         }
     };
 }
 
 impl PolicyKeys {
-    pub(crate) fn new(policy: &Policy, shards: usize, budget: Arc<Budget>, spread: KeyHasher) -> Self {
+    pub(crate) fn new(policy: &Policy, shards: usize, budget: Arc<Budget>, hasher: KeyHasher) -> Self {
         let Policy { quota, when_full, .. } = *policy;
         match policy.algorithm {
-            Algorithm::Log => Self::Log(Keyed::with_shards(shards, quota, budget, when_full, spread)),
-            Algorithm::Gcra => Self::Gcra(Keyed::with_shards(shards, quota, budget, when_full, spread)),
-            Algorithm::Counter => Self::Counter(Keyed::with_shards(shards, quota, budget, when_full, spread)),
+            Algorithm::Log => Self::Log(Keyed::with_shards(shards, quota, budget, when_full, hasher)),
+            Algorithm::Gcra => Self::Gcra(Keyed::with_shards(shards, quota, budget, when_full, hasher)),
+            Algorithm::Counter => Self::Counter(Keyed::with_shards(shards, quota, budget, when_full, hasher)),
         }
     }
 
@@ -149,22 +149,22 @@ impl LockedShard<'_> {
     }
 
     pub(crate) fn reserve(&self, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
-        of_held!(self, shard, home => shard.reserve(home, probe, cost))
+        of_held!(self, shard, shared => shard.reserve(shared, probe, cost))
     }
 
     pub(crate) fn forget_idle(&mut self, now: Moment) -> usize {
-        of_held!(self, shard, home => shard.forget_idle_counted(home, now))
+        of_held!(self, shard, shared => shard.forget_idle_counted(shared, now))
     }
 
     pub(crate) fn admits_uncounted(&self) -> bool {
-        of_held!(self, _shard, home => home.admits_uncounted())
+        of_held!(self, _shard, shared => shared.admits_uncounted())
     }
 
     pub(crate) fn charge(&mut self, probe: KeyProbe<'_>, cost: u64, now: Moment, reservation: Reservation) {
-        of_held!(self, shard, home => shard.charge(home, probe, cost, now, reservation));
+        of_held!(self, shard, shared => shard.charge(shared, probe, cost, now, reservation));
     }
 
     pub(crate) fn release(&self, reservation: Reservation) {
-        of_held!(self, _shard, home => home.release(reservation));
+        of_held!(self, _shard, shared => shared.release(reservation));
     }
 }

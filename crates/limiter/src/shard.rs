@@ -63,36 +63,36 @@ impl<S: State> Shard<S> {
 
     /// The whole of a check that concerns this shard only, of a key for which no hit ever brings a quota along.
     #[inline(always)]
-    pub(crate) fn check(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64, now: Moment) -> Decision {
+    pub(crate) fn check(&mut self, shared: &PolicyShared, probe: KeyProbe<'_>, cost: u64, now: Moment) -> Decision {
         let quota = self.counted_by(probe.key);
         let Some(state) = self.states.get_mut(probe) else {
-            return self.check_slow(home, probe.key, cost, now);
+            return self.check_slow(shared, probe.key, cost, now);
         };
         let held = state.timestamps_held();
         let Some(decision) = state.decide_and_charge(now, quota, cost) else {
-            return self.check_slow(home, probe.key, cost, now);
+            return self.check_slow(shared, probe.key, cost, now);
         };
-        home.release_unused_timestamps(held, state.timestamps_held());
+        shared.release_unused_timestamps(held, state.timestamps_held());
         decision
     }
 
     /// The same for a key that is not held yet, or needs further memory. Packs the key again, so that the other way need not
     /// keep it.
     #[cold]
-    fn check_slow(&mut self, home: &PolicyShared, key: &[u8], cost: u64, now: Moment) -> Decision {
-        let probe = KeyProbe::new(&home.hasher, key);
+    fn check_slow(&mut self, shared: &PolicyShared, key: &[u8], cost: u64, now: Moment) -> Decision {
+        let probe = KeyProbe::new(&shared.hasher, key);
         let decision = self.peek(probe, cost, now);
         if cost == 0 || !decision.is_allowed() {
             return decision;
         }
-        let mut reservation = self.reserve(home, probe, cost);
+        let mut reservation = self.reserve(shared, probe, cost);
         if reservation.is_none() {
-            self.forget_idle(home, now);
-            reservation = self.reserve(home, probe, cost);
+            self.forget_idle(shared, now);
+            reservation = self.reserve(shared, probe, cost);
         }
         match reservation {
-            Some(reservation) => self.charge(home, probe, cost, now, reservation),
-            None if home.admits_uncounted() => {}
+            Some(reservation) => self.charge(shared, probe, cost, now, reservation),
+            None if shared.admits_uncounted() => {}
             None => return Decision::Full,
         }
         decision
@@ -114,45 +114,45 @@ impl<S: State> Shard<S> {
     }
 
     /// Reserves what a charge will need; none if the budget is too small. No key may be forgotten until the charge.
-    pub(crate) fn reserve(&self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
+    pub(crate) fn reserve(&self, shared: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
         let quota = self.quota_of(probe);
         let supplied = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
         let reservation = match self.states.get(probe) {
             Some(state) => Reservation { keys: 0, timestamps: state.timestamps_needed(quota, cost), supplied },
             None => Reservation { keys: 1, timestamps: S::default().timestamps_needed(quota, cost), supplied },
         };
-        home.try_acquire(reservation).then_some(reservation)
+        shared.try_acquire(reservation).then_some(reservation)
     }
 
     /// Takes what was allowed, into room that was taken for it.
     pub(crate) fn charge(
         &mut self,
-        home: &PolicyShared,
+        shared: &PolicyShared,
         probe: KeyProbe<'_>,
         cost: u64,
         now: Moment,
         reservation: Reservation,
     ) {
         let quota = self.quota_of(probe);
-        self.switch_quota(home, probe, quota, now);
-        let state = self.states.get_or_insert(&home.hasher, probe);
+        self.switch_quota(shared, probe, quota, now);
+        let state = self.states.get_or_insert(&shared.hasher, probe);
         let taken = state.timestamps_held() + reservation.timestamps;
         state.charge(now, quota, cost);
-        home.release_unused_timestamps(taken, state.timestamps_held());
+        shared.release_unused_timestamps(taken, state.timestamps_held());
         if reservation.keys > 0 {
             self.idle_not_before = self.idle_not_before.min(state.reset_at(quota));
         }
     }
 
     /// Puts a quota into force that a hit has brought along, or takes it back when a hit comes without.
-    fn switch_quota(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, quota: Quota, now: Moment) {
+    fn switch_quota(&mut self, shared: &PolicyShared, probe: KeyProbe<'_>, quota: Quota, now: Moment) {
         let before = self.counted_by(probe.key);
         if quota == before {
             return;
         }
         match self.key_quotas.find_mut(probe.key) {
             Some(own) if probe.supplied_quota.is_some() => own.quota = quota,
-            Some(_) => self.remove_key_quota(home, probe.key),
+            Some(_) => self.remove_key_quota(shared, probe.key),
             // The room for it was taken with that for the charge.
             None => self.key_quotas.insert(probe.key, KeyQuota { quota, is_override: false }),
         }
@@ -160,20 +160,20 @@ impl<S: State> Shard<S> {
     }
 
     /// Forgets idle keys where there may be any; returns how many keys it has examined.
-    pub(crate) fn forget_idle_counted(&mut self, home: &PolicyShared, now: Moment) -> usize {
+    pub(crate) fn forget_idle_counted(&mut self, shared: &PolicyShared, now: Moment) -> usize {
         let held = if now < self.idle_not_before { 0 } else { self.states.len() };
-        self.forget_idle(home, now);
+        self.forget_idle(shared, now);
         held
     }
 
     /// Forgets every key without used units, and returns their number.
-    pub(crate) fn forget_idle(&mut self, home: &PolicyShared, now: Moment) -> usize {
+    pub(crate) fn forget_idle(&mut self, shared: &PolicyShared, now: Moment) -> usize {
         if now < self.idle_not_before {
             return 0;
         }
         let (mut gone, mut idle_from) = (Reservation::default(), Moment::MAX);
         let (quota, owned) = (self.quota, &self.key_quotas);
-        self.states.retain(&home.hasher, |key, state| {
+        self.states.retain(&shared.hasher, |key, state| {
             let quota = owned.find(key).map_or(quota, |own| own.quota);
             if !state.is_idle(now, quota) {
                 idle_from = idle_from.min(state.reset_at(quota));
@@ -185,15 +185,15 @@ impl<S: State> Shard<S> {
         });
         self.idle_not_before = idle_from;
         let states = &self.states;
-        gone.supplied = self.key_quotas.retain_held(|key| states.get(KeyProbe::new(&home.hasher, key)).is_some());
-        home.release(gone);
-        home.counters.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
+        gone.supplied = self.key_quotas.retain_held(|key| states.get(KeyProbe::new(&shared.hasher, key)).is_some());
+        shared.release(gone);
+        shared.counters.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
         gone.keys
     }
 
     /// Frees memory of a busier time.
-    pub(crate) fn shrink(&mut self, home: &PolicyShared) {
-        self.states.shrink(&home.hasher);
+    pub(crate) fn shrink(&mut self, shared: &PolicyShared) {
+        self.states.shrink(&shared.hasher);
     }
 
     /// Another quota for all keys that have none of their own.
@@ -214,7 +214,7 @@ impl<S: State> Shard<S> {
     /// A quota of its own for one key.
     pub(crate) fn set_override(
         &mut self,
-        home: &PolicyShared,
+        shared: &PolicyShared,
         probe: KeyProbe<'_>,
         quota: Quota,
         now: Moment,
@@ -222,16 +222,16 @@ impl<S: State> Shard<S> {
         let old = match self.key_quotas.find_mut(probe.key) {
             Some(own) => {
                 if !own.is_override {
-                    home.budget.try_acquire_override()?;
-                    home.counters.overrides.fetch_add(1, Ordering::Relaxed);
-                    home.release(Reservation { supplied: 1, ..Reservation::default() });
+                    shared.budget.try_acquire_override()?;
+                    shared.counters.overrides.fetch_add(1, Ordering::Relaxed);
+                    shared.release(Reservation { supplied: 1, ..Reservation::default() });
                     own.is_override = true;
                 }
                 std::mem::replace(&mut own.quota, quota)
             }
             None => {
-                home.budget.try_acquire_override()?;
-                self.insert_override(home, probe, quota);
+                shared.budget.try_acquire_override()?;
+                self.insert_override(shared, probe, quota);
                 self.quota
             }
         };
@@ -240,24 +240,24 @@ impl<S: State> Shard<S> {
     }
 
     /// The place of a new override, once the room for it is taken.
-    pub(crate) fn insert_override(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, quota: Quota) {
-        home.counters.overrides.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn insert_override(&mut self, shared: &PolicyShared, probe: KeyProbe<'_>, quota: Quota) {
+        shared.counters.overrides.fetch_add(1, Ordering::Relaxed);
         self.key_quotas.insert(probe.key, KeyQuota { quota, is_override: true });
     }
 
     /// Takes it back; whether there was one.
-    pub(crate) fn remove_override(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, now: Moment) -> bool {
+    pub(crate) fn remove_override(&mut self, shared: &PolicyShared, probe: KeyProbe<'_>, now: Moment) -> bool {
         let Some(own) = self.key_quotas.find(probe.key).filter(|own| own.is_override) else { return false };
         let before = own.quota;
-        self.remove_key_quota(home, probe.key);
+        self.remove_key_quota(shared, probe.key);
         self.change_quota(probe, before, self.quota, now);
         true
     }
 
-    fn remove_key_quota(&mut self, home: &PolicyShared, key: &[u8]) {
+    fn remove_key_quota(&mut self, shared: &PolicyShared, key: &[u8]) {
         match self.key_quotas.remove(key) {
-            Some(own) if own.is_override => home.release_override(),
-            Some(_) => home.release(Reservation { supplied: 1, ..Reservation::default() }),
+            Some(own) if own.is_override => shared.release_override(),
+            Some(_) => shared.release(Reservation { supplied: 1, ..Reservation::default() }),
             None => {}
         }
     }

@@ -62,29 +62,29 @@ impl<S: Default> States<S> {
         }
     }
 
-    pub(crate) fn get_or_insert(&mut self, spread: &KeyHasher, probe: KeyProbe<'_>) -> &mut S {
+    pub(crate) fn get_or_insert(&mut self, hasher: &KeyHasher, probe: KeyProbe<'_>) -> &mut S {
         if probe.is_short() {
-            let hash = |slot: &Slot<S>| hash_short(spread, slot);
+            let hash = |slot: &Slot<S>| hash_short(hasher, slot);
             self.short.get_or_insert_with(probe, |_| true, S::default, hash)
         } else {
-            let hash = |slot: &Slot<LongKeyState<S>>| hash_long(spread, slot);
+            let hash = |slot: &Slot<LongKeyState<S>>| hash_long(hasher, slot);
             let long = || LongKeyState { key: probe.key.into(), state: S::default() };
             &mut self.long.get_or_insert_with(probe, |long| *long.key == *probe.key, long, hash).state
         }
     }
 
     /// Removes every key that `stays` rejects.
-    pub(crate) fn retain(&mut self, spread: &KeyHasher, mut stays: impl FnMut(&[u8], &S) -> bool) {
-        let hash = |slot: &Slot<S>| hash_short(spread, slot);
+    pub(crate) fn retain(&mut self, hasher: &KeyHasher, mut stays: impl FnMut(&[u8], &S) -> bool) {
+        let hash = |slot: &Slot<S>| hash_short(hasher, slot);
         self.short.retain(hash, |slot| slot.packed.with_short(|key| stays(key, &slot.value)));
-        let hash = |slot: &Slot<LongKeyState<S>>| hash_long(spread, slot);
+        let hash = |slot: &Slot<LongKeyState<S>>| hash_long(hasher, slot);
         self.long.retain(hash, |slot| stays(&slot.value.key, &slot.value.state));
     }
 
     /// Frees memory of a busier time.
-    pub(crate) fn shrink(&mut self, spread: &KeyHasher) {
-        self.short.shrink(|slot| hash_short(spread, slot));
-        self.long.shrink(|slot| hash_long(spread, slot));
+    pub(crate) fn shrink(&mut self, hasher: &KeyHasher) {
+        self.short.shrink(|slot| hash_short(hasher, slot));
+        self.long.shrink(|slot| hash_long(hasher, slot));
     }
 
     /// Keys held.
@@ -102,10 +102,10 @@ impl<S: Default> States<S> {
     }
 }
 
-fn hash_short<S>(spread: &KeyHasher, slot: &Slot<S>) -> u64 {
-    slot.packed.hash(spread)
+fn hash_short<S>(hasher: &KeyHasher, slot: &Slot<S>) -> u64 {
+    slot.packed.hash(hasher)
 }
 
-fn hash_long<S>(spread: &KeyHasher, slot: &Slot<LongKeyState<S>>) -> u64 {
-    spread.hash_bytes(&slot.value.key)
+fn hash_long<S>(hasher: &KeyHasher, slot: &Slot<LongKeyState<S>>) -> u64 {
+    hasher.hash_bytes(&slot.value.key)
 }

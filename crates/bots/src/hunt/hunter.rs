@@ -95,8 +95,8 @@ impl Hunter {
         left: &mut watch::Receiver<bool>,
     ) -> io::Result<()> {
         let phase = self.config.act_interval.mul_f64(self.chance.unit_f64());
-        let mut beat = interval_at(Instant::now() + phase, self.config.act_interval);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut ticks = interval_at(Instant::now() + phase, self.config.act_interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         // Until when the act before must be answered, while it is not.
         let mut answer_until = None;
         loop {
@@ -112,7 +112,7 @@ impl Hunter {
                     self.counters.count_message(&message);
                     self.brain.observe(&message);
                 }
-                _ = beat.tick() => {
+                _ = ticks.tick() => {
                     if answer_until.is_some() {
                         count(&self.counters.late);
                         continue;

@@ -82,7 +82,7 @@ mod tests {
     fn check(samples: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
         let mut silences = SilenceDetector::default();
         let mut rows: Vec<SilenceRow> = Vec::new();
-        let mut tell = |row: Option<SilenceRow>| {
+        let mut add = |row: Option<SilenceRow>| {
             let Some(row) = row else { return };
             if rows.last().is_some_and(|last| last.t_s == row.t_s) {
                 rows.pop();
@@ -91,9 +91,9 @@ mod tests {
         };
         for (tenth, exchanging, exchanged) in samples {
             let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, ..Gauges::default() };
-            tell(silences.add_sample(Duration::from_millis(100 * tenth), gauges));
+            add(silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         }
-        tell(silences.finish());
+        add(silences.finish());
         let rows: Vec<(f64, f64, u64)> = rows.iter().map(|row| (row.t_s, row.until_s, row.under_way)).collect();
         assert_eq!(rows, expected, "{samples:?}");
     }
@@ -134,8 +134,8 @@ mod tests {
     fn a_continuing_silence_is_reported_before_its_end() {
         let mut silences = SilenceDetector::default();
         let gauges = Gauges { exchanging: 1, ..Gauges::default() };
-        let told = (0..35).filter_map(|tenth| silences.add_sample(Duration::from_millis(100 * tenth), gauges));
-        let told: Vec<f64> = told.map(|row| row.until_s).collect();
-        assert_eq!(told, [1.2, 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.3]);
+        let rows = (0..35).filter_map(|tenth| silences.add_sample(Duration::from_millis(100 * tenth), gauges));
+        let ends: Vec<f64> = rows.map(|row| row.until_s).collect();
+        assert_eq!(ends, [1.2, 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.3]);
     }
 }

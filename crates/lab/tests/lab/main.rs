@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod engine;
-mod fleet;
 mod held_connections;
 mod live_progress;
 mod message_server;
 mod processes;
 mod scripted_server;
 mod stub_service;
+mod supervisor;
 mod trial;
 mod wake_probe;

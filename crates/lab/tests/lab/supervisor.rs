@@ -23,7 +23,7 @@ const STUB: &str = "[\"gauntlet\", \"processes::serve_when_asked\", \"--exact\"]
 /// A target of one process, which COMMAND starts.
 const TRIAL: &str = r#"
 format = 1
-name = "fleet"
+name = "supervisor"
 summary = "One process"
 [vars]
 port = 1
@@ -54,7 +54,7 @@ struct ProcessFixture {
 impl ProcessFixture {
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("lab-fleet-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("lab-supervisor-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -101,10 +101,10 @@ impl ProcessFixture {
         std::fs::read_to_string(self.dir.join("server.log")).unwrap()
     }
 
-    async fn start(&self, fleet: &mut ProcessSupervisor, scenario: &Scenario) -> Result<u32, TrialError> {
+    async fn start(&self, supervisor: &mut ProcessSupervisor, scenario: &Scenario) -> Result<u32, TrialError> {
         let globals = BTreeMap::new();
-        fleet.start(scenario, &Scope::for_run(&globals), &self.dir).await?;
-        Ok(fleet.pids().next().unwrap().1)
+        supervisor.start(scenario, &Scope::for_run(&globals), &self.dir).await?;
+        Ok(supervisor.pids().next().unwrap().1)
     }
 }
 
@@ -121,7 +121,7 @@ fn faults_now(acts: &[FaultAction]) -> Vec<ScheduledFault> {
 }
 
 /// Carries the faults out until so many have been reported.
-async fn run_faults(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
+async fn run_faults(supervisor: &mut ProcessSupervisor, commands: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let all = async {
         let mut rows = Vec::new();
@@ -133,66 +133,66 @@ async fn run_faults(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault], 
     let mut hear = |row: &FaultRow| told.send(row.clone()).unwrap();
     tokio::select! {
         rows = all => rows,
-        death = fleet.supervise(Instant::now(), commands, &mut hear) => panic!("{death}"),
+        death = supervisor.supervise(Instant::now(), commands, &mut hear) => panic!("{death}"),
     }
 }
 
-/// Carries the orders out until the fleet has failed.
-async fn run_until_failure(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault]) -> String {
-    fleet.supervise(Instant::now(), commands, &mut |_| {}).await
+/// Carries the orders out until the supervisor has failed.
+async fn run_until_failure(supervisor: &mut ProcessSupervisor, commands: &[ScheduledFault]) -> String {
+    supervisor.supervise(Instant::now(), commands, &mut |_| {}).await
 }
 
 #[tokio::test]
 async fn a_kill_ends_the_whole_group_and_is_no_death() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let pid = house.start(&mut fleet, &house.shell("sleep 1000 & echo up >&3; wait")).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    let mut roster = fleet.process_list();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let pid = fixture.start(&mut supervisor, &fixture.shell("sleep 1000 & echo up >&3; wait")).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    let mut roster = supervisor.process_list();
     assert_eq!(*roster.borrow(), [("server".to_owned(), pid)]);
     let gone = async {
-        assert_eq!(house.next_line().await, None);
+        assert_eq!(fixture.next_line().await, None);
         roster.wait_for(Vec::is_empty).await.unwrap();
     };
     let kill = faults_now(&[FaultAction::Kill]);
     tokio::select! {
         () = gone => {}
-        death = run_until_failure(&mut fleet, &kill) => panic!("{death}"),
+        death = run_until_failure(&mut supervisor, &kill) => panic!("{death}"),
     }
-    assert_eq!(fleet.unexpected_exit(), None);
-    let row = &fleet.fault_rows()[0];
+    assert_eq!(supervisor.unexpected_exit(), None);
+    let row = &supervisor.fault_rows()[0];
     assert_eq!((row.act.as_str(), row.pid_before, row.pid_after, &row.failed), ("kill", Some(pid), None, &None));
 }
 
 #[tokio::test]
 async fn a_death_without_an_order_is_one_also_after_orders() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let script = format!("echo up >&3; read line < '{}'; exit 3", house.second_pipe().display());
-    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    assert_eq!(fleet.unexpected_exit(), None);
-    run_faults(&mut fleet, &faults_now(&[FaultAction::Stop, FaultAction::Continue]), 2).await;
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let script = format!("echo up >&3; read line < '{}'; exit 3", fixture.second_pipe().display());
+    fixture.start(&mut supervisor, &fixture.shell(&script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    assert_eq!(supervisor.unexpected_exit(), None);
+    run_faults(&mut supervisor, &faults_now(&[FaultAction::Stop, FaultAction::Continue]), 2).await;
     // Returns once the shell opens the pipe for reading.
-    std::fs::write(house.second_pipe(), "go\n").unwrap();
-    let death = run_until_failure(&mut fleet, &[]).await;
+    std::fs::write(fixture.second_pipe(), "go\n").unwrap();
+    let death = run_until_failure(&mut supervisor, &[]).await;
     assert!(death.starts_with("server ended by itself (exit status: 3)"), "{death}");
-    assert_eq!(fleet.unexpected_exit(), Some(death));
+    assert_eq!(supervisor.unexpected_exit(), Some(death));
 }
 
 #[tokio::test]
 async fn a_process_stops_and_goes_on() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     let script = "trap 'echo on >&3' CONT; echo up >&3; while :; do :; done";
-    let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    let rows = run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
+    let pid = fixture.start(&mut supervisor, &fixture.shell(script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    let rows = run_faults(&mut supervisor, &faults_now(&[FaultAction::Stop]), 1).await;
     assert_eq!((rows[0].pid_before, rows[0].pid_after), (Some(pid), Some(pid)));
     await_stopped(pid).await;
-    run_faults(&mut fleet, &faults_now(&[FaultAction::Continue]), 1).await;
-    assert_eq!(house.next_line().await.as_deref(), Some("on"));
-    assert_eq!(fleet.unexpected_exit(), None);
+    run_faults(&mut supervisor, &faults_now(&[FaultAction::Continue]), 1).await;
+    assert_eq!(fixture.next_line().await.as_deref(), Some("on"));
+    assert_eq!(supervisor.unexpected_exit(), None);
 }
 
 /// The kernel reports the stop to the parent.
@@ -204,68 +204,68 @@ async fn await_stopped(pid: u32) {
 
 #[tokio::test]
 async fn a_stopped_process_hears_that_the_trial_is_over() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     // It waits without starting anything: a shell whose child is stopped before it became another program does not stop
     // itself.
     let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do :; done";
-    let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
+    let pid = fixture.start(&mut supervisor, &fixture.shell(script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    run_faults(&mut supervisor, &faults_now(&[FaultAction::Stop]), 1).await;
     await_stopped(pid).await;
-    fleet.stop().await;
-    assert_eq!(house.next_line().await.as_deref(), Some("bye"));
-    assert_eq!(house.next_line().await, None);
+    supervisor.stop().await;
+    assert_eq!(fixture.next_line().await.as_deref(), Some("bye"));
+    assert_eq!(fixture.next_line().await, None);
 }
 
 #[tokio::test]
 async fn a_process_that_is_told_to_end_may_say_goodbye_and_is_no_death() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     let script = "trap 'echo bye >&3; exit 5' TERM; echo up >&3; while :; do sleep 0.01; done";
-    house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    let mut roster = fleet.process_list();
+    fixture.start(&mut supervisor, &fixture.shell(script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    let mut roster = supervisor.process_list();
     let gone = async {
-        assert_eq!(house.next_line().await.as_deref(), Some("bye"));
-        assert_eq!(house.next_line().await, None);
+        assert_eq!(fixture.next_line().await.as_deref(), Some("bye"));
+        assert_eq!(fixture.next_line().await, None);
         roster.wait_for(Vec::is_empty).await.unwrap();
     };
     let term = faults_now(&[FaultAction::Term]);
     tokio::select! {
         () = gone => {}
-        death = run_until_failure(&mut fleet, &term) => panic!("{death}"),
+        death = run_until_failure(&mut supervisor, &term) => panic!("{death}"),
     }
-    let rows = run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
+    let rows = run_faults(&mut supervisor, &faults_now(&[FaultAction::Stop]), 1).await;
     assert_eq!(rows[0].failed.as_deref(), Some("server does not run at that moment"));
 }
 
 #[tokio::test]
 async fn a_restart_brings_the_same_service_back_and_says_when_it_was_ready() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
-    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let pid = fixture.start(&mut supervisor, &fixture.scenario(STUB)).await.unwrap();
+    let row = run_faults(&mut supervisor, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     let after = row.pid_after.unwrap();
     assert_eq!((row.pid_before, &row.failed), (Some(pid), &None));
     assert_ne!(after, pid);
     assert!(row.ready_again_s.is_some_and(|ready_s| ready_s >= row.t_s), "{row:?}");
-    assert_eq!(*fleet.process_list().borrow(), [("server".to_owned(), after)]);
-    assert!(tokio::net::TcpStream::connect(("127.0.0.1", house.port)).await.is_ok());
-    assert_eq!(house.log().matches("running 1 test").count(), 2, "{}", house.log());
-    fleet.stop().await;
-    assert!(tokio::net::TcpStream::connect(("127.0.0.1", house.port)).await.is_err());
+    assert_eq!(*supervisor.process_list().borrow(), [("server".to_owned(), after)]);
+    assert!(tokio::net::TcpStream::connect(("127.0.0.1", fixture.port)).await.is_ok());
+    assert_eq!(fixture.log().matches("running 1 test").count(), 2, "{}", fixture.log());
+    supervisor.stop().await;
+    assert!(tokio::net::TcpStream::connect(("127.0.0.1", fixture.port)).await.is_err());
 }
 
 #[tokio::test]
 async fn what_was_killed_for_a_time_starts_again() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let pid = fixture.start(&mut supervisor, &fixture.scenario(STUB)).await.unwrap();
     let process = "server".to_owned();
     let lasting = Some(Duration::from_millis(1));
     let faults = [Fault { at: Duration::ZERO, action: FaultAction::Kill, process, duration: lasting }];
-    let rows = run_faults(&mut fleet, &fault_schedule(&faults), 2).await;
+    let rows = run_faults(&mut supervisor, &fault_schedule(&faults), 2).await;
     assert_eq!(rows.iter().map(|row| row.act.as_str()).collect::<Vec<_>>(), ["kill", "restart"]);
     assert!(rows[1].planned_s == 0.001 && rows[1].ready_again_s.is_some(), "{rows:?}");
     assert!(rows[1].pid_after.is_some_and(|after| after != pid), "{rows:?}");
@@ -273,30 +273,31 @@ async fn what_was_killed_for_a_time_starts_again() {
 
 #[tokio::test]
 async fn what_does_not_end_for_a_restart_is_killed() {
-    let mut house = ProcessFixture::new();
-    let _open = house.keep_open();
-    let mut fleet = ProcessSupervisor::default();
+    let mut fixture = ProcessFixture::new();
+    let _open = fixture.keep_open();
+    let mut supervisor = ProcessSupervisor::default();
     let script = "trap '' TERM; echo up >&3; while :; do sleep 1000; done";
-    house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    fixture.start(&mut supervisor, &fixture.shell(script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
     // From here on only timers advance the time.
     tokio::time::pause();
-    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
+    let row = run_faults(&mut supervisor, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     assert!(row.failed.is_none() && row.pid_after != row.pid_before, "{row:?}");
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
 }
 
 #[tokio::test]
 async fn a_process_that_is_being_restarted_takes_no_other_order() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     let script =
-        format!("trap '' TERM; echo up >&3; while :; do read line < '{}'; done", house.second_pipe().display());
-    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+        format!("trap '' TERM; echo up >&3; while :; do read line < '{}'; done", fixture.second_pipe().display());
+    fixture.start(&mut supervisor, &fixture.shell(&script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
     tokio::time::pause();
     let rows =
-        run_faults(&mut fleet, &faults_now(&[FaultAction::Restart, FaultAction::Restart, FaultAction::Kill]), 3).await;
+        run_faults(&mut supervisor, &faults_now(&[FaultAction::Restart, FaultAction::Restart, FaultAction::Kill]), 3)
+            .await;
     let refused = Some("server is being restarted already");
     let found: Vec<_> = rows.iter().map(|row| (row.act.as_str(), row.failed.as_deref())).collect();
     assert_eq!(found, [("restart", refused), ("kill", refused), ("restart", None)]);
@@ -305,75 +306,81 @@ async fn a_process_that_is_being_restarted_takes_no_other_order() {
 
 #[tokio::test]
 async fn what_cannot_be_started_again_has_failed() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let program = house.dir.join("program");
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let program = fixture.dir.join("program");
     std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
-    let mut scenario = house.scenario(&format!("[{program:?}, \"1000\"]"));
+    let mut scenario = fixture.scenario(&format!("[{program:?}, \"1000\"]"));
     scenario.target.ready_path = None;
-    house.start(&mut fleet, &scenario).await.unwrap();
+    fixture.start(&mut supervisor, &scenario).await.unwrap();
     std::fs::remove_file(&program).unwrap();
-    let failure = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
+    let failure = run_until_failure(&mut supervisor, &faults_now(&[FaultAction::Restart])).await;
     assert!(failure.starts_with("server could not be started again: "), "{failure}");
-    let again = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
+    let again = run_until_failure(&mut supervisor, &faults_now(&[FaultAction::Restart])).await;
     assert_eq!(again, failure);
-    let acts: Vec<_> = fleet.fault_rows().iter().map(|row| (row.pid_before.is_some(), row.failed.is_some())).collect();
+    let acts: Vec<_> =
+        supervisor.fault_rows().iter().map(|row| (row.pid_before.is_some(), row.failed.is_some())).collect();
     assert_eq!(acts, [(true, true), (false, true)]);
 }
 
 #[tokio::test]
 async fn what_does_not_come_back_has_failed() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
-    let script =
-        format!("[ -e '{0}' ] && exit 4; touch '{0}'; echo up >&3; exec sleep 1000", house.dir.join("been").display());
-    let mut house = house;
-    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    let death = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    let script = format!(
+        "[ -e '{0}' ] && exit 4; touch '{0}'; echo up >&3; exec sleep 1000",
+        fixture.dir.join("been").display()
+    );
+    let mut fixture = fixture;
+    fixture.start(&mut supervisor, &fixture.shell(&script)).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("up"));
+    let death = run_until_failure(&mut supervisor, &faults_now(&[FaultAction::Restart])).await;
     assert!(death.starts_with("server ended by itself (exit status: 4)"), "{death}");
 }
 
 #[tokio::test]
 async fn what_comes_back_and_is_never_ready_has_failed() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     let exe = std::env::current_exe().unwrap();
     let script = format!(
         "[ -e '{0}' ] && exec sleep 1000; touch '{0}'; exec '{1}' processes::serve_when_asked --exact",
-        house.dir.join("been").display(),
+        fixture.dir.join("been").display(),
         exe.display()
     );
-    let scenario = house.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
-    house.start(&mut fleet, &scenario).await.unwrap();
+    let scenario = fixture.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
+    fixture.start(&mut supervisor, &scenario).await.unwrap();
     // The twenty seconds that it may take pass as soon as nothing else happens.
     tokio::time::pause();
-    let failure = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
+    let failure = run_until_failure(&mut supervisor, &faults_now(&[FaultAction::Restart])).await;
     assert!(failure.starts_with("after its restart, server was not ready within 20s: http://127.0.0.1:"), "{failure}");
-    assert_eq!(fleet.fault_rows()[0].failed.as_ref(), Some(&failure));
+    assert_eq!(supervisor.fault_rows()[0].failed.as_ref(), Some(&failure));
 }
 
 #[tokio::test]
 async fn orders_for_strangers_are_refused_before_anything_happens() {
-    let house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::default();
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
     let order =
         |process: &str| [ScheduledFault { at: Duration::ZERO, process: process.to_owned(), action: FaultAction::Kill }];
-    let TrialError(nobody) = fleet.check_faults(&order("server")).unwrap_err();
+    let TrialError(nobody) = supervisor.check_faults(&order("server")).unwrap_err();
     assert!(nobody.ends_with("it starts nothing, but not server"), "{nobody}");
-    house.start(&mut fleet, &house.shell("exec sleep 1000")).await.unwrap();
-    assert_eq!(fleet.check_faults(&order("server")), Ok(()));
-    let TrialError(other) = fleet.check_faults(&order("bots")).unwrap_err();
+    fixture.start(&mut supervisor, &fixture.shell("exec sleep 1000")).await.unwrap();
+    assert_eq!(supervisor.check_faults(&order("server")), Ok(()));
+    let TrialError(other) = supervisor.check_faults(&order("bots")).unwrap_err();
     assert!(other.ends_with("it starts server, but not bots"), "{other}");
 }
 
 #[tokio::test]
 async fn a_target_that_should_run_already_must_be_there_at_once() {
-    let house = ProcessFixture::new();
-    let mut scenario = house.scenario(STUB);
+    let fixture = ProcessFixture::new();
+    let mut scenario = fixture.scenario(STUB);
     scenario.target.spawn = None;
-    let TrialError(refusal) = house.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
-    assert!(refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", house.port)), "{refusal}");
+    let TrialError(refusal) = fixture.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
+    assert!(
+        refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", fixture.port)),
+        "{refusal}"
+    );
     assert!(refusal.contains("Connection refused") && refusal.contains("start the service"), "{refusal}");
 }
 
@@ -396,57 +403,58 @@ fn guard_when_asked() {
 
 fn guard() -> Guard {
     let exe = std::env::current_exe().unwrap();
-    let words = ["fleet::guard_when_asked", "--exact", "--nocapture", "--test-threads=1", "--"].map(OsString::from);
+    let words =
+        ["supervisor::guard_when_asked", "--exact", "--nocapture", "--test-threads=1", "--"].map(OsString::from);
     Guard::from_args([exe.into_os_string()].into_iter().chain(words))
 }
 
 #[tokio::test]
 async fn a_guarded_process_keeps_its_id_and_says_when_it_is_no_program() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::with_guard(guard());
-    let pid = house.start(&mut fleet, &house.shell("echo $$ >&3; exec sleep 1000")).await.unwrap();
-    assert_eq!(house.next_line().await, Some(pid.to_string()));
-    fleet.stop().await;
-    let missing = house.scenario("[\"no-such-program-anywhere\"]");
-    let TrialError(message) = house.start(&mut fleet, &missing).await.unwrap_err();
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::with_guard(guard());
+    let pid = fixture.start(&mut supervisor, &fixture.shell("echo $$ >&3; exec sleep 1000")).await.unwrap();
+    assert_eq!(fixture.next_line().await, Some(pid.to_string()));
+    supervisor.stop().await;
+    let missing = fixture.scenario("[\"no-such-program-anywhere\"]");
+    let TrialError(message) = fixture.start(&mut supervisor, &missing).await.unwrap_err();
     assert!(message.starts_with("server could not be started: no-such-program-anywhere: No such file"), "{message}");
 }
 
 #[tokio::test]
 async fn open_files_are_limited() {
-    let mut house = ProcessFixture::new();
-    let mut fleet = ProcessSupervisor::with_guard(guard());
-    fleet.apply_limits(&TargetLimits { open_files: Some(77), ..TargetLimits::default() }, "files").unwrap();
-    assert_eq!(fleet.limits_applied().unwrap().open_files, Some(77));
-    house.start(&mut fleet, &house.shell("echo $(ulimit -Sn) $(ulimit -Hn) >&3")).await.unwrap();
-    assert_eq!(house.next_line().await.as_deref(), Some("77 77"));
+    let mut fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::with_guard(guard());
+    supervisor.apply_limits(&TargetLimits { open_files: Some(77), ..TargetLimits::default() }, "files").unwrap();
+    assert_eq!(supervisor.limits_applied().unwrap().open_files, Some(77));
+    fixture.start(&mut supervisor, &fixture.shell("echo $(ulimit -Sn) $(ulimit -Hn) >&3")).await.unwrap();
+    assert_eq!(fixture.next_line().await.as_deref(), Some("77 77"));
 }
 
 #[tokio::test]
 async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused() {
-    let mut house = ProcessFixture::new();
-    let _open = house.keep_open();
-    let mut fleet = ProcessSupervisor::with_guard(guard());
+    let mut fixture = ProcessFixture::new();
+    let _open = fixture.keep_open();
+    let mut supervisor = ProcessSupervisor::with_guard(guard());
     let limits = TargetLimits { memory_bytes: Some(64 << 20), cpu_cores: Some(0.5), open_files: None };
-    if let Err(TrialError(refusal)) = fleet.apply_limits(&limits, "held") {
+    if let Err(TrialError(refusal)) = supervisor.apply_limits(&limits, "held") {
         assert!(refusal.starts_with("[target.limits] "), "{refusal}");
         assert!(refusal.contains("as root") || refusal.contains("control groups"), "{refusal}");
-        assert_eq!((fleet.limits_applied(), fleet.limit_stats()), (None, None));
+        assert_eq!((supervisor.limits_applied(), supervisor.limit_stats()), (None, None));
         return;
     }
-    assert_eq!(fleet.limits_applied().unwrap().memory_bytes, Some(64 << 20));
+    assert_eq!(supervisor.limits_applied().unwrap().memory_bytes, Some(64 << 20));
     // Its children are in its groups too. The first one's memory is soon used up, and it reports how it ended.
     let script =
         "head -c 256M /dev/zero | tail | wc -c >/dev/null; grep -c gauntlet- /proc/self/cgroup >&3; exec sleep 1000";
-    let first = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    let groups: u32 = house.next_line().await.unwrap().parse().unwrap();
+    let first = fixture.start(&mut supervisor, &fixture.shell(script)).await.unwrap();
+    let groups: u32 = fixture.next_line().await.unwrap().parse().unwrap();
     assert!(groups >= 1);
-    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
+    let row = run_faults(&mut supervisor, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     assert_eq!(row.pid_before, Some(first));
-    assert_eq!(house.next_line().await, Some(groups.to_string()));
-    let before_stop = fleet.limit_stats().unwrap();
-    fleet.stop().await;
-    let seen = fleet.limit_stats().unwrap();
+    assert_eq!(fixture.next_line().await, Some(groups.to_string()));
+    let before_stop = supervisor.limit_stats().unwrap();
+    supervisor.stop().await;
+    let seen = supervisor.limit_stats().unwrap();
     assert!(seen.oom_kills.is_some_and(|kills| kills >= 2), "{seen:?}");
     assert!(seen.cpu_periods >= before_stop.cpu_periods && seen.cpu_periods.is_some(), "{seen:?}");
 }
