@@ -69,31 +69,28 @@ impl Guard {
     /// The command line of a guard that starts nothing: it kills the processes in these groups once the lab is gone.
     #[must_use]
     pub fn watchdog_args(&self, groups: &[&Path]) -> Vec<OsString> {
-        let mut words = self.prefix.clone();
-        words.push(format!("--parent={}", std::process::id()).into());
-        words.extend(groups.iter().map(|group| {
-            let mut word = OsString::from("--kill-group=");
-            word.push(group);
-            word
-        }));
-        words
+        self.args().chain(groups.iter().map(|group| flag("--kill-group=", group))).collect()
     }
 
     /// The command line that starts this one guarded.
     #[must_use]
-    pub fn wrap(&self, bounds: &ProcessLimits, command: &[OsString]) -> Vec<OsString> {
-        let mut words = self.prefix.clone();
-        words.push(format!("--parent={}", std::process::id()).into());
-        for group in &bounds.groups {
-            let mut word = OsString::from("--group=");
-            word.push(group);
-            words.push(word);
-        }
-        words.extend(bounds.open_files.map(|count| format!("--open-files={count}").into()));
-        words.push("--".into());
-        words.extend_from_slice(command);
-        words
+    pub fn wrap(&self, limits: &ProcessLimits, command: &[OsString]) -> Vec<OsString> {
+        let groups = limits.groups.iter().map(|group| flag("--group=", group));
+        let open_files = limits.open_files.map(|count| format!("--open-files={count}").into());
+        let own = self.args().chain(groups).chain(open_files);
+        own.chain(["--".into()]).chain(command.iter().cloned()).collect()
     }
+
+    fn args(&self) -> impl Iterator<Item = OsString> {
+        self.prefix.iter().cloned().chain([format!("--parent={}", std::process::id()).into()])
+    }
+}
+
+/// An argument with a path, which need not be Unicode.
+fn flag(name: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(name);
+    argument.push(path);
+    argument
 }
 
 /// Start a program that ends when its starter does

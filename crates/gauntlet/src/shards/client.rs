@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1;
-use hyper::{Request, StatusCode, header};
+use hyper::{Request, Response, header};
 use hyper_util::rt::TokioIo;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,17 +20,9 @@ const RESPONSE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Most pages of a list that are read: as many as all worlds of a shard can fill.
 const PAGES_MAX: usize = engine::limits::WORLDS_MAX.div_ceil(engine::limits::PAGE_MAX) + 1;
 
-/// What a shard answered.
-struct ShardResponse {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
 /// The body of a GET, or `None` when there was no whole and good answer in time.
 pub(super) async fn get(address: SocketAddr, path: &str) -> Option<Bytes> {
-    let reply = timeout(RESPONSE_TIMEOUT, exchange(address, path)).await.ok()??;
-    reply.status.is_success().then_some(reply.body)
+    timeout(RESPONSE_TIMEOUT, exchange(address, path)).await.ok()?.map(Response::into_body)
 }
 
 /// All pages of a list, or `None` when one of them did not come well, or not all in time.
@@ -38,9 +30,9 @@ pub(super) async fn get_pages(address: SocketAddr, first: &str) -> Option<Vec<By
     let read = async {
         let (mut pages, mut path) = (Vec::new(), Some(first.to_owned()));
         while let Some(next) = path.filter(|_| pages.len() < PAGES_MAX) {
-            let reply = exchange(address, &next).await.filter(|reply| reply.status.is_success())?;
-            path = next_page(&reply.headers);
-            pages.push(reply.body);
+            let response = exchange(address, &next).await?;
+            path = next_page(response.headers());
+            pages.push(response.into_body());
         }
         Some(pages)
     };
@@ -54,14 +46,15 @@ fn next_page(headers: &HeaderMap) -> Option<String> {
     (about.contains("rel=\"next\"") && path.starts_with('/')).then(|| path.to_owned())
 }
 
-async fn exchange(address: SocketAddr, path: &str) -> Option<ShardResponse> {
+/// A response whose status is a success.
+async fn exchange(address: SocketAddr, path: &str) -> Option<Response<Bytes>> {
     let stream = TcpStream::connect(address).await.ok()?;
     let (mut send, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
     let request = Request::get(path).header(header::HOST, address.to_string()).body(Empty::<Bytes>::new()).ok()?;
     let answer = async {
         let (head, body) = send.send_request(request).await.ok()?.into_parts();
         let body = Limited::new(body, RESPONSE_BYTES_MAX).collect().await.ok()?;
-        Some(ShardResponse { status: head.status, headers: head.headers, body: body.to_bytes() })
+        head.status.is_success().then(|| Response::from_parts(head, body.to_bytes()))
     };
     tokio::pin!(answer);
     tokio::select! {

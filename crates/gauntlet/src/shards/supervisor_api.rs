@@ -15,7 +15,7 @@ use gateway::listener::{Peer, RequestBody, RequestHandler};
 use lab::machine::{read_pss_bytes, read_usage};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -112,14 +112,10 @@ fn worlds_of<'a>(shard: &Shard, pages: impl Iterator<Item = &'a Bytes>, headers:
 /// The address at which the client reaches a shard: one that listens on all interfaces is at the host of the request.
 fn address_for_client(address: SocketAddr, headers: &HeaderMap) -> String {
     let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<axum::http::uri::Authority>().ok();
-    match (is_unspecified(address.ip()), host()) {
+    match (address.ip().is_unspecified(), host()) {
         (true, Some(host)) => format!("{}:{}", host.host(), address.port()),
         _ => address.to_string(),
     }
-}
-
-fn is_unspecified(ip: IpAddr) -> bool {
-    ip.is_unspecified()
 }
 
 /// People begin at the first shard that serves.
@@ -184,9 +180,12 @@ fn supervisor_metrics(shards: &[ShardMemory]) -> String {
         "Memory of the shard; pages that several processes share are divided among them.",
         |(.., memory)| Some(memory.as_ref()?.0),
     );
-    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it resources.", |(.., memory)| {
-        Some(memory.as_ref()?.1)
-    });
+    family(
+        "gauntlet_shard_rss_bytes",
+        "gauge",
+        "Resident memory of the shard; pages that several processes share count for each of them.",
+        |(.., memory)| Some(memory.as_ref()?.1),
+    );
     text
 }
 

@@ -297,26 +297,22 @@ fn reconciliation_gate(mismatches: &[String]) -> GateResult {
 
 /// What a reader must know about the record itself.
 fn report_notes(context: &RunContext, timeline: Option<std::io::Error>, end: &TrialEnd) -> Vec<String> {
+    let ungated = (!context.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
     let misread = context.status_poller.take_first_misread();
     let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
     let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
-    let bounds = match end {
-        TrialEnd::BoundReached(reason) => Some(format!("The run was ended by its bounds: {reason}")),
-        TrialEnd::Done | TrialEnd::Interrupted | TrialEnd::ProcessExited(_) => None,
-    };
-    let cut_off =
-        matches!(end, TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_)).then(|| unsent_note(context)).flatten();
-    let cut_short = if *end == TrialEnd::Interrupted { interruption_note(context) } else { None };
-    let unjudged = (!context.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
-    unjudged
-        .into_iter()
-        .chain(misread)
-        .chain(timeline)
-        .chain(bounds)
-        .chain(cut_short)
-        .chain(cut_off)
-        .chain(context.recorder.failures())
-        .collect()
+    let mut notes: Vec<String> = ungated.into_iter().chain(misread).chain(timeline).collect();
+    match end {
+        TrialEnd::Done => {}
+        TrialEnd::Interrupted => notes.extend(interruption_note(context)),
+        TrialEnd::ProcessExited(_) => notes.extend(unsent_note(context)),
+        TrialEnd::BoundReached(reason) => {
+            notes.push(format!("The run was ended by its bounds: {reason}"));
+            notes.extend(unsent_note(context));
+        }
+    }
+    notes.extend(context.recorder.failures());
+    notes
 }
 
 /// How much of the plan a run that was cut short left out, if the plan is a number.
@@ -349,7 +345,7 @@ fn pause_note(pauses: &PauseFigures) -> Option<String> {
     })
 }
 
-/// What an interrupted run cannot tell: requests and work still in flight may have finished without the lab.
+/// What is unknown after an interruption: requests and work still in flight may have finished without the lab.
 fn interruption_note(context: &RunContext) -> Option<String> {
     let abandoned = context.recorder.with_aggregate(Aggregate::abandoned);
     let requests = (abandoned > 0).then(|| {
