@@ -7,8 +7,7 @@ auth=(-H "Authorization: Bearer $GAUNTLET_TOKEN" -H 'Content-Type: application/j
 
 bots "$bots_port" --think 200ms
 serve "$port" --data "$work/games.db"
-snake=$(curl -fsS "${auth[@]}" "http://127.0.0.1:$port/api/snakes" -d "{\"name\": \"r\", \"url\": \"http://127.0.0.1:$bots_port/random\"}" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+snake=$(api POST /api/snakes "{\"name\": \"r\", \"url\": \"http://127.0.0.1:$bots_port/random\"}" | json_field id)
 for count in 1000 1000 167; do
     python3 -c "import json; print(json.dumps({'games': [{'snakes': ['$snake', '$snake']}] * $count}))" >"$work/batch.json"
     took=$(curl -fsS -o "$work/answer.json" -w '%{time_total}' "${auth[@]}" "http://127.0.0.1:$port/api/games/batch" --data-binary "@$work/batch.json")

@@ -38,8 +38,7 @@ expect  = 200
 timeout = "60s"
 TOML
 
-echo "| servers | service | capacity c/s, req/s | edge found | error | took | late responses of the server |"
-echo "|---|---|---|---|---|---|---|"
+table_head "servers" "service" "capacity c/s, req/s" "edge found" "error" "took" "late responses of the server"
 missed=0
 for run in $(seq 0 $((runs - 1))); do
     read -r servers service_ms <<<"${capacities[$((run % ${#capacities[@]}))]}"
@@ -48,11 +47,11 @@ for run in $(seq 0 $((runs - 1))); do
     "$gauntlet" run "$work/edge.toml" --quiet --out "$work/runs-$run" --set "port=$port" --seed "$((run + 1))" >"$work/edge.out"
     end_canned "$port"
     python3 - "$work/runs-$run" "$edge_of" "$servers" "$service_ms" "$work/canned-$port.json" "$within" <<'PYTHON' || missed=$((missed + 1))
-import glob, json, sys
+import json, sys
+from figures import read_run
 
 folder, edge_of, servers, service_ms, canned, within = sys.argv[1:]
-[path] = glob.glob(f"{folder}/*/run.json")
-run, canned = json.load(open(path)), json.load(open(canned))
+run, canned = read_run(folder), json.load(open(canned))
 capacity, edge = int(servers) / float(service_ms) * 1000, eval(edge_of)
 error = edge / capacity - 1 if edge is not None else None
 found, error_text = ("none", "-") if edge is None else (f"{edge:,.1f}", f"{error:+.1%}")

@@ -15,14 +15,14 @@ plant() {
     # A gate may fail: what counts here is what the run says about it.
     "$gauntlet" run "$@" --quiet --out "$work/$name" >"$work/$name.out" 2>&1 || true
     python3 - "$work/$name" "$name" "$expected" <<'PYTHON' || { missed=$((missed + 1)); tail -n 5 "$work/$name.out" >&2; }
-import glob, json, sys
+import sys
+from figures import read_run
 
 folder, name, expected = sys.argv[1:]
-paths = glob.glob(f"{folder}/*/run.json")
-if not paths:
+run = read_run(folder)
+if run is None:
     print(f"| {name} | {expected} | the trial could not run | | |", flush=True)
     sys.exit(1)
-run = json.load(open(paths[0]))
 codes = [finding["code"] for finding in run["findings"]]
 first = codes[0] if codes else "none"
 sentence = run["findings"][0]["sentence"] if codes else ""
@@ -136,8 +136,7 @@ TOML
 # Bots that think for longer than the server waits.
 bot() { plant bot dependency_slow "$scenario" --set think_ms=600 --set create_rate=20; }
 
-echo "| planted | expected | first finding | others | sentence |"
-echo "|---|---|---|---|---|"
+table_head "planted" "expected" "first finding" "others" "sentence"
 for names in "${@:-healthy pool disk workers memory limiter bot}"; do
     for name in $names; do "$name"; done
 done

@@ -52,6 +52,7 @@ pids+=("$lab")
 
 python3 - "$lab" "$connections" <<'PYTHON' || { cat "$work/held.out" >&2; exit 1; }
 import os, statistics, sys, time
+from figures import table_head
 
 lab, connections = int(sys.argv[1]), int(sys.argv[2])
 
@@ -107,8 +108,7 @@ held = int(statistics.median(files for _, files, _ in full)) - files_before
 pss = statistics.median(pss for _, _, pss in full)
 each = (pss - pss_before) / held
 MIB = 1024 * 1024
-print("| generator processes | held connections | PSS before, MiB | PSS with them, MiB | bytes a connection |")
-print("|---|---|---|---|---|")
+table_head("generator processes", "held connections", "PSS before, MiB", "PSS with them, MiB", "bytes a connection")
 print(f"| {processes} | {held:,} | {pss_before / MIB:.1f} | {pss / MIB:.1f} | {each:,.0f} |")
 sys.exit(each >= 2048)
 PYTHON

@@ -130,8 +130,7 @@ run() { # attack, or "none"
     stop "$server"
 }
 
-echo "| attack | new game p50 / p99 | story | health | walk | hunt | time-outs | refused | server's peak MiB | the attacker reached |"
-echo "|---|---|---|---|---|---|---|---|---|---|"
+table_head "attack" "new game p50 / p99" "story" "health" "walk" "hunt" "time-outs" "refused" "server's peak MiB" "the attacker reached"
 failed=0
 for attack in none "${attacks[@]}"; do
     run "$attack"

@@ -8,8 +8,7 @@ hunters=${1:-18000} viewers=${2:-1000} requests=${3:-10000} seconds=${4:-30}
 open=2000 opening_s=$(((hunters + 1999) / 2000))
 turns=$((requests * hunters / (hunters + viewers) / 2))
 viewings=$((requests / 2 - turns))
-echo "| server | hunters | requests | errors | move p50, ms | p99, ms | p999, ms | dig p99, ms | update p99, ms |"
-echo "|---|---|---|---|---|---|---|---|---|"
+table_head "server" "hunters" "requests" "errors" "move p50, ms" "p99, ms" "p999, ms" "dig p99, ms" "update p99, ms"
 for scenario in hunt-10k-rps hunt-throttled; do
     trial "$scenario" --set "hunters=$hunters" --set "viewers=$viewers" --set "turns=$turns" --set "viewings=$viewings" \
         --set "open=$open" --set "phase.viewers.arrivals.hold.open_per_s=$(((viewers + opening_s - 1) / opening_s))" \
@@ -22,29 +21,26 @@ done
 echo
 cat "$work/verdicts"
 python3 - "$full" $((hunters + viewers)) <<'PYTHON'
-import json, sys
+import sys
+from figures import read_run, read_samples, table_head
 
-rows = [json.loads(line) for line in open(f"{sys.argv[1]}/timeline.jsonl")]
-connections = int(sys.argv[2])
-phases = json.load(open(f"{sys.argv[1]}/run.json"))["phases"]
+samples, connections = read_samples(sys.argv[1], "server"), int(sys.argv[2])
+phases = read_run(sys.argv[1])["phases"]
 held = [phase["connections"] for phase in phases.values()]
 all_in_s = max(one["from_s"] + one["opening_s"] for one in held)
 print()
-print("| phase | connections | opened in, s | a second | p50, ms | p99, ms |")
-print("|---|---|---|---|---|---|")
+table_head("phase", "connections", "opened in, s", "a second", "p50, ms", "p99, ms")
 for name, phase in phases.items():
     one = phase["connections"]
     print(f"| {name} | {one['opened']:,} | {one['opening_s']:.1f} | {one['opened_per_s']:,.0f} | {one['opening_ms']['p50']} | {one['opening_ms']['p99']} |")
-pulses = [row for row in rows if row["kind"] == "sample" and "server" in row["processes"]]
 def at(second):
-    return min(pulses, key=lambda row: abs(row["t_s"] - second))
+    return min(samples, key=lambda row: abs(row["t_s"] - second))
 print()
-print("| moment | connections | RSS, MiB | bytes a connection above idle | of it allocated by the server's own count |")
-print("|---|---|---|---|---|")
-idle = pulses[0]
+table_head("moment", "connections", "RSS, MiB", "bytes a connection above idle", "of it allocated by the server's own count")
+idle = samples[0]
 def allocated(row):
     return next((value for name, value in row["metrics"].items() if "allocated_bytes" in name and "total" not in name), None)
-for name, row in (("idle", idle), ("all are in", at(all_in_s)), ("requests go over them", at(all_in_s + 10)), ("the end", pulses[-2])):
+for name, row in (("idle", idle), ("all are in", at(all_in_s)), ("requests go over them", at(all_in_s + 10)), ("the end", samples[-2])):
     rss, count = row["processes"]["server"]["rss_bytes"], row["connections"]
     each = (rss - idle["processes"]["server"]["rss_bytes"]) / connections
     own = (allocated(row) - allocated(idle)) / connections if allocated(row) is not None else None

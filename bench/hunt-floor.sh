@@ -48,8 +48,7 @@ TOML
 canned "$port" --processes "$shards"
 trial "$work/floor.toml"
 end_canned "$port"
-echo "| processes | connected | requests | errors | move p50, ms | p99, ms | p999, ms | dig p99, ms | lag of the lab p99, ms |"
-echo "|---|---|---|---|---|---|---|---|---|"
+table_head "processes" "connected" "requests" "errors" "move p50, ms" "p99, ms" "p999, ms" "dig p99, ms" "lag of the lab p99, ms"
 echo "| $shards | $connections | $(cells turn.requests turn.errors turn.steps.move.latency_ms.p50 turn.steps.move.latency_ms.p99 \
     turn.steps.move.latency_ms.p999 turn.steps.dig.latency_ms.p99 generator.schedule_lag_ms.p99) |"
 verdict

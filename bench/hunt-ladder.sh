@@ -14,23 +14,21 @@ trial hunt-ladder --set "port=$port" --set "first=$((port + 1))" --set "last=$((
     --set "low=$low" --set "middle=$middle" --set "high=$high" --set "turns=$((requests / 2))" --set "open=$open" \
     --set "length=${seconds}s" --set "keepalive_ms=$((keepalive_s * 1000))"
 python3 - "$record" "$shards" <<'PYTHON'
-import json, sys
+import sys
+from figures import read_run, read_samples, table_head
 
-run = json.load(open(f"{sys.argv[1]}/run.json"))
-looks = [json.loads(line) for line in open(f"{sys.argv[1]}/timeline.jsonl")]
-looks = [look for look in looks if look["kind"] == "sample" and "server" in look["processes"]]
-idle = looks[0]["processes"]["server"]["pss_bytes"]
+run, samples = read_run(sys.argv[1]), read_samples(sys.argv[1], "server")
+idle = samples[0]["processes"]["server"]["pss_bytes"]
 MIB = 2**20
 print(f"{sys.argv[2]} shards, with their supervisor: {idle / MIB:,.0f} MiB (PSS) idle")
-print("| connections | the missing opened in, s | closed or dropped | turns of two requests | errors | a move p50, ms | p99, ms | p99.9, ms | PSS of all shards, MiB | bytes a connection |")
-print("|---|---|---|---|---|---|---|---|---|---|")
+table_head("connections", "the missing opened in, s", "closed or dropped", "turns of two requests", "errors", "a move p50, ms", "p99, ms", "p99.9, ms", "PSS of all shards, MiB", "bytes a connection")
 for part in run["load_steps"]:
     held = part["connections"]
     journey = run["phases"][part["phase"]].get("journey", {})
     move = journey.get("steps", {}).get("move", {}).get("latency_ms", {})
     late = [move.get(figure) for figure in ("p50", "p99", "p999")]
-    during = [look["processes"]["server"]["pss_bytes"] for look in looks
-              if part["start_s"] <= look["t_s"] <= part["start_s"] + part["length_s"]]
+    during = [sample["processes"]["server"]["pss_bytes"] for sample in samples
+              if part["start_s"] <= sample["t_s"] <= part["start_s"] + part["length_s"]]
     full = sorted(during)[len(during) // 2] if during else float("nan")
     stand = held.get("kept", 0) + held["opened"]
     each = (full - idle) / stand if stand else float("nan")

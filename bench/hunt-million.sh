@@ -120,13 +120,13 @@ PYTHON
 pids+=("$!")
 sleep 3
 trial "$work/million.toml"
-echo "| shards | connected | requests | errors | move p50, ms | p99, ms | p999, ms | dig p99, ms | lag of the lab p99, ms |"
-echo "|---|---|---|---|---|---|---|---|---|"
+table_head "shards" "connected" "requests" "errors" "move p50, ms" "p99, ms" "p999, ms" "dig p99, ms" "lag of the lab p99, ms"
 echo "| $shards | $(cells enter.ok turn.requests turn.errors turn.steps.move.latency_ms.p50 turn.steps.move.latency_ms.p99 \
     turn.steps.move.latency_ms.p999 turn.steps.dig.latency_ms.p99 generator.schedule_lag_ms.p99) |"
 echo
 python3 - "$work/memory.json" "$connections" <<'PYTHON'
 import json, sys
+from figures import table_head
 
 looks, wanted = json.load(open(sys.argv[1])), int(sys.argv[2])
 _, shards, files, idle, kernel_idle, slab_idle, _ = looks[0]
@@ -135,8 +135,7 @@ looks = [look for look in looks if look[2] >= most * 0.99]
 full = looks[len(looks) // 2]
 held = full[2] - files
 MIB = 2**20
-print("| | shards | PSS of all, MiB | bytes a connection | TCP buffers, MiB | kernel's slabs, MiB |")
-print("|---|---|---|---|---|---|")
+table_head("", "shards", "PSS of all, MiB", "bytes a connection", "TCP buffers, MiB", "kernel's slabs, MiB")
 print(f"| idle | {shards} | {idle / MIB:,.0f} | | {kernel_idle / MIB:,.0f} | {slab_idle / MIB:,.0f} |")
 each = f"{(full[3] - idle) / held:,.0f}" if held else "-"
 print(f"| {held:,} connected | {full[1]} | {full[3] / MIB:,.0f} | {each} | {full[4] / MIB:,.0f} | {full[5] / MIB:,.0f} |")

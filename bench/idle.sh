@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 seconds=${1:-60}
 port=$(free_port)
 
-batches() { curl -fsS "http://127.0.0.1:$port/metrics" | awk '$1 == "gauntlet_store_batches_total" { print $2 }'; }
+batches() { metric gauntlet_store_batches_total; }
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$served/stat"; }
 
 look() { # name
@@ -22,10 +22,9 @@ look() { # name
 
 serve "$port" --data "$work/idle.db"
 look "no clients"
-kill "$served" && wait "$served" || true
+stop_served
 serve "$port" --data "$work/idle.db" --actors 1
-guest=$(curl -fsS -X POST -H 'Content-Type: application/json' -d '{"name": "Ann"}' "http://127.0.0.1:$port/api/stories/guests" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])')
+guest=$(curl -fsS -X POST -H 'Content-Type: application/json' -d '{"name": "Ann"}' "http://127.0.0.1:$port/api/stories/guests" | json_field token)
 curl -fsS -o /dev/null -X POST -H "Authorization: Bearer $guest" -H 'Content-Type: application/json' -d '{}' \
     "http://127.0.0.1:$port/api/stories/games"
 look "a table and a world"

@@ -23,6 +23,17 @@ end_with() { # status
 }
 trap 'status=$?; stop_all; end_with "$status"' EXIT
 
+# The Python parts of the scripts import figures.py.
+export PYTHONPATH=$root/bench PYTHONDONTWRITEBYTECODE=1
+
+# The head of a table in Markdown.
+table_head() { # columns...
+    printf '| %s ' "$@"
+    printf '|\n'
+    printf -- '|---%.0s' "$@"
+    printf '|\n'
+}
+
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -48,6 +59,34 @@ serve() { # port, further arguments...; the process id is in $served
     served=$!
     pids+=("$served")
     wait_ready "http://127.0.0.1:$port/readyz"
+}
+
+stop_served() {
+    kill "$served"
+    wait "$served" 2>/dev/null || true
+}
+
+# A request to the server at $port as its admin.
+api() { # method, path, JSON
+    curl -fsS -X "$1" -H "Authorization: Bearer $GAUNTLET_TOKEN" -H 'Content-Type: application/json' \
+        "http://127.0.0.1:$port$2" ${3:+--data-binary "$3"}
+}
+
+json_field() { # name: a member of the JSON object on standard input
+    python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
+}
+
+metric() { # name: a metric without labels of the server at $port
+    curl -fsS "http://127.0.0.1:$port/metrics" | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+wait_actors() { # actors: until so many move at the server at $port, at most 60 s
+    local moving
+    for _ in $(seq 120); do
+        moving=$(metric gauntlet_world_actors_moving)
+        [ "${moving%.*}" -ge "$1" ] && return
+        sleep 0.5
+    done
 }
 
 bots() { # port, further arguments...

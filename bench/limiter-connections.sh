@@ -66,10 +66,11 @@ run() { # file, port, folder for its record
 
 row() { # what it is, folders of records...
     python3 - "$@" <<'PYTHON'
-import glob, json, sys
+import sys
+from figures import read_run
 
 what, folders = sys.argv[1], sys.argv[2:]
-runs = [json.load(open(path)) for folder in folders for path in glob.glob(f"{folder}/*/run.json")]
+runs = [run for run in map(read_run, folders) if run]
 ops = [run["journeys"]["check"] for run in runs]
 total = lambda name: sum(op[name] for op in ops)
 # Of several generators: the worst, and the sum of what each had in its own time.
@@ -81,8 +82,7 @@ PYTHON
 }
 
 heading() {
-    echo "| connections | servers | requests | errors | req/s | p99, ms | longest, ms |"
-    echo "|---|---|---|---|---|---|---|"
+    table_head "connections" "servers" "requests" "errors" "req/s" "p99, ms" "longest, ms"
 }
 
 one() {
@@ -106,8 +106,7 @@ $no_errors"
         run "$work/held.toml" "$port" "$work/held-$connections" || missed=$((missed + 1))
         row "$connections, held, $(scaled 5000) requests a second" "$work/held-$connections" || missed=$((missed + 1))
         echo "    server after it: $(($(rss_kib "$served") / 1024)) MiB resident" >&2
-        kill "$served"
-        wait "$served" || true
+        stop_served
     done
 }
 
@@ -160,17 +159,17 @@ journey  = \"check\"
     row "$connections, of which $seats are admitted" "$work/beyond" || missed=$((missed + 1))
     row "10, after" "$work/after" || missed=$((missed + 1))
     python3 - "$work/before" "$work/beyond" "$work/after" <<'PYTHON' || missed=$((missed + 1))
-import glob, json, sys
+import sys
+from figures import read_run
 
-runs = [json.load(open(glob.glob(f"{folder}/*/run.json")[0])) for folder in sys.argv[1:]]
+runs = [read_run(folder) for folder in sys.argv[1:]]
 before, beyond, after = (run["journeys"]["check"] for run in runs)
 print("\nBeyond its seats: " + ("; ".join(f"{error['count']:,} {error['kind']}" for error in runs[1]["errors"]) or "no errors"))
 ratio = after["throughput_per_s"] / before["throughput_per_s"]
 print(f"After it: {after['errors']} errors, {ratio:.2f} of the rate before")
 sys.exit(not (after["errors"] == 0 and before["errors"] == 0 and beyond["ok"] > 0 and ratio > 0.7))
 PYTHON
-    kill "$served"
-    wait "$served" || true
+    stop_served
 }
 
 for part in "${parts[@]}"; do

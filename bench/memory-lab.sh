@@ -42,19 +42,18 @@ canned "$port"
 end_canned "$port"
 
 python3 - "$work/runs" "$minutes" "$work/canned-$port.json" <<'PYTHON'
-import glob, json, sys
+import json, sys
+from figures import read_samples, table_head
 
 MIB = 1024 * 1024
 folder, minutes, canned = sys.argv[1], int(sys.argv[2]), json.load(open(sys.argv[3]))
-[path] = glob.glob(f"{folder}/*/timeline.jsonl")
-rows = [row for row in map(json.loads, open(path)) if row["kind"] == "sample"]
+rows = read_samples(folder)
 
 def resident(minute):
     near = [row["processes"]["generator"]["rss_bytes"] for row in rows if abs(row["t_s"] - minute * 60) <= 5]
     return sum(near) / len(near)
 
-print("| minute | resident, MiB | above minute 2 |")
-print("|---|---|---|")
+table_head("minute", "resident, MiB", "above minute 2")
 for minute in range(1, minutes + 1):
     print(f"| {minute} | {resident(minute) / MIB:.2f} | {(resident(minute) - resident(2)) / MIB:+.2f} |")
 grown = resident(minutes) - resident(2)

@@ -7,10 +7,6 @@ source "$(dirname "$0")/lib.sh"
 count=${1:-6000}
 port=$(free_port) bots_port=$(free_port)
 
-api() { # method, path, body
-    curl -fsS -X "$1" -H "Authorization: Bearer $GAUNTLET_TOKEN" -H 'Content-Type: application/json' \
-        "http://127.0.0.1:$port$2" ${3:+--data-binary "$3"}
-}
 running() { api GET /api/admin/stats | python3 -c 'import json, sys; c = json.load(sys.stdin)["game_counts"]; print(c["running"], c["waiting"])'; }
 
 bots "$bots_port" --think 1s
@@ -18,7 +14,7 @@ serve "$port" --data "$work/games.db" --turns-max 60
 sleep 5
 idle=$(rss_kib "$served")
 echo "idle: $idle KiB"
-snake=$(api POST /api/snakes "{\"name\": \"flood\", \"url\": \"http://127.0.0.1:$bots_port/flood\"}" | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+snake=$(api POST /api/snakes "{\"name\": \"flood\", \"url\": \"http://127.0.0.1:$bots_port/flood\"}" | json_field id)
 
 round() { # name
     local batch peak=0 now left

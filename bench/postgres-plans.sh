@@ -8,7 +8,6 @@ set -euo pipefail
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "PostgreSQL is not installed: apt-get install postgresql" >&2; exit 77; }
 source "$(dirname "$0")/lib.sh"
 games=${1:-1200} floor=${2:-0.7}
-auth=(-H "Authorization: Bearer $GAUNTLET_TOKEN" -H 'Content-Type: application/json')
 
 postgres
 bots_port=$(free_port)
@@ -91,12 +90,10 @@ PYTHON
 }
 
 start
-snake=$(curl -fsS "${auth[@]}" "http://127.0.0.1:$port/api/snakes" -d "{\"name\": \"r\", \"url\": \"http://127.0.0.1:$bots_port/random\"}" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])')
+snake=$(api POST /api/snakes "{\"name\": \"r\", \"url\": \"http://127.0.0.1:$bots_port/random\"}" | json_field id)
 play "a new server"
 fresh=$cost
-kill "$served"
-wait "$served" || true
+stop_served
 psql=$(ls /usr/lib/postgresql/*/bin/psql | tail -n 1)
 "$psql" -q "$postgres" -c 'VACUUM ANALYZE'
 start

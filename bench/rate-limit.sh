@@ -23,12 +23,12 @@ trial load-test --set "policies=$policies" --set purpose=load_test
 trial user --set "policies=$policies" --set 'denied=>= create_game.count - 250'
 
 python3 - "$work"/{off,load-test,user} <<'PYTHON'
-import glob, json, sys
+import sys
+from figures import read_run, table_head
 
-print("| limiter | creations | created | denied | errors | creation p50 / p99, ms | finished |")
-print("|---|---|---|---|---|---|---|")
+table_head("limiter", "creations", "created", "denied", "errors", "creation p50 / p99, ms", "finished")
 for folder, what in zip(sys.argv[1:], ("off", "on, a load test", "on, a user")):
-    run = json.load(open(glob.glob(f"{folder}/*/run.json")[0]))
+    run = read_run(folder)
     op, game = run["journeys"]["create_game"], run["work"]["game"]
     times = op["service_ms"]
     print(f"| {what} | {op['count']:,} | {op['ok']:,} | {op['denied']:,} | {op['errors']:,} | "

@@ -8,8 +8,7 @@ seconds=${1:-40}
 shift || true
 [ $# -gt 0 ] || set -- 1000 1200 1400 1600 1800 2000
 
-echo "| users/s | users | errors | not sent | enter p99, ms | create p99 | state p99 | list p99 | create p50 | lag of the lab p99 | server, processor s | lab, processor s |"
-echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
+table_head "users/s" "users" "errors" "not sent" "enter p99, ms" "create p99" "state p99" "list p99" "create p50" "lag of the lab p99" "server, processor s" "lab, processor s"
 for rate in "$@"; do
     trial stories-arrivals --set "rate=$rate" --set "seconds=$seconds" --set quiet=20s
     p99() { echo "user.steps.$1.latency_ms.p99"; }

@@ -81,16 +81,15 @@ TOML
 "$gauntlet" run "$work/memory.toml" --quiet --out "$work/run" >"$work/run.out" 2>&1 || { tail -n 20 "$work/run.out" >&2; exit 1; }
 
 python3 - "$work/run" "$first_s" "$last_s" "$players" "$games" <<'PYTHON'
-import glob, json, sys
+import sys
+from figures import read_samples, table_head
 
 folder, (first_s, last_s, players, games) = sys.argv[1], map(int, sys.argv[2:])
-lines = map(json.loads, open(glob.glob(f"{folder}/*/timeline.jsonl")[0]))
-pulses = [line for line in lines if line["kind"] == "sample" and "server" in line["processes"]]
+samples = read_samples(folder, "server")
 def at(second):
-    pulse = min(pulses, key=lambda pulse: abs(pulse["t_s"] - second))
-    return pulse["processes"]["server"]["rss_bytes"] / 2**20, pulse["metrics"]["gauntlet_tables"], pulse["waiting"]
-print("| moment | RSS, MiB | live tables | waiting |")
-print("|---|---|---|---|")
+    sample = min(samples, key=lambda sample: abs(sample["t_s"] - second))
+    return sample["processes"]["server"]["rss_bytes"] / 2**20, sample["metrics"]["gauntlet_tables"], sample["waiting"]
+table_head("moment", "RSS, MiB", "live tables", "waiting")
 rows = [("idle", 0), (f"{players:,} players wait", first_s - 1), (f"{games:,} games later", last_s)]
 for name, second in rows:
     rss, tables, waiting = at(second)

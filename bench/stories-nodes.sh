@@ -20,6 +20,7 @@ serve "$port" --store-url "$postgres" "${room[@]}"
 
 python3 - "$owner_port" "$owner" "$port" "$tables" "$kill_at" "$end_at" <<'PYTHON'
 import asyncio, json, os, signal, statistics, sys, time
+from figures import table_head
 
 OWNER_PORT, OWNER, PORT, TABLES, KILL_AT, END_AT = map(int, sys.argv[1:])
 PLAYERS = 6
@@ -170,8 +171,7 @@ async def main():
     total = lambda what: sum(getattr(player, what) for player in players)
     found = [seconds for seconds in back if seconds is not None]
     heard, lost = sum(len(player.texts) for player in players), sum(table.lost() for table in tables)
-    print("| tables | players | lines acknowledged | received | first table back, s | median | last | missed | received twice | had to begin anew | acknowledged and not heard once |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    table_head("tables", "players", "lines acknowledged", "received", "first table back, s", "median", "last", "missed", "received twice", "had to begin anew", "acknowledged and not heard once")
     said = sum(len(table.said) for table in tables)
     seconds = [f"{value:.1f}" for value in (min(found), statistics.median(found), max(found))] if len(found) == TABLES else ["never"] * 3
     print(f"| {TABLES} | {len(players)} | {said} | {heard} | {' | '.join(seconds)} | {total('missed')} | {total('twice')} | {total('views')} | {lost} |")

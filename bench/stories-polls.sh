@@ -14,8 +14,7 @@ tables=100
 files=$(ulimit -Hn)
 ulimit -n "$files"
 
-echo "| polls | RSS before, MiB | RSS with them, MiB | bytes a poll | of one core before | of one core over $seconds s | last response after the changes |"
-echo "|---|---|---|---|---|---|---|"
+table_head "polls" "RSS before, MiB" "RSS with them, MiB" "bytes a poll" "of one core before" "of one core over $seconds s" "last response after the changes"
 missed=0
 for polls in "$@"; do
     port=$(free_port)
@@ -127,7 +126,6 @@ MIB = 1024 * 1024
 print(f"| {polls:,} | {before / MIB:.1f} | {with_them / MIB:.1f} | {each:,.0f} | {idle_share:.2%} | {share:.2%} | {last:.2f} s |", flush=True)
 sys.exit(each >= 4096 or share >= 0.01)
 PYTHON
-    kill "$served"
-    wait "$served" 2>/dev/null || true
+    stop_served
 done
 [ "$missed" -eq 0 ]

@@ -9,19 +9,18 @@ actors=${1:-1000000} seconds=${2:-60} threads=${3:-1}
 low=${4:-$((actors / 4))} middle=${5:-$((actors / 2))} mailbox=${MAILBOX:-65536}
 trial world-actors --set "low=$low" --set "middle=$middle" --set "high=$actors" --set "threads=$threads" \
     --set "mailbox=$mailbox" --set "level=${seconds}s" --set "watch=$((seconds * 3 + 60))s"
-python3 - "$record/timeline.jsonl" "$mailbox" "$low" "$middle" "$actors" <<'PYTHON'
-import json, sys
+python3 - "$record" "$mailbox" "$low" "$middle" "$actors" <<'PYTHON'
+import sys
+from figures import read_samples, table_head
 
 P99_MS_MAX = 20  # as the trial's gate has it
 mailbox_max = int(sys.argv[2])
 held, broke = [], []
 missed_before = 0
-rows = [json.loads(line) for line in open(sys.argv[1])]
-seen = [(row["t_s"], row["observed"]) for row in rows if row["kind"] == "sample" and "world.planned" in row.get("observed", {})]
-print("| planned | registered | moving | missed | mailbox, highest seen | p50, ms | p99 of the last seconds: median, ms | highest, ms |")
-print("|---|---|---|---|---|---|---|---|")
+observed = [sample.get("observed", {}) for sample in read_samples(sys.argv[1])]
+table_head("planned", "registered", "moving", "missed", "mailbox, highest seen", "p50, ms", "p99 of the last seconds: median, ms", "highest, ms")
 for level in map(int, sys.argv[3:]):
-    at = [look for _, look in seen if look["world.planned"] == level and look.get("world.moving") == level]
+    at = [look for look in observed if look.get("world.planned") == level and look.get("world.moving") == level]
     if not at:
         print(f"| {level:,} | - | - | - | - | - | - | - |")
         broke.append(level)

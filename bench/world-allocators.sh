@@ -46,6 +46,7 @@ done
 
 python3 - "$rows" <<'PYTHON'
 import statistics, sys
+from figures import table_head
 
 measured = {}
 for line in open(sys.argv[1]):
@@ -60,8 +61,7 @@ def spread(values, digits):
     show = lambda value: f"{value:,.{digits}f}"
     return f"{show(statistics.median(values))} ({show(min(values))} to {show(max(values))})"
 
-print("| allocator | threads | connections | RSS with one mover, MiB | with them | RSS of each, bytes | allocated for each, bytes | processor a move, us |")
-print("|---|---|---|---|---|---|---|---|")
+table_head("allocator", "threads", "connections", "RSS with one mover, MiB", "with them", "RSS of each, bytes", "allocated for each, bytes", "processor a move, us")
 for (name, threads, what), rows in measured.items():
     columns = list(zip(*rows))
     print(f"| {name} | {threads} | {what} | " + " | ".join(spread(column, digits) for column, digits in zip(columns, (1, 1, 0, 0, 1))) + " |")

@@ -115,8 +115,7 @@ print(f"| {connections:,} over {kind} | {rss / 2**20:.1f} | {more_rss / 2**20:.1
       f"{each(more_allocated, allocated):,.0f} | {cpu_us:.1f} |", flush=True)
 PYTHON
 
-echo "| connections | RSS with one mover, MiB | with them | RSS of each, bytes | allocated for each, bytes | processor a move, us |"
-echo "|---|---|---|---|---|---|"
+table_head "connections" "RSS with one mover, MiB" "with them" "RSS of each, bytes" "allocated for each, bytes" "processor a move, us"
 for kind in $kinds; do
     port=$(free_port)
     serve "$port" --data "$work/$kind.db" --threads "$threads" --http-connections-max $((connections + 200)) --log-level warn

@@ -9,48 +9,30 @@ movers=${1:-1000} seconds=${2:-20} actors=${3:-1000}
 tick_ms=200
 
 trial world-life --set "movers=$((movers / 2 * 2))" --set "side_each=$((movers / 2))" --set "turns=$((movers / 8))"
-echo "| movers | steps | refused | the glider |"
-echo "|---|---|---|---|"
+table_head "movers" "steps" "refused" "the glider"
 arrived=$(python3 -c "import json; print('arrived intact' if json.load(open('$record/run.json'))['journeys']['glider']['ok'] == 1 else 'did not arrive')")
 echo "| $((movers / 2 * 2)) | $(cells walk.requests walk.denied) | $arrived |"
 verdict
 echo
 
-post() { # path, body
-    curl -fsS -o /dev/null -X POST "http://127.0.0.1:$port/api/worlds$1" -H "Authorization: Bearer $GAUNTLET_TOKEN" \
-        -H 'Content-Type: application/json' -d "$2"
-}
-
 scrape() { curl -fsS "http://127.0.0.1:$port/metrics" >"$1"; }
 
-echo "| cells | movers | life | bacteria at the end | generations | a generation, us | share of a tick | rounds of the writer, share of the time |"
-echo "|---|---|---|---|---|---|---|---|"
+table_head "cells" "movers" "life" "bacteria at the end" "generations" "a generation, us" "share of a tick" "rounds of the writer, share of the time"
 for life in '' ", \"life\": {\"generation_ms\": $tick_ms, \"start_permille\": 300}"; do
     port=$(free_port)
     serve "$port" --data "$work/life-$port.db" --log-level warn
-    post "" "{\"name\": \"pond\", \"width\": 1000, \"height\": 1000$life}"
-    post /pond/actors "{\"count\": $actors}"
-    for _ in $(seq 120); do
-        moving=$(curl -fsS "http://127.0.0.1:$port/metrics" | awk '$1 == "gauntlet_world_actors_moving" { print $2 }')
-        [ "${moving%.*}" -ge "$actors" ] && break
-        sleep 0.5
-    done
+    api POST /api/worlds "{\"name\": \"pond\", \"width\": 1000, \"height\": 1000$life}" >/dev/null
+    api POST /api/worlds/pond/actors "{\"count\": $actors}" >/dev/null
+    wait_actors "$actors"
     scrape "$work/before"
     sleep "$seconds"
     scrape "$work/after"
     curl -fsS "http://127.0.0.1:$port/api/worlds/pond/stats" >"$work/stats.json"
     python3 - "$work/before" "$work/after" "$work/stats.json" "$tick_ms" "$seconds" "${life:+yes}" <<'PYTHON'
 import json, sys
+from figures import read_metrics
 
-def read(path):
-    found = {}
-    for line in open(path):
-        if not line.startswith("#"):
-            name, value = line.rsplit(" ", 1)
-            found[name] = float(value)
-    return found
-
-before, after = map(read, sys.argv[1:3])
+before, after = map(read_metrics, sys.argv[1:3])
 stats = json.load(open(sys.argv[3]))
 tick_ms, seconds, has_life = float(sys.argv[4]), float(sys.argv[5]), sys.argv[6]
 def rise(name):
@@ -63,6 +45,5 @@ share = f"{each_us / tick_ms / 1000 * 100:.2f} %" if generations else "-"
 print(f"| 1,000,000 | {stats['movers']:,} | {has_life or 'no'} | {stats['bacteria']:,} | {generations:,.0f} | "
       f"{each_us:,.0f} | {share} | {rounds * 100:.2f} % |")
 PYTHON
-    kill "$served"
-    wait "$served" 2>/dev/null || true
+    stop_served
 done

@@ -20,6 +20,7 @@ serve "$port" --store-url "$postgres" --log-level error
 
 python3 - "$owner_port" "$owner" "$port" "$hunters" "$kill_at" "$end_at" <<'PYTHON'
 import asyncio, json, os, random, signal, statistics, sys, time
+from figures import table_head
 
 OWNER_PORT, OWNER, PORT, HUNTERS, KILL_AT, END_AT = map(int, sys.argv[1:])
 WORLDS = max(1, HUNTERS // 100)
@@ -267,8 +268,7 @@ async def main():
     found = [seconds for seconds in back if seconds is not None]
     is_back = len(found) == WORLDS
     seconds = [f"{value:.1f}" for value in (min(found), statistics.median(found), max(found))] if is_back else ["never"] * 3
-    print("| hunts | hunters | came back | chests acknowledged before the kill | in all | lost | doubled | scores off | began anew | first hunt back, s | median | last | ghosts |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    table_head("hunts", "hunters", "came back", "chests acknowledged before the kill", "in all", "lost", "doubled", "scores off", "began anew", "first hunt back, s", "median", "last", "ghosts")
     print(f"| {WORLDS} | {HUNTERS} | {sum(present)} | {before} | {acknowledged} | {lost} | {doubled} | {total('scores_off')} | {total('anew')} | {' | '.join(seconds)} | {ghosts} |")
     if total("turned_away") == 0:
         sys.exit("the kill reached no client: nothing was shown")

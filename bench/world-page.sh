@@ -9,8 +9,7 @@ actors=${1:-1000} seconds=${2:-20} shot=${3:-$work/page.png}
 port=$(free_port)
 serve "$port" --data "$work/page.db" --log-level warn
 url="http://127.0.0.1:$port"
-curl -fsS -o /dev/null -X POST "$url/api/worlds/plaza/actors" -H "Authorization: Bearer $GAUNTLET_TOKEN" \
-    -H 'Content-Type: application/json' -d "{\"count\": $actors, \"spawn\": {\"x\": 500, \"y\": 500}}"
+api POST /api/worlds/plaza/actors "{\"count\": $actors, \"spawn\": {\"x\": 500, \"y\": 500}}" >/dev/null
 node "$root/bench/world-page.mjs" "$url/world?world=plaza&at=500,500" "$seconds" "$shot" "$root/console" >"$work/page.json"
 python3 - "$work/page.json" "$actors" <<'PYTHON'
 import json, sys

@@ -14,16 +14,16 @@ rows=("$@")
 between() { # metric, quantile, earlier file, later file
     python3 - "$@" <<'PYTHON'
 import sys
+from figures import read_metrics
 
 metric, quantile, files = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
 
 def buckets(path):
     found = {}
-    for line in open(path):
-        if line.startswith(metric + "_bucket"):
-            series, value = line.rsplit(" ", 1)
-            bound = series.split('le="')[1].split('"')[0]
-            found[float(bound)] = found.get(float(bound), 0) + float(value)
+    for series, value in read_metrics(path).items():
+        if series.startswith(metric + "_bucket"):
+            bound = float(series.split('le="')[1].split('"')[0])
+            found[bound] = found.get(bound, 0) + value
     return found
 
 before, after = map(buckets, files)
@@ -34,19 +34,14 @@ print("-" if bound is None else "more" if bound == float("inf") else f"{bound * 
 PYTHON
 }
 
-echo "| actors | viewers | cells to each side | movers in 1,000 cells | frames/s | bytes/s | bytes a viewer and second | round p99, ms | view late p99, ms | own move p99, ms | update p99, ms |"
-echo "|---|---|---|---|---|---|---|---|---|---|---|"
+table_head "actors" "viewers" "cells to each side" "movers in 1,000 cells" "frames/s" "bytes/s" "bytes a viewer and second" "round p99, ms" "view late p99, ms" "own move p99, ms" "update p99, ms"
 for row in "${rows[@]}"; do
     IFS=, read -r actors viewers radius <<<"$row"
     port=$(free_port)
     ulimit -n "$(ulimit -Hn)"
     serve "$port" --data "$work/table-$port.db" --actors "$actors" --log-level warn
     # All of them move before anything is measured.
-    for _ in $(seq 120); do
-        moving=$(curl -fsS "http://127.0.0.1:$port/metrics" | awk '$1 == "gauntlet_world_actors_moving" { print $2 }')
-        [ "${moving%.*}" -ge "$actors" ] && break
-        sleep 0.5
-    done
+    wait_actors "$actors"
     curl -fsS "http://127.0.0.1:$port/metrics" >"$work/before"
     open=$((viewers > 1000 ? 1000 : viewers))
     (sleep $((viewers / open + seconds - 1)) && curl -fsS "http://127.0.0.1:$port/metrics" >"$work/after") &
@@ -60,6 +55,5 @@ for row in "${rows[@]}"; do
 $(between gauntlet_world_round_seconds 0.99 "$work/before" "$work/after") | \
 $(between gauntlet_world_view_late_seconds 0.99 "$work/before" "$work/after") | \
 $(cells move.latency_ms.p99 push.view.delay_ms.p99) |"
-    kill "$served"
-    wait "$served" 2>/dev/null || true
+    stop_served
 done

@@ -8,8 +8,7 @@ viewers=${1:-15000} seconds=${2:-60} radius=${3:-8} updates=${4:-5}
 open=1000
 trial world-viewers --set "viewers=$viewers" --set "open=$open" --set "radius=$radius" --set "updates=$updates" \
     --set "length=${seconds}s"
-echo "| viewers | moves | errors | own move p50, ms | p99, ms | update p50, ms | p99, ms | frames/s | bytes/s | server CPU, s |"
-echo "|---|---|---|---|---|---|---|---|---|---|"
+table_head "viewers" "moves" "errors" "own move p50, ms" "p99, ms" "update p50, ms" "p99, ms" "frames/s" "bytes/s" "server CPU, s"
 echo "| $(cells enter.ok move.ok move.errors move.latency_ms.p50 move.latency_ms.p99 push.view.delay_ms.p50 \
     push.view.delay_ms.p99 push.view.frames_per_s push.view.bytes_per_s server.cpu_s) |"
 verdict
