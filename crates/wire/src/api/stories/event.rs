@@ -1,6 +1,6 @@
 //! The feed: what happened at a table, as one viewer may know it.
 
-use super::view::StoryState;
+use super::view::{StoryPresence, StoryState};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -46,13 +46,6 @@ pub struct StoryFeedTooOld {
     pub seq: u64,
     /// Everything that the viewer may know now.
     pub view: StoryState,
-}
-
-/// Who is at the table now: whoever waits for its feed, or did within the last 15 seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct StoryPresence {
-    /// Ids of members that are here.
-    pub online: Vec<String>,
 }
 
 /// One thing that happened.

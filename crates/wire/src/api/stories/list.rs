@@ -1,5 +1,7 @@
 //! Lists of games, and players.
 
+use super::event::StoryEvent;
+use super::view::StoryStanding;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -51,7 +53,7 @@ pub struct StoryHistory {
     /// The game's id.
     pub game: String,
     /// What happened.
-    pub events: Vec<super::event::StoryEvent>,
+    pub events: Vec<StoryEvent>,
 }
 
 /// A player of Stories, as everybody may see them.
@@ -67,25 +69,4 @@ pub struct StoryPlayer {
     /// Points and cards; null for all but the player themselves.
     #[schema(required)]
     pub standing: Option<StoryStanding>,
-}
-
-/// Where a player stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct StoryStanding {
-    /// Points in all.
-    pub score: u64,
-    /// The level, from 1.
-    pub level: u32,
-    /// Points of the step to the next level.
-    pub score_next: u64,
-    /// Points of it that are missing.
-    pub score_left: u64,
-    /// Points before the last game.
-    pub score_prev: u64,
-    /// The level before the last game.
-    pub level_prev: u32,
-    /// Cards that were earned, in the order in which they were.
-    pub earned_cards: Vec<u8>,
-    /// Those of the last game.
-    pub earned_cards_last: Vec<u8>,
 }

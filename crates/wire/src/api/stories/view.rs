@@ -1,7 +1,5 @@
 //! A table and its game as one viewer sees them.
 
-use super::event::StoryPresence;
-use super::list::StoryStanding;
 use super::request::StorySettings;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -191,4 +189,32 @@ pub struct StorySeat {
     /// Where this player stands, for themselves alone.
     #[schema(required)]
     pub standing: Option<StoryStanding>,
+}
+
+/// Who is at the table now: whoever waits for its feed, or did within the last 15 seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryPresence {
+    /// Ids of members that are here.
+    pub online: Vec<String>,
+}
+
+/// Where a player stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryStanding {
+    /// Points in all.
+    pub score: u64,
+    /// The level, from 1.
+    pub level: u32,
+    /// Points of the step to the next level.
+    pub score_next: u64,
+    /// Points of it that are missing.
+    pub score_left: u64,
+    /// Points before the last game.
+    pub score_prev: u64,
+    /// The level before the last game.
+    pub level_prev: u32,
+    /// Cards that were earned, in the order in which they were.
+    pub earned_cards: Vec<u8>,
+    /// Those of the last game.
+    pub earned_cards_last: Vec<u8>,
 }
