@@ -11,6 +11,7 @@ pub(crate) use stories::{
 
 use crate::contract::{RememberedResponse, StoreError};
 use crate::counters::mean;
+use crate::semantics::RememberedKey;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
@@ -300,4 +301,10 @@ pub(crate) fn failure(row: &mut impl Columns) -> Result<RecentFailure, StoreErro
 /// `fingerprint, answer` of an idempotency key.
 pub(crate) fn remembered_response(row: &mut impl Columns) -> Result<RememberedResponse, StoreError> {
     Ok((digest(row.bytes()?)?, row.bytes()?))
+}
+
+/// The same with `created_at`.
+pub(crate) fn remembered_key(row: &mut impl Columns) -> Result<RememberedKey, StoreError> {
+    let (fingerprint, response) = remembered_response(row)?;
+    Ok(RememberedKey { fingerprint, response, created_at: row.time()? })
 }

@@ -3,11 +3,12 @@
 
 pub(crate) mod worlds;
 
-use engine::commands::{Command, IndexChange, MatchAppend, Outcome, TableAppend};
+use engine::commands::{Command, Idempotency, IndexChange, MatchAppend, Outcome, TableAppend};
 use engine::ids::WorkerId;
-use engine::limits::FAILURE_BYTES_MAX;
+use engine::limits::{FAILURE_BYTES_MAX, IDEMPOTENCY_RETENTION};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
+use engine::time::UnixMs;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub(crate) struct MatchClaimant<'a> {
 
 /// Idempotency keys that one call of `Retire` deletes at most, so that other commands do not wait long behind it.
 pub(crate) const IDEMPOTENCY_KEYS_RETIRED_MAX: usize = 10_000;
-/// How long the lease of a worker is remembered after its end. Until then the worker is told that it ended; a worker
+/// How long the lease of a worker is remembered after its end. Until then the worker learns that it ended; a worker
 /// that resumes later begins anew, and its old matches are fenced by their epochs.
 pub(crate) const WORKER_RETENTION: Duration = Duration::from_secs(24 * 3_600);
 
@@ -122,6 +123,28 @@ pub(crate) fn lists_a_game(append: &TableAppend) -> bool {
 /// A text that players wrote, as it is kept: without the zeros that PostgreSQL's texts cannot hold.
 pub(crate) fn stored_text(text: &str) -> String {
     text.replace('\0', " ")
+}
+
+/// The response that is remembered for an idempotency key.
+pub(crate) struct RememberedKey {
+    pub(crate) fingerprint: [u8; 32],
+    pub(crate) response: Vec<u8>,
+    pub(crate) created_at: UnixMs,
+}
+
+impl RememberedKey {
+    pub(crate) fn new(idempotency: &Idempotency, now: UnixMs) -> Self {
+        Self { fingerprint: idempotency.fingerprint, response: idempotency.response.clone(), created_at: now }
+    }
+
+    /// What a request with this key gets, unless the key is forgotten by now.
+    pub(crate) fn outcome(&self, idempotency: &Idempotency, now: UnixMs) -> Option<Outcome> {
+        if self.created_at.plus(IDEMPOTENCY_RETENTION) <= now {
+            return None;
+        }
+        let is_same = self.fingerprint == idempotency.fingerprint;
+        Some(if is_same { Outcome::Replayed(self.response.clone()) } else { Outcome::KeyReused })
+    }
 }
 
 /// Whether an id stands twice in a creation.

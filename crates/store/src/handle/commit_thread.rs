@@ -66,13 +66,13 @@ impl CommitThread {
         inbox: Receiver<WriterMessage>,
         status: Arc<WriterStatus>,
     ) -> Result<Self, StoreError> {
-        let link = BackendState::Open(database.writer()?);
+        let backend = BackendState::Open(database.writer()?);
         Ok(Self {
             database,
             observer,
             inbox,
             status,
-            backend: link,
+            backend,
             reopen_delay: REOPEN_DELAY_MIN,
             deferred: None,
             closing: None,
@@ -214,8 +214,8 @@ impl CommitThread {
 
     fn stop(self) {
         self.status.set_refusal(Some(closed_error()));
-        let Self { backend: link, closing, .. } = self;
-        drop(link);
+        let Self { backend, closing, .. } = self;
+        drop(backend);
         if let Some(done) = closing {
             let _ = done.send(());
         }

@@ -2,29 +2,23 @@
 //! everything.
 
 use super::Batch;
+use super::remembered_keys::{OF_ACCOUNTS, RememberedKeys};
 use super::session::PgId;
-use crate::columns::{self, Columns};
+use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId};
-use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What decides about creations; it follows them as they are accepted.
-struct CreationState {
+struct CreationState<'a> {
     last_tags: BTreeMap<AccountId, u64>,
-    responses: BTreeMap<(AccountId, String), RememberedKey>,
+    keys: RememberedKeys<'a>,
     ids: BTreeSet<MatchId>,
     virtual_time: u64,
-}
-
-struct RememberedKey {
-    fingerprint: [u8; 32],
-    response: Vec<u8>,
-    created_at: UnixMs,
 }
 
 /// A match to be written.
@@ -39,12 +33,10 @@ impl Batch<'_> {
     pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, StoreError> {
         let mut state = self.load_creation_state(creations)?;
         let mut accepted = Vec::new();
-        let mut remembered = Vec::new();
         let outcomes = creations.iter().map(|create| {
             let outcome = state.decide(create);
             if outcome == Outcome::Done {
                 accepted.extend(state.accept(create));
-                remembered.extend(create.idempotency.is_some().then_some(*create));
                 self.counters.record_created(create.matches.len(), create.now);
             }
             outcome
@@ -53,11 +45,11 @@ impl Batch<'_> {
         self.write_matches(&accepted)?;
         self.write_seats(&accepted)?;
         self.write_tags(&state.last_tags)?;
-        self.write_responses(&remembered)?;
+        self.write_keys(&state.keys)?;
         Ok(outcomes)
     }
 
-    fn load_creation_state(&mut self, creations: &[&CreateMatches]) -> Result<CreationState, StoreError> {
+    fn load_creation_state<'a>(&mut self, creations: &[&'a CreateMatches]) -> Result<CreationState<'a>, StoreError> {
         let accounts: Vec<PgId> = creations.iter().map(|create| PgId(create.account.0)).collect();
         let tags = "SELECT id, fair_tag FROM accounts WHERE id = ANY ($1)";
         let last_tags = self.session.query(tags, &[&accounts], |row| Ok((AccountId(row.id()?), row.number()?)))?;
@@ -65,32 +57,13 @@ impl Batch<'_> {
         let ids: Vec<PgId> = specs.map(|spec| PgId(spec.id.0)).collect();
         let known = "SELECT id FROM matches WHERE id = ANY ($1)";
         let ids = self.session.query(known, &[&ids], |row| row.id().map(MatchId))?;
+        let keyed = creations.iter().filter_map(|create| Some((PgId(create.account.0), create.idempotency.as_ref()?)));
         Ok(CreationState {
             last_tags: last_tags.into_iter().collect(),
-            responses: self.remembered_keys(creations)?,
+            keys: self.load_keys(OF_ACCOUNTS, keyed)?,
             ids: ids.into_iter().collect(),
             virtual_time: self.virtual_time()?,
         })
-    }
-
-    fn remembered_keys(
-        &mut self,
-        creations: &[&CreateMatches],
-    ) -> Result<BTreeMap<(AccountId, String), RememberedKey>, StoreError> {
-        let keyed = creations.iter().filter_map(|create| Some((create.account, create.idempotency.as_ref()?)));
-        let (accounts, keys): (Vec<PgId>, Vec<&str>) =
-            keyed.map(|(account, idempotency)| (PgId(account.0), idempotency.key.as_str())).unzip();
-        if keys.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let sql = "SELECT account, key, fingerprint, answer, created_at FROM idempotency_keys
-                   WHERE (account, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
-        let answers = self.session.query(sql, &[&accounts, &keys], |row| {
-            let key = (AccountId(row.id()?), row.text()?);
-            let fingerprint = columns::digest(row.bytes()?)?;
-            Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
-        })?;
-        Ok(answers.into_iter().collect())
     }
 
     fn write_matches(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StoreError> {
@@ -168,35 +141,16 @@ impl Batch<'_> {
         )?;
         Ok(())
     }
-
-    fn write_responses(&mut self, remembered: &[&CreateMatches]) -> Result<(), StoreError> {
-        for create in remembered {
-            if let Some(idempotency) = &create.idempotency {
-                self.session.execute(
-                    "INSERT INTO idempotency_keys (account, key, fingerprint, answer, created_at)
-                     VALUES ($1, $2, $3, $4, $5)
-                     ON CONFLICT (account, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-                       answer = excluded.answer, created_at = excluded.created_at",
-                    &[
-                        &PgId(create.account.0),
-                        &idempotency.key,
-                        &idempotency.fingerprint.as_slice(),
-                        &idempotency.response,
-                        &create.now.0,
-                    ],
-                )?;
-            }
-        }
-        Ok(())
-    }
 }
 
-impl CreationState {
+impl<'a> CreationState<'a> {
     fn decide(&self, create: &CreateMatches) -> Outcome {
         if !self.last_tags.contains_key(&create.account) {
             return Outcome::NotFound;
         }
-        if let Some(outcome) = self.replayed_response(create) {
+        let replayed = create.idempotency.as_ref();
+        let replayed = replayed.and_then(|request| self.keys.outcome(PgId(create.account.0), request, create.now));
+        if let Some(outcome) = replayed {
             return outcome;
         }
         let is_known = |spec: &MatchSpec| self.ids.contains(&spec.id);
@@ -206,25 +160,10 @@ impl CreationState {
         Outcome::Done
     }
 
-    fn replayed_response(&self, create: &CreateMatches) -> Option<Outcome> {
-        let idempotency = create.idempotency.as_ref()?;
-        let known = self.responses.get(&(create.account, idempotency.key.clone()))?;
-        if known.created_at.plus(IDEMPOTENCY_RETENTION) <= create.now {
-            return None;
-        }
-        let is_same = known.fingerprint == idempotency.fingerprint;
-        Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
-    }
-
-    fn accept<'a>(&mut self, create: &'a CreateMatches) -> Vec<AcceptedMatch<'a>> {
+    fn accept(&mut self, create: &'a CreateMatches) -> Vec<AcceptedMatch<'a>> {
         let &CreateMatches { account, now, .. } = create;
         if let Some(idempotency) = &create.idempotency {
-            let answer = RememberedKey {
-                fingerprint: idempotency.fingerprint,
-                response: idempotency.response.clone(),
-                created_at: now,
-            };
-            self.responses.insert((account, idempotency.key.clone()), answer);
+            self.keys.remember(PgId(account.0), idempotency, now);
         }
         let virtual_time = self.virtual_time;
         let last_tag = self.last_tags.entry(account).or_default();

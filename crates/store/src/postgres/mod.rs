@@ -16,6 +16,7 @@ mod migrate;
 #[cfg(test)]
 mod query_plans;
 mod reader;
+mod remembered_keys;
 mod session;
 mod statement_error;
 mod stories;

@@ -79,7 +79,7 @@ pub(crate) trait Session {
 
 /// What a database says or does in its own way.
 pub(crate) trait Dialect: Session {
-    /// Joins tables in the order in which they are written, where the database can be told.
+    /// Joins tables in the order in which they are written, where the database has a word for it.
     const JOIN_IN_ORDER: &'static str;
     /// Worlds whose logs have entries that are not counted yet, at most ?1: one seek for each world that has a log, another to
     /// its end.

@@ -1,23 +1,28 @@
 //! How matches enter the queue.
 
 use super::Batch;
-use crate::columns::Columns;
+use crate::columns;
 use crate::contract::StoreError;
 use crate::semantics;
-use crate::sql::{Session as _, values};
-use engine::commands::{CreateMatches, Outcome};
+use crate::sql::{Session as _, Value, values};
+use engine::commands::{CreateMatches, Idempotency, Outcome};
 use engine::ids::AccountId;
-use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
+
+const KEY: &str = "SELECT fingerprint, answer, created_at FROM idempotency_keys WHERE account = ?1 AND key = ?2";
+const REMEMBER: &str = "
+    INSERT OR REPLACE INTO idempotency_keys (account, key, fingerprint, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 impl Batch<'_> {
     pub(super) fn create_matches(&mut self, create: &CreateMatches) -> Result<Outcome, StoreError> {
         if !self.has_account(create.account)? {
             return Ok(Outcome::NotFound);
         }
-        if let Some(outcome) = self.replayed_response(create)? {
+        if let Some(outcome) =
+            self.replayed_response(KEY, create.account.into(), create.idempotency.as_ref(), create.now)?
+        {
             return Ok(outcome);
         }
         if semantics::has_repeated_id(&create.matches) || self.knows_any(&create.matches)? {
@@ -31,30 +36,35 @@ impl Batch<'_> {
         }
         self.set_last_tag(create.account, last_tag)?;
         self.counters.record_created(create.matches.len(), create.now);
-        self.remember_response(create)?;
+        self.remember_response(REMEMBER, create.account.into(), create.idempotency.as_ref(), create.now)?;
         Ok(Outcome::Done)
     }
 
-    fn replayed_response(&mut self, create: &CreateMatches) -> Result<Option<Outcome>, StoreError> {
-        let Some(idempotency) = &create.idempotency else { return Ok(None) };
-        let forgotten_before = create.now.minus(IDEMPOTENCY_RETENTION);
-        self.session.first(
-            "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at > ?3",
-            values![create.account, &idempotency.key, forgotten_before],
-            |row| {
-                let is_same = row.bytes()? == idempotency.fingerprint;
-                Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
-            },
-        )
+    /// `key` looks up the key ?2 of the owner ?1.
+    pub(super) fn replayed_response(
+        &mut self,
+        key: &str,
+        owner: Value<'_>,
+        request: Option<&Idempotency>,
+        now: UnixMs,
+    ) -> Result<Option<Outcome>, StoreError> {
+        let Some(idempotency) = request else { return Ok(None) };
+        let known = [owner, (&idempotency.key).into()];
+        let known = self.session.first(key, &known, |row| columns::remembered_key(row))?;
+        Ok(known.and_then(|known| known.outcome(idempotency, now)))
     }
 
-    fn remember_response(&mut self, create: &CreateMatches) -> Result<(), StoreError> {
-        let Some(idempotency) = &create.idempotency else { return Ok(()) };
-        self.session.run(
-            "INSERT OR REPLACE INTO idempotency_keys (account, key, fingerprint, answer, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            values![create.account, &idempotency.key, &idempotency.fingerprint, &idempotency.response, create.now],
-        )?;
+    /// `remember` writes the key ?2 of the owner ?1 with its response.
+    pub(super) fn remember_response(
+        &mut self,
+        remember: &str,
+        owner: Value<'_>,
+        request: Option<&Idempotency>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        if let Some(Idempotency { key, fingerprint, response }) = request {
+            self.session.run(remember, values![owner, key, fingerprint, response, now])?;
+        }
         Ok(())
     }
 

@@ -3,14 +3,14 @@
 
 use super::awards::Awards;
 use super::index::Waves;
-use crate::columns::{self, Columns};
+use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::postgres::Batch;
+use crate::postgres::remembered_keys::{OF_PLAYERS, RememberedKeys};
 use crate::postgres::session::PgId;
 use crate::semantics;
-use engine::commands::{Command, Idempotency, OpenTable, Outcome, TableAppend};
-use engine::ids::{PlayerId, TableId, WorkerId};
-use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::commands::{Command, OpenTable, Outcome, TableAppend};
+use engine::ids::{TableId, WorkerId};
 use engine::rows::TableLogRow;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,19 +46,12 @@ struct TableWrites<'a> {
     before: BTreeMap<TableId, TableHead>,
     tables: BTreeMap<TableId, TableHead>,
     leases: BTreeMap<WorkerId, UnixMs>,
-    responses: BTreeMap<(PlayerId, String), RememberedKey>,
+    keys: RememberedKeys<'a>,
     rows: Vec<(TableId, &'a TableLogRow)>,
     snapshots: BTreeMap<TableId, &'a [u8]>,
     /// Tables opened without a game.
     bare: BTreeSet<TableId>,
-    remembered: BTreeMap<(PlayerId, &'a str), (&'a Idempotency, UnixMs)>,
     indexed: Vec<&'a TableAppend>,
-}
-
-struct RememberedKey {
-    fingerprint: [u8; 32],
-    response: Vec<u8>,
-    created_at: UnixMs,
 }
 
 impl<'a> TableWrites<'a> {
@@ -78,7 +71,7 @@ impl<'a> TableWrites<'a> {
             return Err(Outcome::LeaseLost);
         }
         if let Some((player, idempotency)) = idempotency {
-            self.check_idempotency(*player, idempotency, *now)?;
+            self.keys.outcome(PgId(player.0), idempotency, *now).map_or(Ok(()), Err)?;
         }
         if self.tables.contains_key(&append.id) {
             return Err(Outcome::Duplicate);
@@ -91,25 +84,9 @@ impl<'a> TableWrites<'a> {
         }
         self.add(append);
         if let Some((player, idempotency)) = idempotency {
-            let answer = RememberedKey {
-                fingerprint: idempotency.fingerprint,
-                response: idempotency.response.clone(),
-                created_at: *now,
-            };
-            self.responses.insert((*player, idempotency.key.clone()), answer);
-            self.remembered.insert((*player, &idempotency.key), (idempotency, *now));
+            self.keys.remember(PgId(player.0), idempotency, *now);
         }
         Ok(())
-    }
-
-    fn check_idempotency(&self, player: PlayerId, idempotency: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
-        match self.responses.get(&(player, idempotency.key.clone())) {
-            Some(known) if known.created_at.plus(IDEMPOTENCY_RETENTION) > now => {
-                let is_same = known.fingerprint == idempotency.fingerprint;
-                Err(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
-            }
-            Some(_) | None => Ok(()),
-        }
     }
 
     fn append(&mut self, append: &'a TableAppend) -> Result<(), Outcome> {
@@ -155,7 +132,7 @@ impl Batch<'_> {
         self.update_tables(&writes)?;
         self.write_table_rows(&writes)?;
         self.write_snapshots(&writes)?;
-        self.write_table_responses(&writes)?;
+        self.write_keys(&writes.keys)?;
         for wave in Waves::of(&writes.indexed) {
             self.write_wave(&wave)?;
         }
@@ -180,15 +157,16 @@ impl Batch<'_> {
             _ => None,
         });
         let opens: Vec<_> = opens.collect();
+        let keyed = opens.iter().filter_map(|open| open.idempotency.as_ref());
+        let keyed = keyed.map(|(player, idempotency)| (PgId(player.0), idempotency));
         Ok(TableWrites {
             before: tables.clone(),
             tables,
             leases: self.leases_of(&opens)?,
-            responses: self.remembered_keys_of(&opens)?,
+            keys: self.load_keys(OF_PLAYERS, keyed)?,
             rows: Vec::new(),
             snapshots: BTreeMap::new(),
             bare: BTreeSet::new(),
-            remembered: BTreeMap::new(),
             indexed: Vec::new(),
         })
     }
@@ -202,26 +180,6 @@ impl Batch<'_> {
         let sql = "SELECT id, lease_until FROM workers WHERE id = ANY ($1) AND NOT is_given_up";
         let leases = self.session.query(sql, &[&workers], |row| Ok((WorkerId(row.id()?), row.time()?)))?;
         Ok(leases.into_iter().collect())
-    }
-
-    fn remembered_keys_of(
-        &mut self,
-        opens: &[&OpenTable],
-    ) -> Result<BTreeMap<(PlayerId, String), RememberedKey>, StoreError> {
-        let idempotency = opens.iter().filter_map(|open| open.idempotency.as_ref());
-        let (players, keys): (Vec<PgId>, Vec<&str>) =
-            idempotency.map(|(player, idempotency)| (PgId(player.0), idempotency.key.as_str())).unzip();
-        if keys.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let sql = "SELECT player, key, fingerprint, answer, created_at FROM story_answers
-                   WHERE (player, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
-        let answers = self.session.query(sql, &[&players, &keys], |row| {
-            let key = (PlayerId(row.id()?), row.text()?);
-            let fingerprint = columns::digest(row.bytes()?)?;
-            Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
-        })?;
-        Ok(answers.into_iter().collect())
     }
 
     fn insert_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
@@ -304,27 +262,6 @@ impl Batch<'_> {
             "DELETE FROM story_log AS l USING unnest($1::uuid[], $2::bigint[]) AS base (table_id, version)
              WHERE l.table_id = base.table_id AND l.version < base.version",
             &[&ids, &versions],
-        )?;
-        Ok(())
-    }
-
-    fn write_table_responses(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
-        if writes.remembered.is_empty() {
-            return Ok(());
-        }
-        let players: Vec<_> = writes.remembered.keys().map(|(player, _)| PgId(player.0)).collect();
-        let keys: Vec<_> = writes.remembered.keys().map(|(_, key)| *key).collect();
-        let fingerprints: Vec<_> =
-            writes.remembered.values().map(|(idempotency, _)| idempotency.fingerprint.as_slice()).collect();
-        let answers: Vec<_> =
-            writes.remembered.values().map(|(idempotency, _)| idempotency.response.as_slice()).collect();
-        let times: Vec<_> = writes.remembered.values().map(|(_, now)| now.0).collect();
-        self.session.execute(
-            "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)
-             SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])
-             ON CONFLICT (player, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
-               created_at = excluded.created_at",
-            &[&players, &keys, &fingerprints, &answers, &times],
         )?;
         Ok(())
     }

@@ -82,9 +82,9 @@ impl<S: Dialect> Batch<'_, S> {
         &mut self,
         row: &WorldRow,
         members: &[(PlayerId, TicketId)],
-        keeper: WorkerId,
+        worker: WorkerId,
     ) -> Result<Outcome, StoreError> {
-        if !self.session.exists(OWNS_QUEUE, values![keeper])? {
+        if !self.session.exists(OWNS_QUEUE, values![worker])? {
             return Ok(Outcome::LeaseLost);
         }
         let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
@@ -163,9 +163,9 @@ impl<S: Dialect> Batch<'_, S> {
         if reads::queue_owner(self.session, now)?.is_none() {
             self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", values![worker])?;
         }
-        let keeper = reads::queue_owner(self.session, now)?;
+        let owner = reads::queue_owner(self.session, now)?;
         Ok(Outcome::QueueOwnedBy(
-            keeper.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?,
+            owner.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?,
         ))
     }
 

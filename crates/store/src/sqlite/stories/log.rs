@@ -8,11 +8,9 @@ use crate::contract::StoreError;
 use crate::semantics;
 use crate::sql::{Session as _, values};
 use crate::sqlite::Batch;
-use engine::commands::{Idempotency, OpenTable, Outcome, TableAppend, TableSnapshot};
-use engine::ids::{PlayerId, TableId};
-use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::commands::{OpenTable, Outcome, TableAppend, TableSnapshot};
+use engine::ids::TableId;
 use engine::rows::TableLogRow;
-use engine::time::UnixMs;
 
 /// Adds an entry if its table is this writer's, its log ends just before it, and a new base (?5, or the highest number) does not
 /// go back: the fences and the write in one statement, as for matches.
@@ -22,6 +20,9 @@ pub(super) const APPEND: &str = "
     WHERE id = ?1 AND epoch = ?4 AND base_version <= ?5
       AND (base_version = ?2 OR EXISTS (SELECT 1 FROM story_log WHERE table_id = ?1 AND version = ?2 - 1))
     ON CONFLICT (table_id, version) DO NOTHING";
+const KEY: &str = "SELECT fingerprint, answer, created_at FROM story_answers WHERE player = ?1 AND key = ?2";
+const REMEMBER: &str = "
+    INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 /// Writes only where something changes.
 pub(super) const SET_LIVE: &str = "UPDATE story_tables SET is_live = ?2 WHERE id = ?1 AND is_live <> ?2";
 
@@ -31,7 +32,8 @@ impl Batch<'_> {
         if !self.has_lease(*worker, *now)? {
             return Ok(Outcome::LeaseLost);
         }
-        if let Some(outcome) = self.replayed_table_response(idempotency.as_ref(), *now)? {
+        let (player, request) = idempotency.as_ref().map(|(player, request)| (*player, request)).unzip();
+        if let Some(outcome) = self.replayed_response(KEY, player.into(), request, *now)? {
             return Ok(outcome);
         }
         let is_lawful = semantics::check_table_opening(append);
@@ -57,7 +59,7 @@ impl Batch<'_> {
             self.put_snapshot(append.id, base)?;
         }
         self.put_index(&append.index_changes)?;
-        self.remember_table_response(idempotency.as_ref(), *now)?;
+        self.remember_response(REMEMBER, player.into(), request, *now)?;
         Ok(Outcome::Done)
     }
 
@@ -76,37 +78,6 @@ impl Batch<'_> {
             "INSERT INTO story_bases (table_id, data) VALUES (?1, ?2)
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
             values![id, &base.bytes],
-        )?;
-        Ok(())
-    }
-
-    fn replayed_table_response(
-        &mut self,
-        request: Option<&(PlayerId, Idempotency)>,
-        now: UnixMs,
-    ) -> Result<Option<Outcome>, StoreError> {
-        let Some((player, idempotency)) = request else { return Ok(None) };
-        let forgotten_before = now.minus(IDEMPOTENCY_RETENTION);
-        self.session.first(
-            "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2 AND created_at > ?3",
-            values![*player, &idempotency.key, forgotten_before],
-            |row| {
-                let is_same = row.bytes()? == idempotency.fingerprint;
-                Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
-            },
-        )
-    }
-
-    fn remember_table_response(
-        &mut self,
-        request: Option<&(PlayerId, Idempotency)>,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let Some((player, idempotency)) = request else { return Ok(()) };
-        self.session.run(
-            "INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            values![*player, &idempotency.key, &idempotency.fingerprint, &idempotency.response, now],
         )?;
         Ok(())
     }
