@@ -1,5 +1,5 @@
-//! Least squares for a curve that is not linear in its parameters, each of which stays within its bounds. Refuses
-//! to know the curve.
+//! Least squares for a curve that is not linear in its parameters, each of which stays within its bounds. Does not
+//! know the curve.
 //!
 //! The damped Gauss-Newton steps of Levenberg (1944) with Marquardt's scaling by the diagonal (1963), so that
 //! parameters of very different size need no units. A parameter at a bound that its gradient pushes against is left
@@ -8,7 +8,7 @@
 /// Steps tried before the best point so far is taken.
 const STEPS_MAX: usize = 200;
 
-/// A step that lowers the sum by a smaller share than this has arrived.
+/// A step that lowers the sum by a smaller share than this is the last.
 const SHARE_MIN: f64 = 1e-12;
 
 /// Damping beyond which no step is left to try.

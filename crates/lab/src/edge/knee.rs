@@ -1,5 +1,5 @@
-//! The knee: the level from which on more load buys little. Refuses to know how the levels were driven, and to name
-//! a knee where the curve does not bend.
+//! The knee: the level from which on more load buys little. Does not know how the levels were driven, and
+//! names no knee where the curve does not bend.
 //!
 //! Over concurrency the knee is one of throughput, found as by Satopaa, Albrecht, Irwin and Raghavan 2011, "Finding
 //! a 'Kneedle' in a Haystack": with both axes scaled to one, the point that lies highest above the diagonal, if it

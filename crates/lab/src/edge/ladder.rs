@@ -1,4 +1,4 @@
-//! The levels in the order of their load, and what can be asked of any one of them. Refuses to know the words of a
+//! The levels in the order of their load, and what can be asked of any one of them. Does not know the words of a
 //! report.
 
 use serde::{Deserialize, Serialize};
@@ -142,8 +142,17 @@ impl<'a> Ladder<'a> {
 
     /// The level of the largest throughput; of equals the one with the lowest load.
     pub(super) fn peak(&self) -> Option<usize> {
+        self.fastest(|_| true)
+    }
+
+    /// The healthy level of the largest throughput.
+    pub(super) fn best_healthy(&self) -> Option<usize> {
+        self.fastest(|i| self.is_healthy(i))
+    }
+
+    fn fastest(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
         let larger = |best: usize, i: usize| if self.throughput(i) > self.throughput(best) { i } else { best };
-        (0..self.levels.len()).filter(|i| self.throughput(*i) > 0.0).reduce(larger)
+        (0..self.levels.len()).filter(|i| self.throughput(*i) > 0.0 && fits(*i)).reduce(larger)
     }
 
     /// Neither saturated by itself nor slower than its load explains.
@@ -187,12 +196,6 @@ impl<'a> Ladder<'a> {
             }
         };
         (0..self.levels.len()).find_map(|i| sign(i).map(|sign| (i, sign)))
-    }
-
-    /// The healthy level of the largest throughput.
-    pub(super) fn best_healthy(&self) -> Option<usize> {
-        let larger = |best: usize, i: usize| if self.throughput(i) > self.throughput(best) { i } else { best };
-        (0..self.levels.len()).filter(|i| self.is_healthy(*i) && self.throughput(*i) > 0.0).reduce(larger)
     }
 }
 

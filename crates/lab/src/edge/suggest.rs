@@ -1,4 +1,4 @@
-//! Limits and alert thresholds, each with the figure and the level that it came from. Refuses to suggest what no
+//! Limits and alert thresholds, each with the figure and the level that it came from. Suggests nothing that no
 //! level showed.
 //!
 //! A threshold between good and bad is their geometric middle: as many times above the good as below the bad.

@@ -1,5 +1,5 @@
-//! The universal scalability law: how throughput grows with concurrency, and where it turns. Refuses to know what
-//! was measured, and to name what the points do not support.
+//! The universal scalability law: how throughput grows with concurrency, and where it turns. Does not know what
+//! was measured, and names nothing that the points do not support.
 //!
 //! `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))` with its peak at `N* = sqrt((1 - sigma) / kappa)`
 //! (Gunther 2007, "Guerrilla Capacity Planning", chapter 4): lambda is the throughput of one, sigma what they wait

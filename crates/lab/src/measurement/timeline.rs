@@ -1,5 +1,5 @@
 //! The rows of timeline.jsonl, one JSON object per line, written as they happen and read back by every report.
-//! One clock for all of them: seconds from the start of the plan. Refuses to interpret them.
+//! One clock for all of them: seconds from the start of the plan. Does not interpret them.
 
 use std::collections::BTreeMap;
 
