@@ -132,19 +132,20 @@ impl Run {
     /// The same run with `strike` applied to every text that came from outside the lab.
     #[must_use]
     pub fn redacted(mut self, strike: &dyn Fn(&str) -> String) -> Self {
-        self.notes.iter_mut().for_each(|note| *note = strike(note));
-        self.errors.iter_mut().for_each(|group| group.sample = strike(&group.sample));
+        let samples =
+            self.errors.iter_mut().flat_map(|group| [&mut group.sample].into_iter().chain(&mut group.more_samples));
+        let whys = self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut());
+        let texts = self.notes.iter_mut().chain(samples).chain(whys);
+        let levels =
+            self.load_steps.iter_mut().flat_map(|it| it.void.iter_mut().chain(it.overload.iter_mut().flatten()));
+        let findings = self.findings.iter_mut().flat_map(|finding| {
+            let Finding { code: _, sentence, evidence, refuted_by, advice } = finding;
+            [sentence, refuted_by, advice].into_iter().chain(evidence.iter_mut().map(|evidence| &mut evidence.text))
+        });
+        texts.chain(levels).chain(findings).for_each(|text| *text = strike(text));
         self.gates.iter_mut().for_each(|gate| redact_json(&mut gate.value, strike));
         self.results.server.config.iter_mut().for_each(|config| redact_json(config, strike));
         self.capacity.values_mut().for_each(|capacity| redact_json(capacity, strike));
-        self.findings.iter_mut().for_each(|finding| redact_finding(finding, strike));
-        self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut()).for_each(|why| *why = strike(why));
-        self.load_steps.iter_mut().filter_map(|part| part.void.as_mut()).for_each(|why| *why = strike(why));
-        self.load_steps
-            .iter_mut()
-            .filter_map(|part| part.overload.as_mut())
-            .flatten()
-            .for_each(|why| *why = strike(why));
         self
     }
 }
@@ -166,12 +167,6 @@ pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &
 pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
-}
-
-fn redact_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
-    let Finding { code: _, sentence, evidence, refuted_by, advice } = finding;
-    let evidence = evidence.iter_mut().map(|evidence| &mut evidence.text);
-    [sentence, refuted_by, advice].into_iter().chain(evidence).for_each(|text| *text = strike(text));
 }
 
 /// A name as it may be used in a link: letters, digits, `_` and `-`.

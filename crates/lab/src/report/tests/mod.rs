@@ -116,6 +116,7 @@ fn run_json_has_the_promised_shape() {
 fn secrets_are_struck_out_of_everything_from_outside() {
     let mut run = leaderboard(false, false, &FAILING);
     run.errors[0].sample = "Bearer hunter2".to_owned();
+    run.errors[0].more_samples = vec!["Cookie hunter2".to_owned()];
     run.notes = vec!["hunter2".to_owned()];
     run.results.server.config = Some(json!({ "keys": ["hunter2", 1], "token": "hunter2" }));
     run.gates.push(GateResult::implicit("alive", "runs", "said hunter2", false));
