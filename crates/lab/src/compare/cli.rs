@@ -50,68 +50,57 @@ pub struct CompareArgs {
     pub across_scenarios: bool,
 }
 
-/// Why there is no comparison.
-enum CompareError {
-    Usage(String),
-    Failed(String),
-}
+/// Why there is no comparison, or why it failed: the exit code and a message.
+type Failure = (u8, String);
 
 /// Compares, prints, writes.
 #[must_use]
 pub fn run(args: CompareArgs) -> ExitCode {
     match execute(args) {
-        Ok(comparison) => {
-            print_stdout(&comparison.text);
-            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with("compare", code, &message))
+        Ok((text, failure)) => {
+            print_stdout(&text);
+            failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with("compare", code, &message))
         }
-        Err(CompareError::Usage(message)) => exit_with("compare", EXIT_USAGE, &message),
-        Err(CompareError::Failed(message)) => exit_with("compare", EXIT_FAILED, &message),
+        Err((code, message)) => exit_with("compare", code, &message),
     }
 }
 
-/// The text of a comparison, and, with a threshold, why it failed, with the exit code.
-struct ComparisonResult {
-    text: String,
-    failure: Option<(u8, String)>,
-}
-
-fn execute(args: CompareArgs) -> Result<ComparisonResult, CompareError> {
+/// The text of a comparison, and, with a threshold, why it failed.
+fn execute(args: CompareArgs) -> Result<(String, Option<Failure>), Failure> {
     let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| parse_side(side)).collect::<Result<_, _>>()?;
     if paths.len() > SIDE_LABELS.len() {
-        return Err(CompareError::Usage(format!("at most {} sides can be compared at once", SIDE_LABELS.len())));
+        return Err((EXIT_USAGE, format!("at most {} sides can be compared at once", SIDE_LABELS.len())));
     }
-    let records = load(&paths).map_err(CompareError::Failed)?;
+    let records = load(&paths).map_err(|message| (EXIT_FAILED, message))?;
     let sides =
         SIDE_LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
     let options = CompareOptions { across_scenarios: args.across_scenarios };
-    let comparison = compare(sides, options).map_err(|reasons| CompareError::Usage(reasons.join("\n")))?;
+    let comparison = compare(sides, options).map_err(|reasons| (EXIT_USAGE, reasons.join("\n")))?;
     let text = markdown(&comparison);
     write_file(args.markdown, || text.clone())?;
     write_file(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
     write_file(args.json, || json(&comparison))?;
     let failure = args.fail_on_regression.and_then(|threshold| failure(&comparison, threshold));
-    Ok(ComparisonResult { text, failure })
+    Ok((text, failure))
 }
 
 /// The labels of sides, in the order in which they are given.
 const SIDE_LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-fn parse_side(side: &str) -> Result<Vec<PathBuf>, CompareError> {
+fn parse_side(side: &str) -> Result<Vec<PathBuf>, Failure> {
     let parts: Vec<&str> = side.split(',').map(str::trim).collect();
     if parts.iter().any(|part| part.is_empty()) {
-        return Err(CompareError::Usage(format!(
-            "`{side}`: expected directories of runs with single commas between them"
-        )));
+        return Err((EXIT_USAGE, format!("`{side}`: expected directories of runs with single commas between them")));
     }
     Ok(parts.into_iter().map(PathBuf::from).collect())
 }
 
-fn write_file(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), CompareError> {
+fn write_file(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    std::fs::write(&path, text()).map_err(|error| CompareError::Failed(format!("{}: {error}", path.display())))
+    std::fs::write(&path, text()).map_err(|error| (EXIT_FAILED, format!("{}: {error}", path.display())))
 }
 
-fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
+fn failure(comparison: &Comparison, threshold: f64) -> Option<Failure> {
     let percent = 100.0 * threshold;
     let figures = match comparison.regressions(threshold).count() {
         0 => None,
@@ -155,14 +144,14 @@ mod tests {
             across_scenarios: false,
         };
         let found = match execute(args) {
-            Ok(compared) => {
+            Ok((compared, failure)) => {
                 let text = std::fs::read_to_string(dirs[0].join("out.md")).unwrap();
-                assert_eq!(text, compared.text);
+                assert_eq!(text, compared);
                 assert!(std::fs::read_to_string(dirs[0].join("out.xml")).unwrap().contains("</testsuites>"));
                 assert!(std::fs::read_to_string(dirs[0].join("out.json")).unwrap().contains("\"format\": 1"));
-                Ok(compared.failure.map(|(code, message)| format!("{code}: {message}")))
+                Ok(failure.map(|(code, message)| format!("{code}: {message}")))
             }
-            Err(CompareError::Usage(message) | CompareError::Failed(message)) => Err(message),
+            Err((_, message)) => Err(message),
         };
         dirs.iter().for_each(|dir| std::fs::remove_dir_all(dir).unwrap());
         match (&found, expected) {

@@ -78,7 +78,7 @@ impl Dashboard {
         }
         let area = Rect::new(0, 0, (size.columns - 1).min(COLUMNS_MAX), height);
         let mut buffer = Buffer::empty(area);
-        self.view(progress).render(area, &mut buffer);
+        self.draw(progress, area, &mut buffer);
         Some(ansi::lines(&buffer, self.colour))
     }
 
@@ -89,34 +89,22 @@ impl Dashboard {
         4 + 2 * CURVE_ROWS + if below > 0 { 1 + below } else { 0 }
     }
 
-    fn view<'a>(&'a self, progress: &'a Progress) -> DashboardView<'a> {
-        DashboardView { progress, history: &self.history }
-    }
-}
-
-/// A moment and its history.
-struct DashboardView<'a> {
-    progress: &'a Progress,
-    history: &'a History,
-}
-
-impl Widget for DashboardView<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+    fn draw(&self, progress: &Progress, area: Rect, buffer: &mut Buffer) {
         let mut rows = RowLayout { remaining: area };
-        self.title().render(rows.take_rows(1), buffer);
-        self.counts().render(rows.take_rows(1), buffer);
-        Line::raw(self.load(usize::from(area.width))).render(rows.take_rows(1), buffer);
+        title(progress).render(rows.take_rows(1), buffer);
+        counts(progress).render(rows.take_rows(1), buffer);
+        Line::raw(load(progress, usize::from(area.width))).render(rows.take_rows(1), buffer);
         // An empty line unless there is an outage.
-        let outage = self.progress.outage.map_or_else(String::new, |outage| outage.to_string());
+        let outage = progress.outage.map_or_else(String::new, |outage| outage.to_string());
         Line::styled(outage, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD))
             .render(rows.take_rows(1), buffer);
         draw_sparkline("ok a second", &self.history.throughput, "", Color::Green, rows.take_rows(CURVE_ROWS), buffer);
         draw_sparkline("latency p99", &self.history.latency, " ms", Color::Cyan, rows.take_rows(CURVE_ROWS), buffer);
         rows.take_rows(1);
-        for (name, point) in self.progress.work.iter().take(WORK_MAX) {
+        for (name, point) in progress.work.iter().take(WORK_MAX) {
             work_lines(name, point, area.width).into_iter().for_each(|line| line.render(rows.take_rows(1), buffer));
         }
-        if let Some(server) = self.progress.server() {
+        if let Some(server) = progress.server() {
             Line::raw(server).render(rows.take_rows(1), buffer);
         }
         for note in self.history.notes() {
@@ -125,40 +113,38 @@ impl Widget for DashboardView<'_> {
     }
 }
 
-impl DashboardView<'_> {
-    /// How much of the plan is over, and of how long: the plan has an end, its work has none.
-    fn title(&self) -> Line<'_> {
-        let elapsed_s = self.progress.elapsed.as_secs_f64();
-        let time = match self.progress.planned_s {
-            Some(planned_s) if elapsed_s < planned_s => {
-                format!("{} of {}, {} left", clock(elapsed_s), clock(planned_s), clock(planned_s - elapsed_s))
-            }
-            Some(planned_s) => format!("{}, the plan was over at {}", clock(elapsed_s), clock(planned_s)),
-            None => clock(elapsed_s),
-        };
-        let part = self.progress.load_step.as_ref().map_or_else(String::new, |part| format!("  ·  {}", sanitize(part)));
-        Line::from(vec![Span::styled(time, Modifier::BOLD), Span::raw(part)])
-    }
+/// How much of the plan is over, and of how long: the plan has an end, its work has none.
+fn title(progress: &Progress) -> Line<'_> {
+    let elapsed_s = progress.elapsed.as_secs_f64();
+    let time = match progress.planned_s {
+        Some(planned_s) if elapsed_s < planned_s => {
+            format!("{} of {}, {} left", clock(elapsed_s), clock(planned_s), clock(planned_s - elapsed_s))
+        }
+        Some(planned_s) => format!("{}, the plan was over at {}", clock(elapsed_s), clock(planned_s)),
+        None => clock(elapsed_s),
+    };
+    let step = progress.load_step.as_ref().map_or_else(String::new, |step| SEPARATOR.to_owned() + &sanitize(step));
+    Line::from(vec![Span::styled(time, Modifier::BOLD), Span::raw(step)])
+}
 
-    fn counts(&self) -> Line<'_> {
-        let Progress { errors, denied, .. } = self.progress;
-        let alert = |n: u64, colour: Color| {
-            if n > 0 { Style::new().fg(colour).add_modifier(Modifier::BOLD) } else { Style::new() }
-        };
-        Line::from(vec![
-            Span::raw(self.progress.plan_progress() + SEPARATOR),
-            Span::styled(format!("errors {}", count(*errors)), alert(*errors, Color::Red)),
-            Span::raw(SEPARATOR),
-            Span::styled(format!("denied {}", count(*denied)), alert(*denied, Color::Yellow)),
-        ])
-    }
+fn counts(progress: &Progress) -> Line<'_> {
+    let alert = |word: &str, n: u64, colour: Color| {
+        let style = if n > 0 { Style::new().fg(colour).add_modifier(Modifier::BOLD) } else { Style::new() };
+        Span::styled(format!("{word} {}", count(n)), style)
+    };
+    Line::from(vec![
+        Span::raw(progress.plan_progress() + SEPARATOR),
+        alert("errors", progress.errors, Color::Red),
+        Span::raw(SEPARATOR),
+        alert("denied", progress.denied, Color::Yellow),
+    ])
+}
 
-    fn load(&self, width: usize) -> String {
-        let Progress { in_flight, queued, connections, long_polls: waiting, .. } = self.progress;
-        let always = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
-        let parts = always.into_iter().chain(Some(("waiting", waiting)).filter(|(_, n)| **n > 0));
-        join_fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))).collect::<Vec<_>>(), SEPARATOR, width)
-    }
+fn load(progress: &Progress, width: usize) -> String {
+    let Progress { in_flight, queued, connections, long_polls: waiting, .. } = progress;
+    let always = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
+    let parts = always.into_iter().chain(Some(("waiting", waiting)).filter(|(_, n)| **n > 0));
+    join_fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))).collect::<Vec<_>>(), SEPARATOR, width)
 }
 
 /// Rows of the block, from above.

@@ -44,7 +44,7 @@ fn shown(columns: u16, rows: u16, seconds: u64) -> String {
     let progress = progress(seconds);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     let height = dashboard.height(&progress).min(rows);
-    terminal.draw(|frame| frame.render_widget(dashboard.view(&progress), Rect::new(0, 0, columns, height))).unwrap();
+    terminal.draw(|frame| dashboard.draw(&progress, Rect::new(0, 0, columns, height), frame.buffer_mut())).unwrap();
     terminal.backend().to_string()
 }
 

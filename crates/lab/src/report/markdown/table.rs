@@ -16,12 +16,7 @@ const NAME_MAX: usize = 40;
 pub(super) fn fit_table(table: &Table, width: usize) -> String {
     let mut moved = Vec::new();
     let rows = shorten_cells(table, width, &mut moved);
-    let columns = Columns {
-        heading: &table.heading,
-        text_columns: table.text_columns,
-        name_column: table.name_column,
-        rows: &rows,
-    };
+    let columns = Columns { table, rows: &rows };
     let mut parts: Vec<String> = columns.split(width).iter().map(|chosen| columns.draw(chosen)).collect();
     let notes: Vec<String> = moved.iter().chain(&table.notes).map(|note| escape_line(note)).collect();
     if !notes.is_empty() {
@@ -34,14 +29,8 @@ pub(super) fn fit_table(table: &Table, width: usize) -> String {
 fn shorten_cells(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<String>> {
     let text = |cell: &TableCell| escape_markdown(&cell.text).replace('|', "\\|");
     let mut rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(text).collect()).collect();
-    let columns = Columns {
-        heading: &table.heading,
-        text_columns: table.text_columns,
-        name_column: table.name_column,
-        rows: &rows,
-    };
     let all: Vec<usize> = (0..table.heading.len()).collect();
-    if columns.width(&all) <= width {
+    if (Columns { table, rows: &rows }).width(&all) <= width {
         return rows;
     }
     for (row, cells) in rows.iter_mut().zip(&table.rows) {
@@ -59,16 +48,15 @@ fn shorten_cells(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Ve
 
 /// Cells of which some columns are drawn.
 struct Columns<'a> {
-    heading: &'a [String],
-    text_columns: usize,
-    name_column: usize,
+    table: &'a Table,
+    /// The texts of its cells, as they are shown.
     rows: &'a [Vec<String>],
 }
 
 impl Columns<'_> {
     fn width_of(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| row[column].chars().count());
-        cells.chain([self.heading[column].chars().count(), 2]).max().unwrap_or(2)
+        cells.chain([self.table.heading[column].chars().count(), 2]).max().unwrap_or(2)
     }
 
     fn width(&self, chosen: &[usize]) -> usize {
@@ -79,21 +67,21 @@ impl Columns<'_> {
     /// many columns in each.
     fn split(&self, width: usize) -> Vec<Vec<usize>> {
         let tables = self.fill_tables(width, usize::MAX).len();
-        let even = (self.heading.len() - self.head().len()).div_ceil(tables);
+        let even = (self.table.heading.len() - self.head().len()).div_ceil(tables);
         let balanced = self.fill_tables(width, even);
         if balanced.len() > tables { self.fill_tables(width, usize::MAX) } else { balanced }
     }
 
     /// The columns up to the one that names the row: without them a row of a later table could not be identified.
     fn head(&self) -> Vec<usize> {
-        (0..=self.name_column).collect()
+        (0..=self.table.name_column).collect()
     }
 
     /// Tables of at most this many columns besides their head, each as full as the width allows.
     fn fill_tables(&self, width: usize, columns_max: usize) -> Vec<Vec<usize>> {
         let head = self.head();
         let mut tables: Vec<Vec<usize>> = vec![head.clone()];
-        for column in head.len()..self.heading.len() {
+        for column in head.len()..self.table.heading.len() {
             let table = tables.last_mut().expect("it begins with one table and only grows");
             table.push(column);
             let own = table.len() - head.len();
@@ -106,8 +94,8 @@ impl Columns<'_> {
     }
 
     fn draw(&self, chosen: &[usize]) -> String {
-        let left = chosen.iter().filter(|column| **column < self.text_columns).count();
-        let heading: Vec<&str> = chosen.iter().map(|column| self.heading[*column].as_str()).collect();
+        let left = chosen.iter().filter(|column| **column < self.table.text_columns).count();
+        let heading: Vec<&str> = chosen.iter().map(|column| self.table.heading[*column].as_str()).collect();
         let row = |row: &Vec<String>| chosen.iter().map(|column| row[*column].clone()).collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(row).collect();
         markdown_table(left, &heading, &rows).trim_end().to_owned()

@@ -1,7 +1,7 @@
 //! Maps figures to positions on a drawing, linearly or by logarithm, with the ticks of the axis. Does not know the
 //! direction of the axis.
 
-use super::unit::{ResolvedUnit, Unit};
+use super::unit::{ResolvedUnit, Unit, round_step};
 
 /// Maps figures to positions.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ fn log_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
     let (lowest, highest) = (extent.lowest / settled.factor, extent.highest / settled.factor);
     // Three ticks per decade, if that is not many more than requested.
     let fine = (highest / lowest).log10() * 3.0 <= extent.ticks_max as f64 + 3.0;
-    let (low, high) = if fine { (round_down(lowest), round_up(highest)) } else { decades(lowest, highest) };
+    let (low, high) = if fine { (round_down(lowest), round_step(highest)) } else { decades(lowest, highest) };
     let (low, high) = if extent.exact { (lowest, highest) } else { (low, high) };
     let high = if high > low { high } else { low * 10.0 };
     let every = ((high / low).log10().ceil() as i32 / extent.ticks_max.max(1) as i32).max(1);
@@ -97,12 +97,6 @@ fn decades(lowest: f64, highest: f64) -> (f64, f64) {
 fn round_down(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|step| step * power).find(|step| *step <= value).unwrap_or(power)
-}
-
-/// 1, 2 or 5 times a power of ten, at least `value`.
-fn round_up(value: f64) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|step| *step >= value).unwrap_or(power * 10.0)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ fn percentile_label(one_of: f64) -> String {
 }
 
 /// 1, 2 or 5 times a power of ten, at least `least`.
-fn round_step(least: f64) -> f64 {
+pub(super) fn round_step(least: f64) -> f64 {
     if !(least.is_finite() && least > 0.0) {
         return 1.0;
     }
