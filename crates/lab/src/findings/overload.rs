@@ -46,7 +46,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
             number(one.answered_per_s),
             time(one.backlog_s)
         );
-        (format!("part {}", sanitize(&one.load_step.label)), text)
+        (format!("load step {}", sanitize(&one.load_step.label)), text)
     });
     let most = |figure: &str| view.series(figure).and_then(Series::peak);
     let text = |(t_s, most): (f64, f64)| format!("at most {} at {}", count(most as u64), moment(t_s));

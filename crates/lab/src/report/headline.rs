@@ -226,7 +226,7 @@ fn held_connections(run: &Run) -> String {
 /// Requests of journeys whose own count means little: journeys in progress are not in it.
 fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let rate = journey.answered_per_s;
-    let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
+    let told = rate.map_or_else(String::new, |rate| format!(", {} successful responses a second", number(Some(rate))));
     let requests = count(journey.requests);
     // A journey in progress has not failed, but its request has.
     let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);

@@ -66,7 +66,7 @@ fn runs(comparison: &Comparison) -> String {
     let heading = if works {
         ["side", "run", "verdict", "gates", "took, s", "finished", "stuck", "per min"]
     } else {
-        ["side", "run", "verdict", "gates", "took, s", "good answers", "errors", "denied"]
+        ["side", "run", "verdict", "gates", "took, s", "ok", "errors", "denied"]
     };
     let row = |label: &str, run: &Run| {
         let hold = run.gates.iter().filter(|gate| gate.ok).count();

@@ -26,7 +26,7 @@ pub(crate) fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
                 let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.series.unit_s);
                 format!(": {}", reason_sentence(why, unit_s))
             });
-            format!("Nothing can be told about {first} and {second}{why}")
+            format!("Nothing can be concluded about {first} and {second}{why}")
         }
         ([], []) => {
             format!("No difference beyond the noise between {first} and {second}{}", found.undetectable_sentence())
@@ -85,8 +85,8 @@ impl<'a> OutcomeGroups<'a> {
         let untold: usize = self.undecided.values().sum();
         let silent = match untold {
             0 => String::new(),
-            1 => "; 1 figure could not be told".to_owned(),
-            many => format!("; {many} figures could not be told"),
+            1 => "; 1 figure could not be decided".to_owned(),
+            many => format!("; {many} figures could not be decided"),
         };
         could.unwrap_or_default() + &silent
     }

@@ -132,7 +132,7 @@ pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<Chart> {
         BarGroup { label: sanitize(label(part)), values }
     };
     let bars = BarChart {
-        title: "How every part ended".to_owned(),
+        title: "How every load step ended".to_owned(),
         unit: Unit::count("requests"),
         names: [("ok", 2), ("errors", 1), ("denied", 4)].map(|(name, colour)| (name.to_owned(), colour)).to_vec(),
         groups: parts.iter().map(group).collect(),

@@ -50,7 +50,7 @@ fn drain(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
         }
         layers.push(Some(layer));
     }
-    sheet.chart(&format!("{name}: how the work drained"), Unit::count("pieces"), layers)
+    sheet.chart(&format!("{name}: how the work drained"), Unit::count("work items"), layers)
 }
 
 /// The states of one round of status requests have the same moment; points without a counterpart are left out.
@@ -67,7 +67,7 @@ fn queue(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
     let line = |state: &str, colour: usize| sheet.line(&series_name(name, state), state, colour, LayerStyle::Line);
     sheet.chart(
         &format!("{name}: queue depth and running"),
-        Unit::count("pieces"),
+        Unit::count("work items"),
         [line("waiting", 4), line("running", 0)],
     )
 }

@@ -7,8 +7,8 @@ use crate::measurement::HeldCounts;
 use crate::report::Run;
 
 /// What the figures of a connection are.
-const OPENING_NOTE: &str = "Opening counts from the moment at which a connection was due to the moment at which it stood, what is \
-                        said first included. Nothing is asked over any of them before all of them stand; none of this is a request.";
+const OPENING_NOTE: &str = "Opening counts from the moment at which a connection was due to the moment at which it was open, its first \
+                            messages included. No request is sent over any of them before all of them are open. None of it counts as a request.";
 
 pub(super) fn section(run: &Run) -> Section {
     let mut held: Vec<(&String, &HeldFigures)> =
@@ -53,7 +53,7 @@ fn between_phases(run: &Run) -> Table {
     });
     let mut rows: Vec<(u64, Vec<TableCell>)> = pairs.collect();
     rows.sort_by_key(|(left, _)| *left);
-    let heading = ["between", "left standing", "closed by the target", "dropped", "lost at s", "kept"];
+    let heading = ["between", "left open", "closed by the target", "dropped", "lost at s", "kept"];
     Table::new(1, &heading, rows.into_iter().map(|(_, row)| row).collect())
 }
 

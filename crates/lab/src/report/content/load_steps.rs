@@ -15,16 +15,16 @@ pub(super) fn section(run: &Run) -> Section {
     let batches: Vec<&LoadStepFigures> =
         run.load_steps.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
     if run.load_steps.len() < 2 || batches.is_empty() {
-        return Section::new("parts", "Part by part", []);
+        return Section::new("load-steps", "Load step by load step", []);
     }
     let several_phases = batches.iter().any(|part| part.phase != batches[0].phase);
     let rows = batches.iter().map(|part| row(part, several_phases)).collect();
-    let heading = ["part", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
+    let heading = ["load step", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
     let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
     let table = Table::new(1, &heading, rows).with_notes(vec![note]).limit_rows(REPORT_ROWS_MAX);
     let chart = ContentBlock::charts(requests::outcomes(&batches));
     let blocks = [ContentBlock::Table(table)].into_iter().chain(chart).chain([ContentBlock::Table(steps(run))]);
-    Section::new("parts", "Part by part", blocks)
+    Section::new("load-steps", "Load step by load step", blocks)
 }
 
 /// The steps of each phase, if several phases run the same ones: combined, a slow phase would be hidden by the others.

@@ -7,8 +7,8 @@ use crate::report::charts::TimeCharts;
 use crate::report::charts::pushes::charts;
 
 /// What a delay is.
-const DELAY_NOTE: &str = "Delay counts from what a frame tells of to its arrival, by the clock of the machine that both run on. \
-     Where connections are held, it is taken from the moment on at which all of them stand.";
+const DELAY_NOTE: &str = "Delay counts from the event that a frame reports to its arrival, by the clock of the machine that both run on. \
+     Where connections are held, it is taken from the moment on at which all of them are open.";
 
 pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let pushes = &run.results.push;

@@ -6,8 +6,8 @@ use crate::report::Run;
 use crate::report::charts::{TimeCharts, requests};
 
 /// What the two times of a request are.
-const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
-                     answers only. An answer that was waited for has neither: what counts is how late it came.";
+const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of successful \
+                          responses only. A response that was waited for has neither: what counts is how late it came.";
 
 pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let mut ops: Vec<(String, &OpFigures)> = Vec::new();

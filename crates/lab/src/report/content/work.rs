@@ -47,7 +47,7 @@ fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
     rows.extend(own.map(|(figure, figures)| statistics(figure.clone(), figures)));
     let formula = |figure: &String| {
         let formula = run.scenario.formulas.get(&format!("{name}.{figure}"))?;
-        Some(format!("{figure} = {formula}, of every finished piece"))
+        Some(format!("{figure} = {formula}, of every finished work item"))
     };
     Table::of_statistics(&[""], rows, work.derived.keys().filter_map(formula).collect())
 }
@@ -86,7 +86,7 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
 fn cpu_facts(run: &Run, work: &WorkFigures) -> Vec<String> {
     let Some(cpu_s) = run.results.server.process.cpu_s.filter(|_| work.finished > 0) else { return Vec::new() };
     let mut facts =
-        vec![format!("target's CPU {} ms per finished piece", number(Some(cpu_s * 1000.0 / work.finished as f64)))];
+        vec![format!("target's CPU {} ms per finished work item", number(Some(cpu_s * 1000.0 / work.finished as f64)))];
     for name in work.progress_per_s.keys() {
         if let Some(sum) = work.figures.get(name).and_then(|figures| figures.sum).filter(|sum| *sum > 0.0) {
             facts.push(format!("target's CPU {} ms per unit of {name}", number(Some(cpu_s * 1000.0 / sum))));

@@ -104,7 +104,7 @@ fn every_chart_that_the_figures_allow_is_there() {
         "create_game: latency by percentile",
         "read_game: latency p99 by step",
         "Load",
-        "How every part ended",
+        "How every load step ended",
         "Throughput against concurrency",
         "Latency against concurrency",
         "Throughput against the offered rate",
