@@ -101,7 +101,7 @@ pub struct RateLimitResponse {
 pub enum Code {
     /// Never sent.
     Unknown = 0,
-    /// It may.
+    /// The request is allowed.
     Ok = 1,
     /// It may not.
     OverLimit = 2,

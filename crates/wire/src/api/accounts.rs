@@ -80,7 +80,7 @@ pub struct TokenCreated {
     /// The token.
     #[serde(flatten)]
     pub token: TokenView,
-    /// What to send as `Authorization: Bearer …`. Kept nowhere: who loses it makes another token.
+    /// What to send as `Authorization: Bearer …`. It is not stored: if it is lost, make another token.
     pub secret: String,
 }
 

@@ -67,19 +67,19 @@ pub struct HuntView {
     pub name: String,
     /// Who may come in: `everybody`; `joined`: those who join; `matched`: those whom the matchmaker brought together.
     pub admission: String,
-    /// Who made it; null for a hunt of the house.
+    /// Who created it; null for a built-in hunt.
     #[schema(required)]
     pub creator: Option<String>,
     /// How many have joined.
     pub players: u32,
-    /// How many may; 0 where nobody needs to.
+    /// How many may join; 0 where joining is not needed.
     pub players_max: u32,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is over; null for one that stays.
     #[schema(required)]
     pub ends_at: Option<Timestamp>,
-    /// Where it is played, `host:port`; null while nobody is there: then wherever it is asked for.
+    /// Where it is played, `host:port`; null while no server has it in memory: then any server takes it.
     #[schema(required)]
     pub address: Option<String>,
     /// Columns of its grid.
@@ -167,7 +167,7 @@ pub struct TicketView {
     pub until: Option<Timestamp>,
 }
 
-/// What somebody did in hunts, all of them together.
+/// A player's results in all hunts together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HunterView {
     /// Their id.
@@ -182,7 +182,7 @@ pub struct HunterView {
     pub power_ups: u64,
     /// Rounds at whose end they were among the best that are named.
     pub rounds: u64,
-    /// Rounds of those in which nobody had more points.
+    /// Rounds of those that they won or tied.
     pub rounds_won: u64,
     /// When that was last added to.
     pub last_at: Timestamp,
@@ -195,10 +195,10 @@ pub struct RoundView {
     pub number: u32,
     /// When it ended.
     pub ended_at: Timestamp,
-    /// Who won; null when nobody had a point, or the winner came without a token.
+    /// The winner; null when there were no points, or the winner came without a token.
     #[schema(required)]
     pub winner: Option<String>,
-    /// What the winner was called; empty when nobody had a point.
+    /// The winner's name; empty when there were no points.
     pub winner_name: String,
     /// The winner's points.
     pub points: u32,
@@ -230,7 +230,7 @@ pub struct AggregatorView {
     pub running: bool,
     /// Claims that this process has counted since its start.
     pub claims_counted: u64,
-    /// Claims that are saved and not counted yet, by anybody.
+    /// Claims that are saved and that no process has counted yet.
     pub claims_behind: u64,
     /// Hunts that these are in.
     pub hunts_behind: u64,

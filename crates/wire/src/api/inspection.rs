@@ -12,7 +12,7 @@ pub struct Inspection {
     pub id: String,
     /// `waiting`, `running`, `finished`, `failed` or `cancelled`.
     pub status: String,
-    /// The account that asked for it.
+    /// The account that created it.
     pub account_id: String,
     /// When it was created.
     pub created_at: Timestamp,
@@ -35,7 +35,7 @@ pub struct Inspection {
     pub failure: Option<String>,
     /// Who tried, and how often.
     pub attempts: InspectionAttempts,
-    /// Who runs it now, while somebody does.
+    /// The worker that runs it now, if one does.
     #[schema(required)]
     pub worker: Option<InspectionWorker>,
     /// The node that runs it or ran it last, as `host:port`; null before it was first taken up.
@@ -57,7 +57,7 @@ pub struct InspectionAttempts {
 /// The worker that runs a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InspectionWorker {
-    /// Its id: one life of one process.
+    /// Its id: a new one for each start of a process.
     pub id: String,
     /// Where it can be reached; null when its lease has ended and the game waits to be taken over.
     #[schema(required)]

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// May this key do so much now?
+/// A request to the limiter: may this key take so many units now?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitCheck<'a> {
-    /// Who asks, as the policies' key patterns know it; 1 to 1,024 bytes.
+    /// Who makes the request, as the policies' key patterns match it; 1 to 1,024 bytes.
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1, max_length = 1024, example = "user:42")]
     pub key: Cow<'a, str>,
-    /// What is asked for, as the policies' class patterns know it; 1 to 256 bytes, not beginning with `gateway.`.
+    /// What the request is for, as the policies' class patterns match it; 1 to 256 bytes, not beginning with `gateway.`.
     #[serde(borrow, default = "default_class")]
     #[schema(value_type = String, min_length = 1, max_length = 256, default = "default")]
     pub class: Cow<'a, str>,
@@ -30,17 +30,17 @@ fn one() -> u64 {
     1
 }
 
-/// Questions that are judged in order, each alone.
+/// Checks that are decided in order, each alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitCheckBatch<'a> {
-    /// 1 to 1,000 questions.
+    /// 1 to 1,000 checks.
     #[serde(borrow)]
     #[schema(min_items = 1, max_items = 1000)]
     pub checks: Vec<LimitCheck<'a>>,
 }
 
-/// It may.
+/// The request is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitAllowed<'a> {
     /// Always true.
@@ -48,11 +48,11 @@ pub struct LimitAllowed<'a> {
     /// Units that could be taken right now, under every policy that took part; absent when none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,
-    /// What each policy that took part said.
+    /// The decision of each policy that took part.
     pub policies: Vec<LimitPart<'a>>,
 }
 
-/// What one policy said.
+/// The decision of one policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitPart<'a> {
     /// The policy.
@@ -68,11 +68,11 @@ pub struct LimitPart<'a> {
     /// Milliseconds after which it would be allowed, rounded up; of a policy that says "not yet".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Whether the policy only watches: what it says refuses nobody.
+    /// Whether the policy is in shadow mode: it decides and counts, and refuses nothing.
     pub shadow: bool,
 }
 
-/// It may not: a problem detail that says more.
+/// The request is denied: a problem detail with the decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitProblem<'a> {
     /// The HTTP status.
@@ -92,20 +92,20 @@ pub struct LimitProblem<'a> {
     /// Milliseconds after which it may be tried again; absent where that will never help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What each policy that took part said.
+    /// The decision of each policy that took part.
     pub policies: Vec<LimitPart<'a>>,
 }
 
-/// One answer of many, in the order of the questions.
+/// One of many decisions, in the order of the checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitBatchItem<'a> {
-    /// Whether it may.
+    /// Whether it is allowed.
     pub allowed: bool,
     /// Why not: `rate_limited`, `limiter_full`, `cost_exceeds_limit` or `bad_value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub code: Option<Cow<'a, str>>,
-    /// What is wrong with the question; of a `bad_value`.
+    /// What is wrong with the check; of a `bad_value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub detail: Option<Cow<'a, str>>,
@@ -115,26 +115,26 @@ pub struct LimitBatchItem<'a> {
     /// See [`LimitProblem::retry_after_ms`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What each policy that took part said.
+    /// The decision of each policy that took part.
     pub policies: Vec<LimitPart<'a>>,
 }
 
-/// The answers to many questions.
+/// The decisions of many checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitBatchAnswer<'a> {
-    /// One for each question, in their order.
+    /// One for each check, in their order.
     pub items: Vec<LimitBatchItem<'a>>,
 }
 
-/// What a policy says, but for its name.
+/// A policy without its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitPolicyDefinition {
-    /// Classes that it is about: text in which `*` stands for anything.
+    /// Classes that it applies to: text in which `*` stands for anything.
     #[serde(default = "everything")]
     #[schema(default = "*", min_length = 1, max_length = 256)]
     pub class: String,
-    /// Keys that it is about: text in which `*` stands for anything.
+    /// Keys that it applies to: text in which `*` stands for anything.
     #[serde(default = "everything")]
     #[schema(default = "*", min_length = 1, max_length = 256)]
     pub key: String,
@@ -148,7 +148,7 @@ pub struct LimitPolicyDefinition {
     /// The window, in milliseconds.
     #[schema(minimum = 1)]
     pub window_ms: u64,
-    /// Whether it only decides and counts, and refuses nobody.
+    /// Whether it is in shadow mode: it decides and counts, and refuses nothing.
     #[serde(default)]
     #[schema(default = false)]
     pub shadow: bool,
@@ -175,7 +175,7 @@ fn deny() -> String {
 pub struct LimitPolicyView {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its definition.
     #[serde(flatten)]
     pub definition: LimitPolicyDefinition,
     /// `file`, or `api` where it was set while the server ran.

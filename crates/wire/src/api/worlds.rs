@@ -34,7 +34,7 @@ pub struct WorldView {
     pub ends_at: Option<Timestamp>,
     /// Whether this server has it in memory.
     pub is_here: bool,
-    /// `host:port` of another server that has it; null when it is here, or in nobody's memory.
+    /// `host:port` of another server that has it; null when it is here, or in no server's memory.
     #[schema(required)]
     pub address: Option<String>,
 }
@@ -215,7 +215,7 @@ pub struct WorldStats {
     pub round: Option<WorldRound>,
     /// The best of the round, best first.
     pub best: Vec<WorldScore>,
-    /// The actors of the house; null when none were let loose.
+    /// Built-in actors; null when none were started.
     #[schema(required)]
     pub actors: Option<WorldActors>,
 }
@@ -229,11 +229,11 @@ pub struct WorldRound {
     pub phase: String,
     /// When it ends, or begins at the earliest.
     pub until: Timestamp,
-    /// Chests that nobody has dug.
+    /// Chests that are not dug yet.
     pub chests_left: u32,
 }
 
-/// What somebody has in a round.
+/// A mover's points in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorldScore {
     /// The mover's id.
@@ -247,21 +247,21 @@ pub struct WorldScore {
 /// What the actors of a world come to. What was planned, who came in and who has moved are counted apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WorldActors {
-    /// Actors that were asked for.
+    /// Actors that were requested.
     pub planned: u32,
-    /// Actors that the world has let in.
+    /// Actors that the world has admitted.
     pub registered: u32,
     /// Actors whose first move was answered.
     pub moving: u32,
     /// Moves that the world refused, for a tree or the edge as well.
     pub refused: u64,
-    /// Moves that fell out, because the one before was not answered or the timer came a whole period late.
+    /// Moves that were skipped, because the one before was not answered or the timer came a whole period late.
     pub missed: u64,
     /// Moves that had to wait because the mailbox was full.
     pub delayed: u64,
     /// Longest mailbox that a move found.
     pub mailbox_max: u64,
-    /// Times of moves since the actors were let loose.
+    /// Times of moves since the actors were started.
     pub run: WorldMoveTime,
     /// Times of moves over the last seconds.
     pub window: WorldMoveTime,
@@ -286,11 +286,11 @@ pub struct WorldMoveTime {
     pub max_ms: Option<f64>,
 }
 
-/// How actors are to be let loose; what is left out has its default.
+/// How built-in actors are started; what is left out has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetActors {
-    /// How many; 0 sends all away.
+    /// How many; 0 removes all.
     #[schema(minimum = 0)]
     pub count: u32,
     /// Pause before each one comes in.

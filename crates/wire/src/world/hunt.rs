@@ -109,7 +109,7 @@ pub struct Round {
     /// When it ends, or begins at the earliest, in milliseconds since 1970-01-01T00:00:00Z.
     #[prost(int64, tag = "3")]
     pub until_ms: i64,
-    /// Chests that nobody has dug.
+    /// Chests that are not dug yet.
     #[prost(uint32, tag = "4")]
     pub chests_left: u32,
     /// The round that ended just now; 0 when none did.

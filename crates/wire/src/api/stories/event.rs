@@ -82,7 +82,7 @@ pub enum StoryEventKind {
         player: String,
         /// Their name.
         name: String,
-        /// Whether it is one of the house's bots.
+        /// Whether it is a built-in bot.
         is_bot: bool,
         /// Their hand; theirs and the storyteller's to see.
         #[schema(required)]
@@ -168,7 +168,7 @@ pub enum StoryEventKind {
     Said {
         /// Their id.
         player: String,
-        /// Plain text; whoever shows it escapes it.
+        /// Plain text: a client that shows it must escape it.
         text: String,
     },
     /// Bots were let in, or no more of them.

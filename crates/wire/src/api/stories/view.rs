@@ -26,7 +26,7 @@ pub struct StoryState {
     pub role: String,
     /// Who sits at the table, in the order in which they came.
     pub members: Vec<StoryMember>,
-    /// Who is to open the next game; null while one is played, and when anybody at the table may.
+    /// Who is to open the next game; null while one is played, and when every member may.
     #[schema(required)]
     pub next_storyteller: Option<StoryNext>,
     /// Whether bots may take free seats.
@@ -40,7 +40,7 @@ pub struct StoryState {
     pub presence: StoryPresence,
 }
 
-/// Somebody at a table.
+/// A member of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoryMember {
     /// Their id.
@@ -49,7 +49,7 @@ pub struct StoryMember {
     pub name: String,
     /// The level of their score.
     pub level: u32,
-    /// Whether it is one of the house's bots.
+    /// Whether it is a built-in bot.
     pub is_bot: bool,
 }
 
@@ -62,9 +62,9 @@ pub struct StoryChatMessage {
     pub game: String,
     /// Who.
     pub player: String,
-    /// `said`, or `story_told`: the house says that a story was told, and the text is its sentence.
+    /// `said` by a member, or `story_told`: written by the server when a story was told; the text is its sentence.
     pub kind: String,
-    /// Plain text; whoever shows it escapes it.
+    /// Plain text: a client that shows it must escape it.
     pub text: String,
 }
 
@@ -73,13 +73,13 @@ pub struct StoryChatMessage {
 pub struct StoryNext {
     /// Their id.
     pub player: String,
-    /// When somebody else will be asked.
+    /// When another player is asked.
     #[schema(required)]
     pub until: Option<Timestamp>,
 }
 
 /// A game as one viewer sees it. The storyteller sees every hand, pick and vote; a player their own; a visitor none: before the
-/// end, others only see that somebody has picked or voted.
+/// end, others only see who has picked or voted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoryGame {
     /// The game's id: the table's, and its number there.
@@ -121,7 +121,7 @@ pub struct StoryGame {
     pub countdown_at: Option<Timestamp>,
     /// How long a countdown takes in this phase, in milliseconds.
     pub countdown_ms: i64,
-    /// When the game goes on, or is canceled, if nobody does anything that everybody sees.
+    /// When the game goes on, or is canceled, if no action that all can see comes before.
     #[schema(required)]
     pub inactive_at: Option<Timestamp>,
     /// By when the storyteller of a next game must take the next step towards the story.
@@ -163,7 +163,7 @@ pub struct StorySeat {
     pub name: String,
     /// The level of their score.
     pub level: u32,
-    /// Whether it is one of the house's bots.
+    /// Whether it is a built-in bot.
     pub is_bot: bool,
     /// Whether they left during the vote: their card and vote stay.
     pub has_left: bool,
