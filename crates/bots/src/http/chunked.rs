@@ -1,8 +1,7 @@
 //! Chunked bodies, decoded as they arrive. Extensions and trailers are skipped; lengths are bounded both as decoded
 //! and as sent. Knows nothing of heads.
 
-use super::Problem;
-use super::message::{bad_request, too_large_body};
+use super::problem::{Problem, bad_request, too_large_body};
 use crate::limits::{BODY_BYTES_MAX, CHUNKED_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// A chunked body of which the first part has been decoded.

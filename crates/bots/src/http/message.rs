@@ -7,26 +7,8 @@
 use std::ops::Range;
 
 use super::chunked::ChunkedDecoder;
-use super::{Problem, Status};
+use super::problem::{Method, Problem, Status, bad_request, too_large_body};
 use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
-
-/// The methods that matter to a bot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
-    Get,
-    Post,
-    Other,
-}
-
-impl Method {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Other => "another method",
-        }
-    }
-}
 
 /// A complete request, borrowed from the bytes it was cut from.
 #[derive(Debug, PartialEq, Eq)]
@@ -206,15 +188,6 @@ impl HeaderFields {
 
 fn has_token(value: &[u8], token: &str) -> bool {
     value.split(|&byte| byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
-}
-
-pub(super) fn bad_request(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
-    Problem::new(Status::BadRequest, "bad_http", detail)
-}
-
-pub(super) fn too_large_body() -> Problem {
-    let detail = format!("a body has at most {BODY_BYTES_MAX} bytes");
-    Problem::new(Status::ContentTooLarge, "body_too_large", detail)
 }
 
 fn too_large_head() -> Problem {

@@ -5,5 +5,5 @@ mod chunked;
 mod message;
 mod problem;
 
-pub(crate) use message::{Method, ParsedMessage, Progress, RequestParser};
-pub(crate) use problem::{Problem, Status};
+pub(crate) use message::{ParsedMessage, Progress, RequestParser};
+pub(crate) use problem::{Method, Problem, Status};

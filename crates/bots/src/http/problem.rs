@@ -1,8 +1,26 @@
-//! The statuses that bots answer with, and refusals with a reason. Knows no sockets.
+//! Methods, the statuses that bots answer with, and refusals with a reason. Knows no sockets.
 
 use std::borrow::Cow;
 
-use super::Method;
+use crate::limits::BODY_BYTES_MAX;
+
+/// The methods that matter to a bot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Other,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Other => "another method",
+        }
+    }
+}
 
 /// The statuses in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,4 +77,13 @@ impl Problem {
         let problem = Problem::new(Status::MethodNotAllowed, "method_not_allowed", detail);
         Problem { allow: Some(allowed), ..problem }
     }
+}
+
+pub(super) fn bad_request(detail: impl Into<Cow<'static, str>>) -> Problem {
+    Problem::new(Status::BadRequest, "bad_http", detail)
+}
+
+pub(super) fn too_large_body() -> Problem {
+    let detail = format!("a body has at most {BODY_BYTES_MAX} bytes");
+    Problem::new(Status::ContentTooLarge, "body_too_large", detail)
 }
