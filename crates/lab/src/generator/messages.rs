@@ -141,18 +141,12 @@ pub(crate) struct WorkerInit {
     headers: Vec<(String, Vec<u8>)>,
     globals: BTreeMap<String, String>,
     picks: Vec<Vec<String>>,
-    feeds: Vec<FeedTable>,
+    feeds: Vec<FeedRows>,
     run_id: String,
     start: MonotonicTime,
     source_addresses: Vec<IpAddr>,
     writes_samples: bool,
     segment: Segment,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct FeedTable {
-    columns: Vec<String>,
-    rows: Vec<Vec<Box<str>>>,
 }
 
 /// A line from a worker process.
@@ -171,7 +165,6 @@ pub(crate) enum WorkerMessage {
 impl WorkerInit {
     pub(crate) fn new(config: &GeneratorConfig, scenario_source: ScenarioSource, segment: Segment) -> Self {
         let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
-        let table = |rows: &FeedRows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
         Self {
             scenario_source,
             addresses: config.addresses.clone(),
@@ -179,7 +172,7 @@ impl WorkerInit {
             headers: config.headers.iter().map(header).collect(),
             globals: config.globals.clone(),
             picks: config.picks.clone(),
-            feeds: config.feeds.iter().map(table).collect(),
+            feeds: config.feeds.clone(),
             run_id: config.run_id.clone(),
             start: config.start,
             source_addresses: config.source_addresses.clone(),
@@ -200,7 +193,6 @@ impl WorkerInit {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
             headers.append(name, HeaderValue::from_bytes(&value).map_err(|error| error.to_string())?);
         }
-        let rows = |FeedTable { columns, rows }| FeedRows { columns, rows };
         Ok(GeneratorConfig {
             scenario: Arc::new(scenario),
             addresses: self.addresses,
@@ -208,7 +200,7 @@ impl WorkerInit {
             headers,
             globals: self.globals,
             picks: self.picks,
-            feeds: self.feeds.into_iter().map(rows).collect(),
+            feeds: self.feeds,
             run_id: self.run_id,
             start: self.start,
             source_addresses: self.source_addresses,

@@ -165,7 +165,7 @@ impl PreparedStep {
             constant: None,
         };
         if let Some(request) = step.request() {
-            prepared.prepare(request, ConstantTexts::for_journey(journey, shared.globals), shared)?;
+            prepared.prepare(request, FragmentBuilder::new(journey, shared.globals), shared)?;
         }
         Ok(prepared)
     }
@@ -174,10 +174,9 @@ impl PreparedStep {
     fn prepare(
         &mut self,
         request: &Request,
-        constants: ConstantTexts<'_>,
+        mut pieces: FragmentBuilder<'_>,
         shared: RequestDefaults<'_>,
     ) -> Result<(), String> {
-        let mut pieces = FragmentBuilder { constants, fragments: Vec::new() };
         pieces.push_text(&format!("{} ", request.method));
         pieces.push_template(&request.path, RequestFragment::Path)?;
         pieces.push_text(" HTTP/1.1\r\n");
@@ -192,7 +191,6 @@ impl PreparedStep {
         self.body = request.body.as_ref().map(|body| {
             let (Body::Json(template) | Body::Text(template)) = body;
             pieces
-                .constants
                 .render_constant(template)
                 .map_or_else(|| RequestFragment::Body(template.clone()), RequestFragment::Text)
         });
@@ -307,16 +305,17 @@ fn has_header(request: &Request, headers: &HeaderMap, name: &str) -> bool {
     headers.contains_key(name) || request.headers.iter().any(|(own_name, _)| own_name == name)
 }
 
-/// Texts that are the same for every arrival: those without names, and those whose names have a value for the whole run
-/// and under which no step of the journey keeps a value.
-struct ConstantTexts<'a> {
+/// Texts that are the same for every arrival are rendered at once: those without names, and those whose names have a
+/// value for the whole run and under which no step of the journey keeps a value.
+struct FragmentBuilder<'a> {
     globals: Option<&'a BTreeMap<String, String>>,
+    fragments: Vec<RequestFragment>,
 }
 
-impl<'a> ConstantTexts<'a> {
-    fn for_journey(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
+impl<'a> FragmentBuilder<'a> {
+    fn new(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
         let shadowed = globals.keys().any(|name| journey.keeps_name(name));
-        Self { globals: (!shadowed).then_some(globals) }
+        Self { globals: (!shadowed).then_some(globals), fragments: Vec::new() }
     }
 
     fn render_constant(&self, template: &Template) -> Option<String> {
@@ -326,14 +325,7 @@ impl<'a> ConstantTexts<'a> {
             (None, None) => None,
         }
     }
-}
 
-struct FragmentBuilder<'a> {
-    constants: ConstantTexts<'a>,
-    fragments: Vec<RequestFragment>,
-}
-
-impl FragmentBuilder<'_> {
     fn push_text(&mut self, text: &str) {
         match self.fragments.last_mut() {
             Some(RequestFragment::Text(last)) => last.push_str(text),
@@ -347,7 +339,7 @@ impl FragmentBuilder<'_> {
         piece: impl FnOnce(Template) -> RequestFragment,
     ) -> Result<(), String> {
         let piece = piece(template.clone());
-        match self.constants.render_constant(template) {
+        match self.render_constant(template) {
             None => self.fragments.push(piece),
             Some(text) => {
                 match &piece {

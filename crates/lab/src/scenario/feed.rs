@@ -40,7 +40,7 @@ pub enum FeedOrder {
 }
 
 /// The rows of a feed: each has a value for each column.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FeedRows {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Box<str>>>,

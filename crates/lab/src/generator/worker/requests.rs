@@ -224,7 +224,7 @@ impl Worker {
             break;
         }
         self.plaintext_buffer = plain;
-        // TLS may have something to say itself.
+        // TLS may have records of its own to send.
         let flushed = self.connections.flush(link);
         self.after_send(link, flushed);
     }

@@ -362,7 +362,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Nobody uses a connection for now; it is kept alive.
+    /// Keeps a connection alive that has no user for now.
     pub(super) fn put_idle(&mut self, key: SlabKey) {
         if let Some(connection) = self.slab.get_mut(key) {
             connection.user = None;
