@@ -1,6 +1,7 @@
 //! Lists in pages: the page size, the cursor, and the `Link` header that leads to the next page.
 
 use super::problem::{ApiError, ApiResult};
+use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, header};
 use engine::limits::PAGE_MAX;
 use serde::Deserialize;
@@ -43,11 +44,34 @@ pub(super) fn query_id<T: FromStr<Err: Display>>(key: &str, text: Option<&str>) 
     text.map(|text| text.parse().map_err(|error| ApiError::bad_value(key, format!("{key} is {error}")))).transpose()
 }
 
-/// Splits off a page from rows that were read with one more than requested; returns whether there are more.
-pub(super) fn split_page<T>(mut rows: Vec<T>, limit: usize) -> (Vec<T>, bool) {
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
-    (rows, has_more)
+/// The response of a list: the rows' views, and the header with the next page's URL.
+pub(super) type ListResponse<V> = (HeaderMap, Json<Vec<V>>);
+
+/// One page of a list.
+pub(super) struct Page<T> {
+    pub(super) rows: Vec<T>,
+    pub(super) link: HeaderMap,
+}
+
+impl<T> Page<T> {
+    /// The page of rows that were read with one more than requested, and its link to the next one, which begins after the cursor of the last
+    /// row. `path` and `filter` must be plain ASCII.
+    pub(super) fn new<C: Display>(
+        path: &str,
+        filter: &str,
+        mut rows: Vec<T>,
+        limit: usize,
+        cursor: impl FnOnce(&T) -> Option<C>,
+    ) -> Self {
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| has_more).and_then(cursor);
+        Self { rows, link: next_page_link(path, filter, limit, last) }
+    }
+
+    pub(super) fn response<V>(self, view: impl FnMut(T) -> V) -> ListResponse<V> {
+        (self.link, Json(self.rows.into_iter().map(view).collect()))
+    }
 }
 
 /// The rows that can be read: a damaged row is left out and logged.
@@ -55,8 +79,7 @@ pub(super) fn readable_rows<T>(rows: impl Iterator<Item = ApiResult<T>>) -> Vec<
     rows.filter_map(|row| row.inspect_err(ApiError::log).ok()).collect()
 }
 
-/// The header with the next page's URL, if there is one. `path` and `filter` must be plain ASCII.
-pub(super) fn next_page_link(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
+fn next_page_link(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let next = last.map(|last| format!("<{path}?{filter}limit={limit}&after={last}>; rel=\"next\""));
     if let Some(Ok(link)) = next.map(HeaderValue::try_from) {

@@ -1,13 +1,13 @@
 //! `/api/snakes`: the bots that an account has registered.
 
 use super::extract::{AnyAccount, JsonBody, PathId, Player, QueryParams};
-use super::pagination::{PageQuery, next_page_link, split_page};
+use super::pagination::{ListResponse, Page, PageQuery};
 use super::problem::{ApiError, ApiResult, Resource};
 use super::{bot_url, text};
 use crate::app::App;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId};
 use engine::limits::PAGE_MAX;
@@ -62,15 +62,12 @@ async fn list_snakes(
     State(app): State<App>,
     AnyAccount(caller): AnyAccount,
     QueryParams(query): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<Snake>>)> {
+) -> ApiResult<ListResponse<Snake>> {
     // A full page by default: other servers of this API return the whole list.
     let limit = query.limit(PAGE_MAX)?;
     let filter = BotFilter { account: caller.account, before: query.after()?, limit: limit + 1 };
     let bots = app.store.read(move |reader| reader.bots(&filter)).await?;
-    let (bots, has_more) = split_page(bots, limit);
-    let last = bots.last().filter(|_| has_more).map(|bot| bot.id);
-    let link = next_page_link("/api/snakes", "", limit, last);
-    Ok((link, Json(bots.into_iter().map(view).collect())))
+    Ok(Page::new("/api/snakes", "", bots, limit, |bot| Some(bot.id)).response(view))
 }
 
 /// Get one of your snakes

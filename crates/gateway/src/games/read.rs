@@ -5,12 +5,11 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::BudgetOwner;
 use crate::extract::{AnyAccount, JsonBody, PathId, QueryParams};
-use crate::pagination::{PageQuery, next_page_link, query_id, split_page};
+use crate::pagination::{ListResponse, Page, PageQuery, query_id};
 use crate::problem::{ApiError, ApiResult};
 use crate::spectate::FramesRequest;
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
@@ -39,7 +38,7 @@ pub(super) async fn list_games(
     AnyAccount(caller): AnyAccount,
     QueryParams(query): QueryParams<GamesQuery>,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<GameSummary>>)> {
+) -> ApiResult<ListResponse<GameSummary>> {
     let bot: Option<BotId> = query_id("snake_id", query.snake_id.as_deref())?;
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let rows = app.store.read(move |reader| {
@@ -48,10 +47,9 @@ pub(super) async fn list_games(
         let account = account_filter(caller, is_visible);
         reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 })
     });
-    let (rows, has_more) = split_page(rows.await?, limit);
-    let last = rows.last().filter(|_| has_more).map(|row| row.spec.id);
     let filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
-    Ok((next_page_link("/api/games", &filter, limit, last), Json(rows.iter().map(view::summary).collect())))
+    let page = Page::new("/api/games", &filter, rows.await?, limit, |row| Some(row.spec.id));
+    Ok(page.response(|row| view::summary(&row)))
 }
 
 /// Whose games a caller is shown: the own ones; everybody's for operators, and of a snake that is theirs to see.

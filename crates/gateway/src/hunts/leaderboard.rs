@@ -3,15 +3,14 @@
 use super::{lobby, view};
 use crate::app::App;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
-use crate::pagination::{PageQuery, next_page_link, split_page};
+use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::worlds::viewer::Viewer;
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{PAGE_DEFAULT, WORLDS_MAX};
-use engine::rows::HunterCursor;
+use engine::rows::{HunterCursor, HunterRow};
 use hunts::entries_behind;
 use std::str::FromStr;
 use utoipa_axum::router::OpenApiRouter;
@@ -37,13 +36,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn leaderboard(
     State(app): State<App>,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<HunterView>>)> {
+) -> ApiResult<ListResponse<HunterView>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<HunterCursor>()?);
     let rows = app.store.read(move |reader| reader.hunt_leaderboard(before, limit + 1)).await?;
-    let (rows, has_more) = split_page(rows, limit);
-    let last = rows.last().filter(|_| has_more).map(HunterCursor::of);
-    let link = next_page_link("/api/hunters", "", limit, last);
-    Ok((link, Json(rows.into_iter().map(view::hunter).collect())))
+    let cursor = |row: &HunterRow| Some(HunterCursor::of(row));
+    Ok(Page::new("/api/hunters", "", rows, limit, cursor).response(view::hunter))
 }
 
 /// Look at a hunter
@@ -66,14 +63,12 @@ async fn list_rounds(
     viewer: Viewer,
     PathId(name): PathId<WorldName>,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<RoundView>>)> {
+) -> ApiResult<ListResponse<RoundView>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<RoundCursor>()?.map(|RoundCursor(number)| number));
     let id = lobby::known(&app, &viewer, name.clone()).await?.row.id;
     let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
-    let (rows, has_more) = split_page(rows, limit);
-    let last = rows.last().filter(|_| has_more).map(|round| round.number);
-    let link = next_page_link(&format!("/api/hunts/{name}/rounds"), "", limit, last);
-    Ok((link, Json(rows.into_iter().map(view::round).collect())))
+    let path = format!("/api/hunts/{name}/rounds");
+    Ok(Page::new(&path, "", rows, limit, |round| Some(round.number)).response(view::round))
 }
 
 /// The number of a round behind which a page begins.

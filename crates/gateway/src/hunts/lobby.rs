@@ -3,7 +3,7 @@
 use super::{create, view};
 use crate::app::App;
 use crate::extract::{JsonBody, PathId, QueryParams};
-use crate::pagination::{PageQuery, next_page_link, readable_rows, split_page};
+use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::quota::QuotaSubject;
 use crate::stories::extract::ActingPlayer;
@@ -11,7 +11,7 @@ use crate::worlds::terminate_world;
 use crate::worlds::viewer::Viewer;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::PAGE_DEFAULT;
@@ -40,14 +40,13 @@ async fn list_hunts(
     State(app): State<App>,
     viewer: Viewer,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<HuntView>>)> {
+) -> ApiResult<ListResponse<HuntView>> {
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.clock.now());
     let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
-    let (entries, has_more) = split_page(entries, limit);
-    let last = entries.last().filter(|_| has_more).map(|entry| HuntCursor::of(&entry.row));
-    let shown = entries.into_iter().filter(|entry| viewer.is_shown(&entry.row));
-    let hunts = readable_rows(shown.map(view::hunt));
-    Ok((next_page_link("/api/hunts", "", limit, last), Json(hunts)))
+    let cursor = |entry: &WorldEntry| Some(HuntCursor::of(&entry.row));
+    let Page { rows, link } = Page::new("/api/hunts", "", entries, limit, cursor);
+    let shown = rows.into_iter().filter(|entry| viewer.is_shown(&entry.row));
+    Ok((link, Json(readable_rows(shown.map(view::hunt)))))
 }
 
 /// Make a hunt

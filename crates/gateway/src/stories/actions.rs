@@ -10,7 +10,8 @@ use crate::extract::{JsonBody, PathId};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::text;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::limits::{CHAT_CHARS_MAX, STORY_CHARS_MAX, STORY_INVITED_MAX};
 use engine::tables::Action;
@@ -38,6 +39,38 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(send_chat))
 }
 
+/// The game, as the actor sees it afterwards.
+type ActionResult = ApiResult<Json<StoryState>>;
+
+/// A player who acts in the game in the path.
+struct PlayerInGame {
+    app: App,
+    player: ActingPlayer,
+    game: GameId,
+}
+
+impl FromRequestParts<App> for PlayerInGame {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let player = ActingPlayer::from_request_parts(parts, app).await?;
+        let PathId(game) = PathId::from_request_parts(parts, app).await?;
+        Ok(Self { app: app.clone(), player, game })
+    }
+}
+
+impl PlayerInGame {
+    /// Performs an action in this game and no other of the table's.
+    async fn perform(&self, action: Action) -> ActionResult {
+        let Self { app, player, game } = self;
+        match app.tables.act(game.table, Some(game.number), player.player(), action).await {
+            Ok(acted) => Ok(Json(view::state(&acted.view, &acted.online, acted.committed_at_us))),
+            Err(TableError::NoSuchTable) => Err(ApiError::NotFound(Resource::Game)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 /// Join a table
 ///
 /// **Who:** anyone with a player's or a guest's token who is not a member yet, invited or not. **When:** in `create` and `invitation`, while
@@ -48,13 +81,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`already_joined`, `table_full`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn join(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-) -> ApiResult<Json<StoryState>> {
-    let newcomer = player.newcomer(&app).await?;
-    perform(&app, game, &player, Action::Join(newcomer)).await
+async fn join(player: PlayerInGame) -> ActionResult {
+    let newcomer = player.player.newcomer(&player.app).await?;
+    player.perform(Action::Join(newcomer)).await
 }
 
 /// Leave the table
@@ -70,12 +99,8 @@ async fn join(
     (status = 409, description = "`game_not_live`: it is not the table's game", body = Problem, content_type = "application/problem+json"),
     (status = 429, description = "`leave_too_soon`: in ten seconds at the latest; or a rate limit", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn leave(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::Leave).await
+async fn leave(player: PlayerInGame) -> ActionResult {
+    player.perform(Action::Leave).await
 }
 
 /// Choose the card that the story is about
@@ -87,13 +112,8 @@ async fn leave(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn choose_card(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<ShowCard>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::ChooseCard(parse_card(request)?)).await
+async fn choose_card(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
+    player.perform(Action::ChooseCard(parse_card(request)?)).await
 }
 
 /// Submit the sentence
@@ -105,14 +125,9 @@ async fn choose_card(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`card_not_set`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn submit_sentence(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<TellSentence>,
-) -> ApiResult<Json<StoryState>> {
+async fn submit_sentence(player: PlayerInGame, JsonBody(request): JsonBody<TellSentence>) -> ActionResult {
     let sentence = text::check_line("/sentence", "sentence", &request.sentence, STORY_CHARS_MAX)?;
-    perform(&app, game, &player, Action::TellStory(sentence)).await
+    player.perform(Action::TellStory(sentence)).await
 }
 
 /// Invite players
@@ -125,13 +140,8 @@ async fn submit_sentence(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_many_invited`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn invite(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<InvitePlayers>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::Invite(parse_players(&request.players)?)).await
+async fn invite(player: PlayerInGame, JsonBody(request): JsonBody<InvitePlayers>) -> ActionResult {
+    player.perform(Action::Invite(parse_players(&request.players)?)).await
 }
 
 /// Pick a card that could be the storyteller's
@@ -144,13 +154,8 @@ async fn invite(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn pick(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<ShowCard>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::Pick(parse_card(request)?)).await
+async fn pick(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
+    player.perform(Action::Pick(parse_card(request)?)).await
 }
 
 /// Begin the vote
@@ -162,12 +167,8 @@ async fn pick(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_few_picks`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn open_voting(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::OpenVoting).await
+async fn open_voting(player: PlayerInGame) -> ActionResult {
+    player.perform(Action::OpenVoting).await
 }
 
 /// Vote for the card that may be the storyteller's
@@ -180,13 +181,8 @@ async fn open_voting(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`not_on_board`, `own_card`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn vote(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<ShowCard>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::Vote(parse_card(request)?)).await
+async fn vote(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
+    player.perform(Action::Vote(parse_card(request)?)).await
 }
 
 /// Count the votes
@@ -198,12 +194,8 @@ async fn vote(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_few_votes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn complete(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::Complete).await
+async fn complete(player: PlayerInGame) -> ActionResult {
+    player.perform(Action::Complete).await
 }
 
 /// Set the length of the countdown
@@ -216,15 +208,10 @@ async fn complete(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn set_countdown(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<SetCountdown>,
-) -> ApiResult<Json<StoryState>> {
+async fn set_countdown(player: PlayerInGame, JsonBody(request): JsonBody<SetCountdown>) -> ActionResult {
     let ms = u64::try_from(request.countdown_ms)
         .map_err(|_| ApiError::bad_value("/countdown_ms", "a countdown is not negative"))?;
-    perform(&app, game, &player, Action::SetCountdown(Duration::from_millis(ms))).await
+    player.perform(Action::SetCountdown(Duration::from_millis(ms))).await
 }
 
 /// Allow or exclude bots
@@ -236,13 +223,8 @@ async fn set_countdown(
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn set_bots(
-    State(app): State<App>,
-    player: ActingPlayer,
-    PathId(game): PathId<GameId>,
-    JsonBody(request): JsonBody<SetBots>,
-) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &player, Action::SetBots(request.are_on)).await
+async fn set_bots(player: PlayerInGame, JsonBody(request): JsonBody<SetBots>) -> ActionResult {
+    player.perform(Action::SetBots(request.are_on)).await
 }
 
 /// Send a chat message to the table
@@ -259,19 +241,10 @@ async fn send_chat(
     player: ActingPlayer,
     PathId(table): PathId<TableId>,
     JsonBody(request): JsonBody<SayText>,
-) -> ApiResult<Json<StoryState>> {
+) -> ActionResult {
     let text = text::check_line("/text", "text", &request.text, CHAT_CHARS_MAX)?;
     let acted = app.tables.act(table, None, player.player(), Action::Chat(text)).await?;
     Ok(Json(view::state(&acted.view, &acted.online, acted.committed_at_us)))
-}
-
-/// Performs an action in this game and no other of the table's.
-async fn perform(app: &App, game: GameId, player: &ActingPlayer, action: Action) -> ApiResult<Json<StoryState>> {
-    match app.tables.act(game.table, Some(game.number), player.player(), action).await {
-        Ok(acted) => Ok(Json(view::state(&acted.view, &acted.online, acted.committed_at_us))),
-        Err(TableError::NoSuchTable) => Err(ApiError::NotFound(Resource::Game)),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn parse_card(request: ShowCard) -> ApiResult<Card> {

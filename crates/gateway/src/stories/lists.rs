@@ -5,11 +5,9 @@
 use super::extract::ViewingPlayer;
 use crate::app::App;
 use crate::extract::QueryParams;
-use crate::pagination::{PageQuery, next_page_link, split_page};
+use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult};
-use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use engine::limits::PAGE_DEFAULT;
 use engine::rows::{GameCursor, GameRow, SeatedGame};
 use serde::Deserialize;
@@ -53,16 +51,14 @@ async fn my_games(
     ViewingPlayer(viewer): ViewingPlayer,
     QueryParams(query): QueryParams<OwnGamesQuery>,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<StoryMine>>)> {
+) -> ApiResult<ListResponse<StoryMine>> {
     let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let filter = PlayerGamesFilter { player, is_ended, before, limit: limit + 1 };
     let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;
-    let (games, has_more) = split_page(games, limit);
-    let last = games.last().filter(|_| has_more).map(|seated| GameCursor::by_creation(&seated.game));
     let state = if is_ended { "state=ended&" } else { "state=live&" };
-    let link = next_page_link("/api/stories/my-games", state, limit, last);
-    Ok((link, Json(games.iter().map(own_game_view).collect())))
+    let cursor = |seated: &SeatedGame| Some(GameCursor::by_creation(&seated.game));
+    Ok(Page::new("/api/stories/my-games", state, games, limit, cursor).response(own_game_view))
 }
 
 /// List games that accept players, newest first
@@ -75,10 +71,11 @@ async fn lobby(
     State(app): State<App>,
     ViewingPlayer(_): ViewingPlayer,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<StoryListed>>)> {
+) -> ApiResult<ListResponse<StoryListed>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let games = app.store.read(move |reader| reader.story_lobby(before, limit + 1)).await?;
-    Ok(games_page("/api/stories/lobby", games, limit, |row| Some(GameCursor::by_creation(row))))
+    let cursor = |row: &GameRow| Some(GameCursor::by_creation(row));
+    Ok(Page::new("/api/stories/lobby", "", games, limit, cursor).response(game_view))
 }
 
 /// List games that are over, most recent first
@@ -89,31 +86,20 @@ async fn history(
     State(app): State<App>,
     ViewingPlayer(_): ViewingPlayer,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<StoryListed>>)> {
+) -> ApiResult<ListResponse<StoryListed>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let games = app.store.read(move |reader| reader.story_history(before, limit + 1)).await?;
-    Ok(games_page("/api/stories/history", games, limit, GameCursor::by_end))
+    Ok(Page::new("/api/stories/history", "", games, limit, GameCursor::by_end).response(game_view))
 }
 
-fn games_page(
-    path: &str,
-    games: Vec<GameRow>,
-    limit: usize,
-    cursor: fn(&GameRow) -> Option<GameCursor>,
-) -> (HeaderMap, Json<Vec<StoryListed>>) {
-    let (games, has_more) = split_page(games, limit);
-    let last = games.last().filter(|_| has_more).and_then(cursor);
-    (next_page_link(path, "", limit, last), Json(games.iter().map(game_view).collect()))
-}
-
-fn game_view(row: &GameRow) -> StoryListed {
+fn game_view(row: GameRow) -> StoryListed {
     StoryListed {
         id: row.id.to_string(),
         table: row.id.table.to_string(),
         phase: row.phase.name().to_owned(),
         storyteller: row.storyteller.to_string(),
-        storyteller_name: row.storyteller_name.clone(),
-        sentence: row.sentence.clone(),
+        storyteller_name: row.storyteller_name,
+        sentence: row.sentence,
         players: row.players,
         players_max: row.players_max,
         created_at: Timestamp(row.created_at.0),
@@ -121,6 +107,6 @@ fn game_view(row: &GameRow) -> StoryListed {
     }
 }
 
-fn own_game_view(seated: &SeatedGame) -> StoryMine {
-    StoryMine { game: game_view(&seated.game), role: seated.role.name().to_owned(), has_won: seated.is_won }
+fn own_game_view(SeatedGame { game, role, is_won }: SeatedGame) -> StoryMine {
+    StoryMine { game: game_view(game), role: role.name().to_owned(), has_won: is_won }
 }

@@ -6,12 +6,11 @@ use super::viewer::Viewer;
 use crate::app::App;
 use crate::client_address::ClientAddress;
 use crate::extract::{PathId, QueryParams};
-use crate::pagination::{PageQuery, next_page_link, readable_rows, split_page};
+use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::stories::extract::ViewingPlayer;
 use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::PAGE_DEFAULT;
@@ -44,13 +43,11 @@ async fn list_worlds(
     State(app): State<App>,
     ViewingPlayer(viewer): ViewingPlayer,
     QueryParams(page): QueryParams<PageQuery>,
-) -> ApiResult<(HeaderMap, Json<Vec<WorldView>>)> {
+) -> ApiResult<ListResponse<WorldView>> {
     let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.clock.now());
     let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, viewer, now)).await?;
-    let (entries, has_more) = split_page(entries, limit);
-    let last = entries.last().filter(|_| has_more).map(|entry| entry.row.id);
-    let worlds = readable_rows(entries.into_iter().map(|entry| view::world(&app, entry)));
-    Ok((next_page_link("/api/worlds", "", limit, last), Json(worlds)))
+    let Page { rows, link } = Page::new("/api/worlds", "", entries, limit, |entry| Some(entry.row.id));
+    Ok((link, Json(readable_rows(rows.into_iter().map(|entry| view::world(&app, entry))))))
 }
 
 /// Get a world
