@@ -12,6 +12,7 @@ pub(crate) use forward::{ForwardError, ForwardTarget};
 pub(crate) use hunts::HuntRefusal;
 pub use resource::Resource;
 
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
@@ -365,22 +366,14 @@ impl ApiError {
             Self::Unplayable(_) => (StatusCode::BAD_REQUEST, "unplayable"),
             Self::UnknownSnake { .. } => (StatusCode::BAD_REQUEST, "unknown_snake"),
             Self::PrivateAddress { .. } => (StatusCode::BAD_REQUEST, "private_address"),
-            Self::NotFound(Resource::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
-            Self::NotFound(Resource::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
-            Self::NotFound(Resource::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
+            Self::NotFound(resource) => (StatusCode::NOT_FOUND, resource.not_found_code()),
             Self::Story(refused) => stories::status_and_code(refused),
             Self::Tables(error) => stories::table_status_and_code(error),
             Self::GameLive => (StatusCode::CONFLICT, "game_live"),
-            Self::NotFound(Resource::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
-            Self::NotFound(Resource::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
-            Self::NotFound(Resource::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
-            Self::NotFound(Resource::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
-            Self::NotFound(Resource::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
             Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
             Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
             Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),
             Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
-            Self::NotFound(Resource::World) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
@@ -392,9 +385,6 @@ impl ApiError {
             Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
             Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
             Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-            Self::NotFound(Resource::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
-            Self::NotFound(Resource::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
-            Self::NotFound(Resource::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
@@ -529,12 +519,16 @@ impl From<TableError> for ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    /// The refusal as a complete response.
+    pub(crate) fn into_complete_response(self) -> http::Response<Bytes> {
         self.log();
         let (status, _) = self.status_and_code();
-        let mut response = problem_response(status, &self.to_problem());
+        let body = serde_json::to_vec(&self.to_problem()).expect("a problem holds only text and numbers");
+        let mut response = http::Response::new(Bytes::from(body));
+        *response.status_mut() = status;
         let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER_S);
         }
@@ -574,7 +568,8 @@ impl IntoResponse for ApiError {
     }
 }
 
-fn problem_response(status: StatusCode, problem: &Problem) -> Response {
-    let body = serde_json::to_vec(problem).expect("a problem holds only text and numbers");
-    (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response()
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.into_complete_response().map(Body::from)
+    }
 }

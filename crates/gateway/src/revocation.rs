@@ -8,11 +8,8 @@ use crate::app::App;
 use crate::grants::{CredentialId, Grant, Grants, Revocable, RevocationReason, RevocationWatch};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::response::IntoResponse;
 use bytes::Bytes;
-use futures_util::FutureExt;
 use http::Response;
-use http_body_util::BodyExt;
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -100,7 +97,7 @@ impl<F: Future> UntilRevoked<F> {
 impl<P: LongPoll> LongPoll for UntilRevoked<P> {
     fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>> {
         match self.poll_revoked(context) {
-            Poll::Ready(reason) => Poll::Ready(refusal_response(reason.into())),
+            Poll::Ready(reason) => Poll::Ready(ApiError::from(reason).into_complete_response()),
             Poll::Pending => self.inner.poll_response(context),
         }
     }
@@ -137,13 +134,4 @@ impl<S: ChunkStream> ChunkStream for UntilRevoked<S> {
 fn problem_event(error: &ApiError) -> Bytes {
     let problem = serde_json::to_string(&error.to_problem()).expect("a problem holds only text and numbers");
     format!("event: problem\ndata: {problem}\n\n").into()
-}
-
-/// A refusal as a complete response.
-pub(super) fn refusal_response(error: ApiError) -> Response<Bytes> {
-    let (parts, body) = error.into_response().into_parts();
-    // The body is in memory, so it is complete at once.
-    let body =
-        body.collect().now_or_never().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    Response::from_parts(parts, body)
 }

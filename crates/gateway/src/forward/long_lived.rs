@@ -6,7 +6,7 @@ use super::ConnectionDriver;
 use crate::forward_permits::ForwardPermit;
 use crate::listener::park::{ChunkStream, LongPoll, WaitEnd};
 use crate::problem::{ApiError, ForwardError, ForwardTarget};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use engine::limits::{FEED_HEARTBEAT_INTERVAL, FORWARD_EVENT_BYTES_MAX};
 use futures_util::FutureExt;
@@ -36,9 +36,7 @@ impl LongPoll for ForwardedPoll {
 
     /// The other node knows what happened so far: the client repeats the poll.
     fn finish(&mut self, _: WaitEnd) -> http::Response<Bytes> {
-        let refusal = ApiError::Forward(self.target, ForwardError::Interrupted).into_response();
-        // The body is in memory, so it is complete at once.
-        collect_response(self.target, refusal).now_or_never().unwrap_or_default()
+        ApiError::Forward(self.target, ForwardError::Interrupted).into_complete_response()
     }
 }
 
@@ -46,11 +44,7 @@ async fn collect_response(target: ForwardTarget, response: Response) -> http::Re
     let (parts, body) = response.into_parts();
     match body.collect().await {
         Ok(body) => http::Response::from_parts(parts, body.to_bytes()),
-        Err(_) => {
-            let (parts, body) = ApiError::Forward(target, ForwardError::Interrupted).into_response().into_parts();
-            let body = body.collect().now_or_never().and_then(Result::ok);
-            http::Response::from_parts(parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default())
-        }
+        Err(_) => ApiError::Forward(target, ForwardError::Interrupted).into_complete_response(),
     }
 }
 

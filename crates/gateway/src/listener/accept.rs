@@ -60,7 +60,7 @@ pub(super) async fn accept_loop(
                 if refused.is_due(Instant::now()) {
                     log_refusal(error, client);
                 }
-                refusals.refuse(stream, error, &context.handler).await;
+                refusals.refuse(stream, error, &context.handler);
             }
         }
     }

@@ -6,8 +6,6 @@ use super::permits::PermitError;
 use super::response_head::{Framing, encode_head};
 use super::{Protocol, RequestHandler, identify_protocol};
 use crate::problem::ApiError;
-use axum::body::to_bytes;
-use axum::response::IntoResponse;
 use engine::limits::{CONNECTION_REFUSAL_TIMEOUT, CONNECTION_REFUSALS_MAX};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::sync::Arc;
@@ -20,8 +18,6 @@ use tokio::time::timeout;
 const FIRST_BYTE_WAIT: Duration = Duration::from_millis(250);
 /// Bytes of a refused request that are read and discarded at a time.
 const DISCARD_BUFFER_BYTES: usize = 4 * 1024;
-/// Longer than any refusal.
-const BODY_BYTES_MAX: usize = 4 * 1024;
 
 /// Refuses connections of one listener.
 pub(super) struct RefusalSender(Arc<Semaphore>);
@@ -32,10 +28,10 @@ impl RefusalSender {
     }
 
     /// Sends the reason, and closes.
-    pub(super) async fn refuse(&self, stream: TcpStream, error: PermitError, handler: &impl RequestHandler) {
+    pub(super) fn refuse(&self, stream: TcpStream, error: PermitError, handler: &impl RequestHandler) {
         let error = ApiError::from(error);
         let frame = handler.can_handle_raw().then(|| handler.refusal_frame(&error));
-        let refusal = EncodedRefusal { http: http_response(error).await, frame };
+        let refusal = EncodedRefusal { http: http_response(error), frame };
         match self.0.clone().try_acquire_owned() {
             Ok(permit) => {
                 tokio::spawn(async move {
@@ -92,9 +88,8 @@ impl EncodedRefusal {
 const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 /// The whole response: it is the same for every request.
-async fn http_response(error: ApiError) -> Vec<u8> {
-    let (parts, body) = error.into_response().into_parts();
-    let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
+fn http_response(error: ApiError) -> Vec<u8> {
+    let (parts, body) = error.into_complete_response().into_parts();
     let framing = Framing::Length(body.len());
     let mut bytes = encode_head(Persistence::Close, parts.status, (&[], &parts.headers), framing, SystemTime::now());
     bytes.extend_from_slice(&body);

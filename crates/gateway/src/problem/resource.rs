@@ -26,39 +26,36 @@ pub enum Resource {
 }
 
 impl Resource {
-    pub(super) fn plural(self) -> &'static str {
+    /// Its name, that of several, and the code where there is none.
+    fn texts(self) -> [&'static str; 3] {
         match self {
-            Self::Game => "games",
-            Self::Table => "tables",
-            Self::Card => "cards",
-            Self::Snake => "snakes",
-            Self::Token => "tokens",
-            Self::Account => "accounts",
-            Self::Policy => "policies",
-            Self::Override => "overrides",
-            Self::Hunt => "hunts",
-            Self::World => "worlds",
-            Self::Ticket => "tickets",
-            Self::Hunter => "hunters",
+            Self::Game => ["game", "games", "no_such_game"],
+            Self::Table => ["table", "tables", "no_such_table"],
+            Self::Card => ["card", "cards", "no_such_card"],
+            Self::Snake => ["snake", "snakes", "no_such_snake"],
+            Self::Token => ["token", "tokens", "no_such_token"],
+            Self::Account => ["account", "accounts", "no_such_account"],
+            Self::Policy => ["policy", "policies", "no_such_policy"],
+            Self::Override => ["override", "overrides", "no_such_override"],
+            Self::Hunt => ["hunt", "hunts", "no_such_hunt"],
+            Self::World => ["world", "worlds", "no_such_world"],
+            Self::Ticket => ["ticket", "tickets", "no_such_ticket"],
+            Self::Hunter => ["hunter", "hunters", "no_such_hunter"],
         }
+    }
+
+    pub(super) fn plural(self) -> &'static str {
+        self.texts()[1]
+    }
+
+    /// The stable code of a request about one that does not exist.
+    pub(super) fn not_found_code(self) -> &'static str {
+        self.texts()[2]
     }
 }
 
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Game => "game",
-            Self::Table => "table",
-            Self::Card => "card",
-            Self::Snake => "snake",
-            Self::Token => "token",
-            Self::Account => "account",
-            Self::Policy => "policy",
-            Self::Override => "override",
-            Self::Hunt => "hunt",
-            Self::World => "world",
-            Self::Ticket => "ticket",
-            Self::Hunter => "hunter",
-        })
+        f.write_str(self.texts()[0])
     }
 }

@@ -4,16 +4,17 @@ use super::{FeedReader, messages};
 use crate::app::App;
 use crate::listener::park::{LongPoll, ParkToken, WaitEnd, park_or_wait};
 use crate::problem::{ApiError, ApiResult};
-use crate::revocation::{RequestGrant, refusal_response};
+use crate::revocation::RequestGrant;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use engine::ids::TableId;
 use futures_util::FutureExt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tables::FeedWait;
+use tables::{FeedResponse, FeedWait, TableError};
 use tokio::time::Instant;
 
 /// Answers a poll: at once if its cursor is behind or it does not wait, parked otherwise.
@@ -45,10 +46,10 @@ struct FeedPoll {
 }
 
 impl FeedPoll {
-    fn response(&self, response: Result<&tables::FeedResponse, ApiError>) -> http::Response<Bytes> {
+    fn response(&self, response: Result<Arc<FeedResponse>, TableError>) -> http::Response<Bytes> {
         match response {
-            Ok(response) => messages::poll_response(self.table, response),
-            Err(error) => refusal_response(error),
+            Ok(response) => messages::poll_response(self.table, &response),
+            Err(error) => ApiError::from(error).into_complete_response(),
         }
     }
 }
@@ -56,20 +57,17 @@ impl FeedPoll {
 impl LongPoll for FeedPoll {
     fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<http::Response<Bytes>> {
         let response = ready!(Pin::new(&mut self.waiting).poll(context));
-        Poll::Ready(self.response(response.as_deref().map_err(|error| error.clone().into())))
+        Poll::Ready(self.response(response))
     }
 
     fn finish(&mut self, _: WaitEnd) -> http::Response<Bytes> {
         if let Some(response) = self.waiting.so_far() {
-            return self.response(Ok(&response));
+            return self.response(Ok(response));
         }
         // Only a failure leaves no response, and it has ended the wait already.
-        let ended = (&mut self.waiting).now_or_never();
-        let internal_error = || ApiError::Internal("a wait ended without a response".to_owned());
-        let response = ended.map_or_else(|| Err(internal_error()), |response| response.map_err(ApiError::from));
-        match response {
-            Ok(response) => self.response(Ok(&response)),
-            Err(error) => refusal_response(error),
+        match (&mut self.waiting).now_or_never() {
+            Some(response) => self.response(response),
+            None => ApiError::Internal("a wait ended without a response".to_owned()).into_complete_response(),
         }
     }
 }
