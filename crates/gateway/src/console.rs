@@ -3,6 +3,7 @@
 //!
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
+use super::header_values::is_not_modified;
 use super::response_budget::BudgetExempt;
 use crate::app::App;
 use axum::extract::Path;
@@ -72,7 +73,7 @@ fn asset_response(asset: Asset, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(asset.digest));
     let cache_control = if asset.is_immutable { CACHE_IMMUTABLE } else { CACHE_REVALIDATE };
     let asset_headers = [(header::CACHE_CONTROL, cache_control), (header::ETAG, &tag)];
-    if is_not_modified(headers, &tag) {
+    if is_not_modified(headers, tag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, asset_headers).into_response();
     }
     (
@@ -83,15 +84,6 @@ fn asset_response(asset: Asset, headers: &HeaderMap) -> Response {
         asset.bytes,
     )
         .into_response()
-}
-
-/// `If-None-Match`, compared weakly (RFC 9110, section 13.1.2).
-fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
-    let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
-    lines
-        .flat_map(|line| line.split(','))
-        .map(str::trim)
-        .any(|known| known.trim_start_matches("W/") == tag || known == "*")
 }
 
 #[cfg(test)]

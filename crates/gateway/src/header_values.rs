@@ -1,9 +1,26 @@
 //! What headers of requests say. Knows HTTP, and nothing of this server.
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
 /// The media type of an event stream (Server-Sent Events).
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// The members of a header that is a list (RFC 9110, section 5.6.1).
+fn members<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim)
+}
+
+/// Whether a list holds this token, in whatever case.
+pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
+    members(headers, name).any(|member| member.eq_ignore_ascii_case(token))
+}
+
+/// Whether the client has the version with this tag already: `If-None-Match`, compared weakly (RFC 9110, section 13.1.2).
+pub(super) fn is_not_modified(headers: &HeaderMap, tag: &[u8]) -> bool {
+    members(headers, &header::IF_NONE_MATCH)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known).as_bytes() == tag)
+}
 
 /// Whether the body is declared as JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
@@ -20,8 +37,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 
 /// Whether the client wants events rather than one response. A weight of 0 means that it does not (RFC 9110, section 12.4.2).
 pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
-    let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
-    accepts.flat_map(|value| value.split(',')).any(|range| {
+    members(headers, &header::ACCEPT).any(|range| {
         let mut parts = range.split(';').map(str::trim);
         let is_event_stream = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(EVENT_STREAM));
         let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));

@@ -4,8 +4,8 @@
 //! Knows the length of frames (RFC 6455, section 5.2), and nothing of their content.
 
 use crate::app::App;
-use crate::close_handshake::CLOSE_HANDSHAKE_MAX;
 use crate::forward_permits::ForwardPermit;
+use crate::outbound_socket::CLOSE_HANDSHAKE_MAX;
 use axum::extract::ws::close_code;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;

@@ -3,6 +3,7 @@
 //!
 //! Knows neither what is waited for nor how the response is sent.
 
+use crate::header_values::has_token;
 use axum::body::Body;
 use axum::extract::FromRequest;
 use axum::response::Response;
@@ -186,10 +187,7 @@ impl Persistence {
         if request.method() != http::Method::GET {
             return None;
         }
-        let has_option = |option: &str| {
-            let values = headers.get_all(header::CONNECTION).into_iter().filter_map(|value| value.to_str().ok());
-            values.flat_map(|value| value.split(',')).any(|token| token.trim().eq_ignore_ascii_case(option))
-        };
+        let has_option = |option| has_token(headers, &header::CONNECTION, option);
         // A head with both lengths must be the last of its connection (RFC 9112, section 6.1). The parser leaves one of them, so every
         // head with a transfer encoding counts as such: a GET has none.
         let may_have_two_lengths = headers.contains_key(header::TRANSFER_ENCODING);

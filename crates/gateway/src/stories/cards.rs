@@ -1,6 +1,7 @@
 //! The images of the cards: generated once per process, the same for every client.
 
 use crate::app::App;
+use crate::header_values::is_not_modified;
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::body::Bytes;
 use axum::extract::Path;
@@ -49,7 +50,7 @@ async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Res
         .and_then(|number| CARD_IMAGES.get(number)?.as_ref())
         .ok_or(ApiError::NotFound(Resource::Card))?;
     let cache_headers = [(header::CACHE_CONTROL, CACHE_ONE_DAY), (header::ETAG, image.tag.clone())];
-    if is_not_modified(&headers, &image.tag) {
+    if is_not_modified(&headers, image.tag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, cache_headers).into_response());
     }
     let content_headers = [
@@ -65,11 +66,4 @@ fn card_index(name: &str) -> Option<usize> {
     let digits = name.strip_suffix(".svg")?;
     let number: usize = digits.parse().ok()?;
     if number.to_string() == digits { number.checked_sub(1) } else { None }
-}
-
-/// RFC 9110, section 13.1.2.
-fn is_not_modified(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let known = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
-    let mut known = known.flat_map(|line| line.split(',')).map(str::trim);
-    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known).as_bytes() == tag.as_bytes())
 }

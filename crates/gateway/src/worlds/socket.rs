@@ -7,6 +7,7 @@ use super::mover_connection::ConnectionGrants;
 use super::reader::FrameReader;
 use crate::app::App;
 use crate::extract::PathId;
+use crate::header_values::has_token;
 use crate::listener::reclaim_connection;
 use crate::problem::{ApiError, ApiResult};
 use crate::quota::QuotaSubject;
@@ -16,7 +17,7 @@ use axum::response::Response;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::ids::WorldName;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::upgrade::OnUpgrade;
 use sha1::{Digest, Sha1};
 use std::sync::Arc;
@@ -84,14 +85,10 @@ fn is_nonce(key: &HeaderValue) -> bool {
     BASE64_STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == NONCE_BYTES)
 }
 
-fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
-    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|have| have.trim().eq_ignore_ascii_case(token))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderName;
 
     #[track_caller]
     fn check(headers: &[(HeaderName, &'static str)], want: Option<&str>) {

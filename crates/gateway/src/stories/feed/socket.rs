@@ -2,27 +2,23 @@
 
 use super::{FeedReader, messages};
 use crate::app::App;
-use crate::close_handshake::{Ended, Unasked, close_socket};
 use crate::extract::QueryParams;
+use crate::outbound_socket::{Ended, Inbound, OutboundUpgrade, close_socket, send};
 use crate::problem::{ApiError, ApiResult};
 use crate::revocation::RequestGrant;
 use axum::extract::State;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, close_code};
 use axum::response::Response;
 use bytes::Bytes;
 use engine::limits::FEED_HEARTBEAT_INTERVAL;
 use serde::Deserialize;
-use std::time::Duration;
+use std::convert::Infallible;
 use tables::FeedWait;
-use tokio::time::{Instant, interval_at, timeout};
+use tokio::time::{Instant, interval_at};
 use wire::problem::Problem;
 
-/// A client that reads nothing for so long is disconnected.
-const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Buffer of one socket, in bytes: clients send nothing large.
-const READ_BUFFER_BYTES: usize = 512;
-const INCOMING_BYTES_MAX: usize = 4_096;
+/// This process drains, or the table moved.
+const RECONNECT: Ended = Ended::Closed(close_code::RESTART, "the table is not here any more: connect again");
 
 #[derive(Debug, Deserialize)]
 pub(super) struct SocketQuery {
@@ -53,9 +49,8 @@ pub(super) async fn open_socket(
     reader: FeedReader,
     grant: RequestGrant,
     QueryParams(query): QueryParams<SocketQuery>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    OutboundUpgrade(upgrade): OutboundUpgrade,
 ) -> ApiResult<Response> {
-    let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
     let (after, first) = match query.after {
         Some(after) => (after, None),
         None => {
@@ -65,24 +60,9 @@ pub(super) async fn open_socket(
     };
     // Refusals are sent while they can be sent over HTTP.
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
-    let upgrade = upgrade
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(0)
-        .max_message_size(INCOMING_BYTES_MAX)
-        .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
         serve_socket(&app, reader, grant, first, waiting, socket).await;
     }))
-}
-
-/// Why a socket is closed.
-enum SocketEnd {
-    /// The client disconnected, or reads nothing any more.
-    Disconnected,
-    /// The client sent something invalid, or too much: the status, and the reason.
-    Refused(u16, &'static str),
-    /// This process drains, or the table moved: the client should connect again.
-    Reconnect,
 }
 
 async fn serve_socket(
@@ -94,11 +74,9 @@ async fn serve_socket(
     mut socket: WebSocket,
 ) {
     match grant.until_revoked(send_updates(app, reader, first, waiting, &mut socket)).run().await {
-        Ok(SocketEnd::Disconnected) => {}
-        Ok(SocketEnd::Refused(code, reason)) => close_socket(socket, code, reason).await,
-        Ok(SocketEnd::Reconnect) => {
-            close_socket(socket, close_code::RESTART, "the table is not here any more: connect again").await;
-        }
+        Ok(Err(Ended::Gone)) => {}
+        Ok(Err(Ended::Closed(code, reason))) => close_socket(socket, code, reason).await,
+        Ok(Ok(never)) => match never {},
         Err(reason) => close_socket(socket, close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
     }
 }
@@ -109,49 +87,31 @@ async fn send_updates(
     first: Option<Bytes>,
     mut waiting: FeedWait,
     socket: &mut WebSocket,
-) -> SocketEnd {
-    if let Some(message) = first
-        && let Err(end) = send(socket, text_message(message)).await
-    {
-        return end;
+) -> Result<Infallible, Ended> {
+    if let Some(message) = first {
+        send(socket, text_message(message)).await?;
     }
     let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_INTERVAL, FEED_HEARTBEAT_INTERVAL);
-    let mut inbound = Unasked::default();
+    let mut inbound = Inbound::default();
     let mut draining = std::pin::pin!(app.drain.begun_with_jitter());
     loop {
         let response = tokio::select! {
-            response = &mut waiting => response,
-            () = &mut draining => return SocketEnd::Reconnect,
+            response = &mut waiting => response.map_err(|_| RECONNECT)?,
+            () = &mut draining => return Err(RECONNECT),
             _ = ping.tick() => {
-                if let Err(end) = send(socket, Message::Ping(Bytes::new())).await {
-                    return end;
-                }
+                send(socket, Message::Ping(Bytes::new())).await?;
                 continue;
             }
-            received = socket.recv() => match inbound.received(received, app.clock.steady_us()) {
-                Some(Ended::Gone) => return SocketEnd::Disconnected,
-                Some(Ended::Refused(code, reason)) => return SocketEnd::Refused(code, reason),
-                None => continue,
-            },
+            received = socket.recv() => {
+                inbound.received(received, app.clock.steady_us())?;
+                continue;
+            }
         };
-        let Ok(response) = response else { return SocketEnd::Reconnect };
         let (seq, message) = messages::message(reader.table, &response);
         // The next wait first: it keeps the reader among the players present.
         let next = app.tables.wait(reader.table, reader.waiter, seq).await;
-        if let Err(end) = send(socket, text_message(message)).await {
-            return end;
-        }
-        waiting = match next {
-            Ok(next) => next,
-            Err(_) => return SocketEnd::Reconnect,
-        };
-    }
-}
-
-async fn send(socket: &mut WebSocket, message: Message) -> Result<(), SocketEnd> {
-    match timeout(SEND_TIMEOUT, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(SocketEnd::Disconnected),
+        send(socket, text_message(message)).await?;
+        waiting = next.map_err(|_| RECONNECT)?;
     }
 }
 
