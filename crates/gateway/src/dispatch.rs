@@ -53,11 +53,11 @@ impl Gateway {
         let is_cross_site = mark_cross_site_change(&mut request, client.address, &self.config);
         if !is_cross_site
             && let Some(handler) = &self.limiter
-            && let Some(route) = LimiterHandler::route(request.uri().path())
+            && let Some(label) = LimiterHandler::route(request.uri().path())
             // The router refuses it, so that the refusal is the same everywhere.
             && require_chunked(request.headers()).is_ok()
         {
-            return GatewayFuture::Limiter(LimiterFuture::new(handler.clone(), route, client, request));
+            return GatewayFuture::Limiter(LimiterFuture::new(handler.clone(), label, client, request));
         }
         GatewayFuture::Routed(RequestHandler::handle(&self.router, client, request))
     }

@@ -1,4 +1,4 @@
-//! `POST /api/limits/check`: may this key do so much now? And the same for many keys at once.
+//! `POST /api/limits/check`: whether a key may do so much now; and the same for many checks at once.
 
 use super::full_response;
 use crate::extract::{parse, refuse_unknown_query, require_json};
@@ -20,14 +20,14 @@ use tokio::task::yield_now;
 use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
 use wire::problem::{PROBLEM_JSON, Problem};
 
-/// Policies of one answer: a thousand questions under a thousand policies would be a million answers.
+/// Policies in one response: a thousand checks under a thousand policies would be a million decisions.
 const POLICIES_SHOWN_MAX: usize = 16;
-/// Time after which a batch lets others have its thread: a thousand questions to a thousand policies take longer than anybody
-/// should wait behind them. A question is judged and its answer written in one go, whatever time that takes.
+/// Time after which a batch yields its thread: a thousand checks under a thousand policies take longer than other requests should wait.
+/// One check is decided and encoded without a pause, whatever time that takes.
 pub(super) const YIELD_AFTER: Duration = Duration::from_millis(1);
 const JSON: &str = "application/json";
 const NS_PER_MS: u64 = 1_000_000;
-/// The route's documentation is all that this stands for: the desk answers it.
+/// Only the route's documentation: [`super::LimiterHandler`] answers it.
 #[utoipa::path(post, path = "/api/limits/check", tag = "limits", request_body = LimitCheck,
     summary = "Ask whether a key may do so much now",
     description = "Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`. All policies that match are asked together: a \
@@ -37,18 +37,18 @@ const NS_PER_MS: u64 = 1_000_000;
         (status = 422, description = "It costs more than any window holds, or the body has another shape.", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "Not now (`rate_limited`: `Retry-After` says when), or there is no room to count one more key (`limiter_full`).", body = LimitProblem, content_type = "application/problem+json"),
     ))]
-#[expect(dead_code, reason = "documented here, answered by the desk")]
+#[expect(dead_code, reason = "documented here, answered by LimiterHandler")]
 pub(super) fn check_one() {}
 
-/// The route's documentation is all that this stands for: the desk answers it.
+/// Only the route's documentation: [`super::LimiterHandler`] answers it.
 #[utoipa::path(post, path = "/api/limits/check/batch", tag = "limits", request_body = LimitCheckBatch,
     summary = "Ask many questions at once",
     description = "Each is judged alone, in order. Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`.",
     responses((status = 200, description = "An answer to each.", body = LimitBatchAnswer)))]
-#[expect(dead_code, reason = "documented here, answered by the desk")]
+#[expect(dead_code, reason = "documented here, answered by LimiterHandler")]
 pub(super) fn check_many() {}
 
-/// What is wrong with a request before its body is read.
+/// Validates a request before its body is read.
 pub(super) fn validate_head(parts: &Parts) -> ApiResult<()> {
     if parts.method != Method::POST {
         return Err(ApiError::MethodNotAllowed);
@@ -57,38 +57,36 @@ pub(super) fn validate_head(parts: &Parts) -> ApiResult<()> {
     require_json(&parts.headers)
 }
 
-/// One question.
+/// Decides one check.
 pub(super) fn check_one_body(limits: &RateLimiter, body: &[u8]) -> ApiResult<Response<ResponseBody>> {
-    let question: LimitCheck<'_> = parse(body)?;
-    find_invalid_member(&question)
-        .map_or(Ok(()), |(member, why)| Err(ApiError::bad_value(format!("/{member}"), why)))?;
-    let ruling = decide(limits, &question);
+    let check: LimitCheck<'_> = parse(body)?;
+    find_invalid_member(&check).map_or(Ok(()), |(member, why)| Err(ApiError::bad_value(format!("/{member}"), why)))?;
+    let result = decide(limits, &check);
     let now = limits.now();
-    let mut response = check_response(&ruling, now, limits.is_shadow());
-    RateLimitHeaders::of(&ruling, now).write_to(response.headers_mut());
+    let mut response = check_response(&result, now, limits.is_shadow());
+    RateLimitHeaders::of(&result, now).write_to(response.headers_mut());
     Ok(response)
 }
 
-/// Many questions, each judged alone and in order. Whoever leaves before the end has asked those that were judged till then.
+/// Decides many checks, each alone and in order. A client that disconnects before the end was charged for those that were decided till then.
 pub(super) async fn check_many_bodies(
     limits: Arc<RateLimiter>,
     body: Bytes,
     turn_max: Duration,
 ) -> ApiResult<Response<ResponseBody>> {
-    let questions = parse::<LimitCheckBatch<'_>>(&body)?.checks;
-    if !(1..=LIMIT_CHECKS_MAX).contains(&questions.len()) {
-        let why = format!("{} checks: expected 1 to {LIMIT_CHECKS_MAX}", questions.len());
+    let checks = parse::<LimitCheckBatch<'_>>(&body)?.checks;
+    if !(1..=LIMIT_CHECKS_MAX).contains(&checks.len()) {
+        let why = format!("{} checks: expected 1 to {LIMIT_CHECKS_MAX}", checks.len());
         return Err(ApiError::bad_value("/checks", why));
     }
-    // As a `LimitBatchAnswer` would be written. What is judged is written at once: its ruling can be as long as the policies are
-    // many, and is not kept.
+    // As a `LimitBatchAnswer` would be encoded. Each item is encoded at once: its result can be as long as there are policies.
     let mut text = br#"{"items":["#.to_vec();
     let mut turn = Instant::now();
-    for (place, question) in questions.iter().enumerate() {
-        if place > 0 {
+    for (at, check) in checks.iter().enumerate() {
+        if at > 0 {
             text.push(b',');
         }
-        write_item(&limits, question, &mut text);
+        write_item(&limits, check, &mut text);
         if turn.elapsed() >= turn_max {
             yield_now().await;
             turn = Instant::now();
@@ -98,40 +96,40 @@ pub(super) async fn check_many_bodies(
     Ok(full_response(StatusCode::OK, JSON, text))
 }
 
-/// Judges one question of many, and writes the answer down.
-fn write_item(limits: &RateLimiter, question: &LimitCheck<'_>, text: &mut Vec<u8>) {
-    let ruling = match find_invalid_member(question) {
+/// Decides one check of many, and encodes its result.
+fn write_item(limits: &RateLimiter, check: &LimitCheck<'_>, text: &mut Vec<u8>) {
+    let result = match find_invalid_member(check) {
         Some((member, why)) => Err(format!("{member}: {why}")),
-        None => Ok(decide(limits, question)),
+        None => Ok(decide(limits, check)),
     };
-    let item = batch_item(&ruling, limits.now(), limits.is_shadow());
+    let item = batch_item(&result, limits.now(), limits.is_shadow());
     serde_json::to_writer(text, &item).expect("an answer holds only text and numbers");
 }
 
-/// What is wrong with a question: the member, and why.
-fn find_invalid_member(question: &LimitCheck<'_>) -> Option<(&'static str, String)> {
-    let (key, class) = (question.key.len(), question.class.len());
+/// What is wrong with a check: the member, and why.
+fn find_invalid_member(check: &LimitCheck<'_>) -> Option<(&'static str, String)> {
+    let (key, class) = (check.key.len(), check.class.len());
     if !(1..=LIMIT_KEY_BYTES_MAX).contains(&key) {
         return Some(("key", format!("the key has {key} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}")));
     }
     if !(1..=LIMIT_CLASS_BYTES_MAX).contains(&class) {
         return Some(("class", format!("the class has {class} bytes: expected 1 to {LIMIT_CLASS_BYTES_MAX}")));
     }
-    if question.class.starts_with(OWN_CLASS_PREFIX) {
+    if check.class.starts_with(OWN_CLASS_PREFIX) {
         let why = format!("classes that begin with {OWN_CLASS_PREFIX} are this server's own: expected another one");
         return Some(("class", why));
     }
-    (question.cost == 0).then(|| ("cost", "the cost is 0: expected at least 1 unit".to_owned()))
+    (check.cost == 0).then(|| ("cost", "the cost is 0: expected at least 1 unit".to_owned()))
 }
 
-fn decide(limits: &RateLimiter, question: &LimitCheck<'_>) -> CheckResult {
-    limits.check(&[Hit { class: &question.class, key: question.key.as_bytes(), cost: question.cost }])
+fn decide(limits: &RateLimiter, check: &LimitCheck<'_>) -> CheckResult {
+    limits.check(&[Hit { class: &check.class, key: check.key.as_bytes(), cost: check.cost }])
 }
 
-fn check_response(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Response<ResponseBody> {
-    let policies = policy_views(ruling, now, is_shadow);
-    let Some((status, code, detail)) = refusal(&ruling.outcome) else {
-        let allowed = LimitAllowed { allowed: true, remaining: remaining_min(ruling), policies };
+fn check_response(result: &CheckResult, now: Moment, is_shadow: bool) -> Response<ResponseBody> {
+    let policies = policy_views(result, now, is_shadow);
+    let Some((status, code, detail)) = refusal(&result.outcome) else {
+        let allowed = LimitAllowed { allowed: true, remaining: remaining_min(result), policies };
         return full_response(StatusCode::OK, JSON, json(&allowed));
     };
     let problem = LimitProblem {
@@ -140,15 +138,15 @@ fn check_response(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Respons
         code: Cow::Borrowed(code),
         detail: Cow::Borrowed(detail),
         allowed: false,
-        retry_after_ms: retry_after_ms(&ruling.outcome, now),
+        retry_after_ms: retry_after_ms(&result.outcome, now),
         policies,
     };
     full_response(status, PROBLEM_JSON, json(&problem))
 }
 
-fn batch_item<'a>(ruling: &'a Result<CheckResult, String>, now: Moment, is_shadow: bool) -> LimitBatchItem<'a> {
-    let ruling = match ruling {
-        Ok(ruling) => ruling,
+fn batch_item<'a>(result: &'a Result<CheckResult, String>, now: Moment, is_shadow: bool) -> LimitBatchItem<'a> {
+    let result = match result {
+        Ok(result) => result,
         Err(why) => {
             let (code, detail) = (Some(Cow::Borrowed("bad_value")), Some(Cow::Borrowed(why.as_str())));
             return LimitBatchItem {
@@ -161,18 +159,18 @@ fn batch_item<'a>(ruling: &'a Result<CheckResult, String>, now: Moment, is_shado
             };
         }
     };
-    let refusal = refusal(&ruling.outcome);
+    let refusal = refusal(&result.outcome);
     LimitBatchItem {
         allowed: refusal.is_none(),
         code: refusal.map(|(_, code, _)| Cow::Borrowed(code)),
         detail: None,
-        remaining: refusal.is_none().then(|| remaining_min(ruling)).flatten(),
-        retry_after_ms: retry_after_ms(&ruling.outcome, now),
-        policies: policy_views(ruling, now, is_shadow),
+        remaining: refusal.is_none().then(|| remaining_min(result)).flatten(),
+        retry_after_ms: retry_after_ms(&result.outcome, now),
+        policies: policy_views(result, now, is_shadow),
     }
 }
 
-/// Status, code and text of a ruling that refuses.
+/// Status, code and text of a denial.
 fn refusal(outcome: &Outcome) -> Option<(StatusCode, &'static str, &'static str)> {
     match outcome {
         Outcome::Allowed => None,
@@ -205,17 +203,17 @@ fn ms_until(at: Moment, now: Moment) -> u64 {
     at.0.saturating_sub(now.0).div_ceil(NS_PER_MS)
 }
 
-/// The least of what is left under the policies that have a say.
-fn remaining_min(ruling: &CheckResult) -> Option<u64> {
+/// The least of what is left under the policies that are enforced.
+fn remaining_min(result: &CheckResult) -> Option<u64> {
     let left = |part: &PolicyDecision| match part.decision {
         Decision::Allow { remaining, .. } => remaining,
         Decision::NotUntil { .. } | Decision::Never | Decision::Full => 0,
     };
-    ruling.decisions.iter().filter(|part| !part.policy.is_shadow).map(left).min()
+    result.decisions.iter().filter(|part| !part.policy.is_shadow).map(left).min()
 }
 
-/// What each policy said, refusals first.
-fn policy_views(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
+/// The decision of each policy, denials first.
+fn policy_views(result: &CheckResult, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
     let view = |part: &'_ PolicyDecision| {
         let (remaining, retry_after_ms) = match part.decision {
             Decision::Allow { remaining, .. } => (Some(remaining), None),
@@ -224,7 +222,7 @@ fn policy_views(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Vec<Limit
         };
         (part.quota, remaining, retry_after_ms)
     };
-    let mut parts: Vec<&PolicyDecision> = ruling.decisions.iter().collect();
+    let mut parts: Vec<&PolicyDecision> = result.decisions.iter().collect();
     parts.sort_by_key(|part| part.decision.is_allowed() || part.policy.is_shadow);
     parts
         .into_iter()

@@ -1,10 +1,10 @@
-//! A request on its way through the desk: its body is read, it is judged, and where something must last first, or takes
+//! A request to the rate limiter in progress: its body is read, it is decided, and where a change must be saved first, or a batch takes
 //! several turns, that is waited for.
 //!
-//! By hand and not by `async`: every connection has a place for it, and it is moved for every request, so it must be small.
+//! Written by hand and not with `async`: every connection has space for it, and it is moved for every request, so it must be small.
 
-use super::reference::{self, BodyKind};
-use super::{HandlerOutcome, LimiterHandler, LimiterRoute, RequestPlan, RouteLabel, problem_response};
+use super::reference;
+use super::{HandlerOutcome, LimiterHandler, RequestPlan, RouteLabel, problem_response};
 use crate::body::{BodyReader, ReadBody};
 use crate::listener::{Peer, RequestBody};
 use crate::problem::ApiError;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-/// A request on its way through the desk.
+/// A request in progress.
 pub struct LimiterFuture<B> {
     handler: Arc<LimiterHandler>,
     began: Instant,
@@ -34,18 +34,14 @@ enum LimiterFutureState<B> {
 }
 
 impl<B: RequestBody> LimiterFuture<B> {
-    pub(crate) fn new(desk: Arc<LimiterHandler>, route: LimiterRoute, client: Peer<'_>, request: Request<B>) -> Self {
+    pub(crate) fn new(handler: Arc<LimiterHandler>, label: RouteLabel, client: Peer<'_>, request: Request<B>) -> Self {
         let began = Instant::now();
         let (parts, body) = request.into_parts();
-        let plan = desk.plan_request(route, &parts);
-        let bytes_max = match &plan {
-            RequestPlan::Refused(..) | RequestPlan::Reference(BodyKind::Ignored) => None,
-            RequestPlan::Check(many) => Some(many.body_bytes_max(&desk.config)),
-            RequestPlan::Reference(_) => Some(reference::BODY_BYTES_MAX),
-        };
-        let budget = || desk.body_budget(client, &parts);
+        let plan = handler.plan_request(label, &parts);
+        let bytes_max = plan.body_bytes_max(&handler.config);
+        let budget = || handler.body_budget(client, &parts);
         let reading = bytes_max.map(|bytes_max| BodyReader::new(&parts.headers, body, bytes_max, budget));
-        Self { handler: desk, began, parts, state: LimiterFutureState::ReadingBody(plan, reading) }
+        Self { handler, began, parts, state: LimiterFutureState::ReadingBody(plan, reading) }
     }
 }
 
@@ -53,34 +49,34 @@ impl<B: RequestBody> Future for LimiterFuture<B> {
     type Output = Response<ResponseBody>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Response<ResponseBody>> {
-        let Self { handler: desk, began, parts, state: stage } = self.get_mut();
+        let Self { handler, began, parts, state } = self.get_mut();
         loop {
-            match stage {
+            match state {
                 LimiterFutureState::ReadingBody(plan, reading) => {
                     let body = match reading {
                         Some(reading) => ready!(reading.poll(context)),
                         None => Ok(ReadBody::default()),
                     };
-                    let place = plan.label();
-                    let judged = catch_panic(|| desk.handle_body(plan, parts, body));
-                    match judged.unwrap_or_else(|| HandlerOutcome::Ready(place, internal_error(place))) {
-                        HandlerOutcome::Ready(place, answer) => {
-                            return Poll::Ready(desk.finish(place, parts, *began, answer));
+                    let label = plan.label();
+                    let outcome = catch_panic(|| handler.handle_body(plan, parts, body));
+                    match outcome.unwrap_or_else(|| HandlerOutcome::Ready(label, internal_error(label))) {
+                        HandlerOutcome::Ready(label, response) => {
+                            return Poll::Ready(handler.finish(label, parts, *began, response));
                         }
-                        HandlerOutcome::Deferred(place, later) => *stage = LimiterFutureState::Responding(place, later),
+                        HandlerOutcome::Deferred(label, later) => *state = LimiterFutureState::Responding(label, later),
                     }
                 }
-                LimiterFutureState::Responding(place, later) => {
+                LimiterFutureState::Responding(label, later) => {
                     let polled = catch_panic(|| later.as_mut().poll(context));
-                    let answer = ready!(polled.unwrap_or_else(|| Poll::Ready(internal_error(*place))));
-                    return Poll::Ready(desk.finish(*place, parts, *began, answer));
+                    let response = ready!(polled.unwrap_or_else(|| Poll::Ready(internal_error(*label))));
+                    return Poll::Ready(handler.finish(*label, parts, *began, response));
                 }
             }
         }
     }
 }
 
-/// Whatever happens, a request gets an answer, and the process lives. Nothing is shared with a request but the limiter, whose
+/// A request that panics gets a response, and the process lives. Nothing is shared with a request but the limiter, whose
 /// locks recover by themselves.
 fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     let log = |panic: Box<dyn Any + Send>| {
@@ -89,8 +85,8 @@ fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(log).ok()
 }
 
-fn internal_error(place: RouteLabel) -> Response<ResponseBody> {
-    match place {
+fn internal_error(label: RouteLabel) -> Response<ResponseBody> {
+    match label {
         RouteLabel::Reference(_) => reference::internal(),
         RouteLabel::Check | RouteLabel::Batch => problem_response(ApiError::Internal("a check panicked".to_owned())),
     }

@@ -1,6 +1,6 @@
-//! The rate limiter over HTTP, for others to put in front of theirs: questions (`/api/limits/check`), the reference API
-//! (`/api/v1`), and the policies. The first two are asked before whatever somebody wants to do, so they are answered at the front
-//! desk, with an id, a count and a net for panics around them, and nothing else. Knows HTTP; decides nothing.
+//! The rate limiter over HTTP, for other services: checks (`/api/limits/check`), the reference API (`/api/v1`), and the policies. Services
+//! send the first two before each request of their own, so `dispatch` sends them here: each gets an id and a count, panics are caught, and
+//! nothing else is around them. Knows HTTP; decides nothing.
 
 mod check;
 mod limiter_future;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use utoipa::OpenApi;
 
-/// Asked without a token.
+/// Needs no token.
 const HEALTH: &str = "/api/v1/health";
 
 #[derive(OpenApi)]
@@ -47,44 +47,24 @@ pub(super) fn openapi() -> utoipa::openapi::OpenApi {
     LimiterDocument::openapi()
 }
 
-/// Where the rate limiter answers.
+/// Answers requests to the rate limiter.
 pub(super) struct LimiterHandler {
     rate_limiter: Arc<RateLimiter>,
     metrics: Arc<Metrics>,
     config: Arc<Config>,
     bodies: Arc<Budget>,
-    /// What requests must bring, where anything.
+    /// The token that requests must carry, if one is configured.
     token: Option<ServiceToken>,
-    /// In the order of [`Place::ALL`]: found once, because looking them up would show.
+    /// In the order of [`RouteLabel::ALL`]: looked up once, because a look-up for each request would cost too much.
     counters: [Arc<ByStatus>; RouteLabel::ALL.len()],
 }
 
-/// Who at the desk answers.
+/// The route of a request, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LimiterRoute {
-    /// One question.
-    Check,
-    /// Many questions.
-    Batch,
-    /// The reference API, whatever it makes of the path.
-    Reference,
-}
-
-impl LimiterRoute {
-    fn label(self) -> RouteLabel {
-        match self {
-            Self::Check => RouteLabel::Check,
-            Self::Batch => RouteLabel::Batch,
-            Self::Reference => RouteLabel::Reference(ReferenceRoute::None),
-        }
-    }
-}
-
-/// What a request is counted as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RouteLabel {
+pub(super) enum RouteLabel {
     Check,
     Batch,
+    /// The reference API; `None` until the request is parsed.
     Reference(ReferenceRoute),
 }
 
@@ -102,7 +82,7 @@ impl RouteLabel {
     ];
 
     fn index(self) -> usize {
-        Self::ALL.iter().position(|(place, _)| *place == self).unwrap_or(Self::ALL.len() - 1)
+        Self::ALL.iter().position(|(label, _)| *label == self).unwrap_or(Self::ALL.len() - 1)
     }
 }
 
@@ -114,36 +94,35 @@ impl LimiterHandler {
         Self { rate_limiter: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, token, counters }
     }
 
-    /// Who answers requests to this path; `None` where the router does.
-    pub(super) fn route(path: &str) -> Option<LimiterRoute> {
+    /// The route of this path; `None` where the router has it.
+    pub(super) fn route(path: &str) -> Option<RouteLabel> {
         let rest = path.strip_prefix("/api/")?;
         match rest {
-            "limits/check" => Some(LimiterRoute::Check),
-            "limits/check/batch" => Some(LimiterRoute::Batch),
+            "limits/check" => Some(RouteLabel::Check),
+            "limits/check/batch" => Some(RouteLabel::Batch),
             _ => {
                 let rest = rest.strip_prefix("v1")?;
-                (rest.is_empty() || rest.starts_with('/')).then_some(LimiterRoute::Reference)
+                let is_reference = rest.is_empty() || rest.starts_with('/');
+                is_reference.then_some(RouteLabel::Reference(ReferenceRoute::None))
             }
         }
     }
 
-    /// What is to be read, and by whom.
-    fn plan_request(&self, route: LimiterRoute, parts: &Parts) -> RequestPlan {
-        if let Err(refusal) = self.authorize(parts) {
-            return RequestPlan::Refused(route.label(), refusal);
-        }
-        let question = |many: CheckKind| {
-            check::validate_head(parts)
-                .map_or_else(|error| RequestPlan::Refused(many.label(), error), |()| RequestPlan::Check(many))
-        };
-        match route {
-            LimiterRoute::Check => question(CheckKind::Single),
-            LimiterRoute::Batch => question(CheckKind::Batch),
-            LimiterRoute::Reference => RequestPlan::Reference(BodyKind::of(parts)),
+    /// What is known before the body is read.
+    fn plan_request(&self, label: RouteLabel, parts: &Parts) -> RequestPlan {
+        let checked = self.authorize(parts).and_then(|()| match label {
+            RouteLabel::Check | RouteLabel::Batch => check::validate_head(parts),
+            RouteLabel::Reference(_) => Ok(()),
+        });
+        match (checked, label) {
+            (Err(refusal), _) => RequestPlan::Refused(label, refusal),
+            (Ok(()), RouteLabel::Check) => RequestPlan::Check,
+            (Ok(()), RouteLabel::Batch) => RequestPlan::Batch,
+            (Ok(()), RouteLabel::Reference(_)) => RequestPlan::Reference(BodyKind::of(parts)),
         }
     }
 
-    /// Where a large body finds room that this peer sends.
+    /// The budget for a large body from this peer.
     fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
         let address =
             AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies));
@@ -151,116 +130,101 @@ impl LimiterHandler {
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }
 
-    /// Health is everybody's to know: whoever has no token yet must see that somebody is here.
+    /// Health is public: a client without a token must see that the service is there.
     fn authorize(&self, parts: &Parts) -> ApiResult<()> {
-        let is_let_in = |token: &ServiceToken| parts.uri.path() == HEALTH || token.is_presented_in(&parts.headers);
-        if self.token.as_ref().is_none_or(is_let_in) {
+        let is_authorized = |token: &ServiceToken| parts.uri.path() == HEALTH || token.is_presented_in(&parts.headers);
+        if self.token.as_ref().is_none_or(is_authorized) {
             return Ok(());
         }
         Err(if has_bearer(&parts.headers) { ApiError::TokenUnknown } else { ApiError::TokenMissing })
     }
 
-    /// Decides, with the whole body at hand.
+    /// Decides, with the whole body.
     fn handle_body(&self, plan: &mut RequestPlan, parts: &Parts, body: Result<ReadBody, BodyError>) -> HandlerOutcome {
-        match std::mem::replace(plan, RequestPlan::Reference(BodyKind::Ignored)) {
-            RequestPlan::Reference(kind) => reference::respond(&self.rate_limiter, parts, &kind, body),
-            RequestPlan::Refused(place, error) => HandlerOutcome::Ready(place, problem_response(error)),
-            RequestPlan::Check(many) => {
-                match (body.map_err(|error| body_refusal(error, many.body_bytes_max(&self.config))), many) {
-                    (Err(error), _) => HandlerOutcome::Ready(many.label(), problem_response(error)),
-                    (Ok(body), CheckKind::Single) => HandlerOutcome::Ready(
-                        many.label(),
-                        check::check_one_body(&self.rate_limiter, &body).unwrap_or_else(problem_response),
-                    ),
-                    (Ok(body), CheckKind::Batch) => {
-                        let (body, room) = body.into_parts();
-                        let answer = check::check_many_bodies(self.rate_limiter.clone(), body, check::YIELD_AFTER);
-                        let answer = async move {
-                            let _room = room;
-                            answer.await.unwrap_or_else(problem_response)
-                        };
-                        HandlerOutcome::Deferred(many.label(), Box::pin(answer))
-                    }
+        let plan = std::mem::replace(plan, RequestPlan::Reference(BodyKind::Ignored));
+        let (label, bytes_max) = (plan.label(), plan.body_bytes_max(&self.config).unwrap_or_default());
+        let read = |body: Result<ReadBody, BodyError>| body.map_err(|error| body_refusal(error, bytes_max));
+        let response = match plan {
+            RequestPlan::Reference(kind) => return reference::respond(&self.rate_limiter, parts, &kind, body),
+            RequestPlan::Refused(_, error) => Err(error),
+            RequestPlan::Check => read(body).and_then(|body| check::check_one_body(&self.rate_limiter, &body)),
+            RequestPlan::Batch => match read(body).map(ReadBody::into_parts) {
+                Err(error) => Err(error),
+                Ok((body, reservation)) => {
+                    let limits = self.rate_limiter.clone();
+                    let response = async move {
+                        let _reservation = reservation;
+                        check::check_many_bodies(limits, body, check::YIELD_AFTER)
+                            .await
+                            .unwrap_or_else(problem_response)
+                    };
+                    return HandlerOutcome::Deferred(label, Box::pin(response));
                 }
-            }
-        }
+            },
+        };
+        HandlerOutcome::Ready(label, response.unwrap_or_else(problem_response))
     }
 
-    /// Gives an answer its id, counts it, and says a word about it in the log.
+    /// Adds the request's id to a response, counts it and logs it.
     fn finish(
         &self,
-        place: RouteLabel,
+        label: RouteLabel,
         request: &Parts,
         began: Instant,
         mut response: Response<ResponseBody>,
     ) -> Response<ResponseBody> {
         let (id, status) = (request_id(&request.headers), response.status());
         if status.is_server_error() {
-            tracing::warn!(request.id = ?id, ?place, status = status.as_u16(), "request failed");
+            tracing::warn!(request.id = ?id, ?label, status = status.as_u16(), "request failed");
         } else {
             // Not at the level of other requests that change something: a line for each would be most of the work.
-            tracing::debug!(request.id = ?id, ?place, status = status.as_u16(), "request done");
+            tracing::debug!(request.id = ?id, ?label, status = status.as_u16(), "request done");
         }
-        self.metrics.http_answered_on_route(&self.counters[place.index()], status.as_u16(), began.elapsed());
+        self.metrics.http_answered_on_route(&self.counters[label.index()], status.as_u16(), began.elapsed());
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }
 }
 
-/// One question, or many.
-#[derive(Clone, Copy, Debug)]
-enum CheckKind {
-    Single,
-    Batch,
-}
-
-impl CheckKind {
-    /// How long its body may be.
-    fn body_bytes_max(self, config: &Config) -> usize {
-        let bytes_max = match self {
-            Self::Single => REQUEST_LIST_BYTES_MAX,
-            Self::Batch => REQUEST_BODY_BYTES_MAX,
-        };
-        bytes_max.min(config.http_body_bytes_max)
-    }
-
-    fn label(self) -> RouteLabel {
-        match self {
-            Self::Single => RouteLabel::Check,
-            Self::Batch => RouteLabel::Batch,
-        }
-    }
-}
-
 /// What is known before the body is read.
 enum RequestPlan {
-    /// It is not read: something else is wrong already.
+    /// The body is not read.
     Refused(RouteLabel, ApiError),
-    /// It is a question, or many.
-    Check(CheckKind),
-    /// It is whatever the reference reads of this kind.
+    Check,
+    Batch,
+    /// A request to the reference API with a body of this kind.
     Reference(BodyKind),
 }
 
 impl RequestPlan {
     fn label(&self) -> RouteLabel {
         match self {
-            Self::Refused(place, _) => *place,
-            Self::Check(many) => many.label(),
+            Self::Refused(label, _) => *label,
+            Self::Check => RouteLabel::Check,
+            Self::Batch => RouteLabel::Batch,
             Self::Reference(_) => RouteLabel::Reference(ReferenceRoute::None),
+        }
+    }
+
+    /// The longest body, in bytes; `None` if it is not read.
+    fn body_bytes_max(&self, config: &Config) -> Option<usize> {
+        match self {
+            Self::Refused(..) | Self::Reference(BodyKind::Ignored) => None,
+            Self::Check => Some(REQUEST_LIST_BYTES_MAX.min(config.http_body_bytes_max)),
+            Self::Batch => Some(REQUEST_BODY_BYTES_MAX.min(config.http_body_bytes_max)),
+            Self::Reference(_) => Some(reference::BODY_BYTES_MAX),
         }
     }
 }
 
-/// What came of a request.
+/// The result of a request.
 enum HandlerOutcome {
-    /// An answer.
     Ready(RouteLabel, Response<ResponseBody>),
-    /// Something to be saved first, or so much to be judged that others get turns in between.
+    /// A change must be saved first, or a batch yields to other tasks in between.
     Deferred(RouteLabel, BoxFuture<'static, Response<ResponseBody>>),
 }
 
-/// An answer of one piece.
+/// A response whose body is complete.
 fn full_response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::Whole(body.into()));
     *response.status_mut() = status;

@@ -32,7 +32,7 @@ pub(super) const BODY_BYTES_MAX: usize = 8_000_000;
 
 /// The routes of the reference API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReferenceRoute {
+pub(crate) enum ReferenceRoute {
     /// `POST /ratelimit`
     RateLimit,
     /// `GET /health`
