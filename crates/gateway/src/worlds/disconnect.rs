@@ -124,6 +124,12 @@ impl CloseMessage {
     }
 }
 
+impl From<ApiError> for Disconnect {
+    fn from(error: ApiError) -> Self {
+        CloseMessage::refused(&error).into()
+    }
+}
+
 impl From<CloseMessage> for Disconnect {
     fn from(message: CloseMessage) -> Self {
         Self::ClosedByServer(message)

@@ -7,13 +7,15 @@ use super::linger::linger;
 use super::mover_connection::{ConnectionGrants, MoverConnection};
 use super::read;
 use super::reader::{FrameReader, ReadFlow};
-use super::registration::{self, RegistrationError, to_wire_view};
+use super::registration::{self, MoverIdentity, RegistrationError, to_wire_view};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::grants::{Revocable, RevocationReason};
+use crate::problem::ApiError;
 use crate::revocation;
 use engine::ids::WorldName;
 use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
+use engine::rows::WorldRow;
 use quotas::address_key::AddressKey;
 use rules::world::INDICATORS;
 use std::borrow::Cow;
@@ -148,12 +150,12 @@ impl Handshake {
         // A client that may not enter must not load a world into memory, where it could evict another one.
         if self.app.worlds.loaded(&name).is_none()
             && let Ok(entry) = read::find_world(&self.app, name.clone()).await
-            && !registration::can_enter(&self.app, &entry.row, &identity).await?
+            && !self.can_enter(&entry.row, &identity).await?
         {
             return Ok(Err(RegistrationError::NotJoined));
         }
         let world = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
-        if !registration::can_enter(&self.app, &world.info().row, &identity).await? {
+        if !self.can_enter(&world.info().row, &identity).await? {
             return Ok(Err(RegistrationError::NotJoined));
         }
         let registration = match registration::parse_registration(register, identity) {
@@ -192,6 +194,11 @@ impl Handshake {
             is_resumed: registered.is_resumed,
         }));
         Ok(Ok((world, mover)))
+    }
+
+    /// Whether this mover may enter the world at all.
+    async fn can_enter(&self, world: &WorldRow, identity: &MoverIdentity) -> Result<bool, ApiError> {
+        Ok(self.app.hunts.can_enter(world, identity.player).await?)
     }
 
     fn send_refusal(&self, error: RegistrationError) {

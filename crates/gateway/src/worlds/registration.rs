@@ -7,7 +7,6 @@ use crate::problem::ApiError;
 use crate::stories::extract::ActingPlayer;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{MOVER_NAME_CHARS_MAX, VIEW_PER_S_DEFAULT};
-use engine::rows::WorldRow;
 use engine::worlds::{MoverId, Refusal, Registration, ViewOptions};
 use rules::world::{Cell, Indicator};
 use std::borrow::Cow;
@@ -59,18 +58,12 @@ pub(super) async fn resolve_principal(
     app: &App,
     token: &str,
     connected: Option<&Principal>,
-) -> Result<Option<Principal>, Disconnect> {
-    let principal =
-        if token.is_empty() { Ok(connected.cloned()) } else { app.auth.identify_secret(token).await.into_principal() };
-    principal.map_err(|error| CloseMessage::refused(&error).into())
+) -> Result<Option<Principal>, ApiError> {
+    if token.is_empty() { Ok(connected.cloned()) } else { app.auth.identify_secret(token).await.into_principal() }
 }
 
 /// The identity under which the principal moves.
-pub(super) async fn resolve_identity(app: &App, principal: Option<Principal>) -> Result<MoverIdentity, Disconnect> {
-    load_identity(app, principal).await.map_err(|error| CloseMessage::refused(&error).into())
-}
-
-async fn load_identity(app: &App, principal: Option<Principal>) -> Result<MoverIdentity, ApiError> {
+pub(super) async fn resolve_identity(app: &App, principal: Option<Principal>) -> Result<MoverIdentity, ApiError> {
     let Some(player) = principal.map(ActingPlayer::from_principal).transpose()? else {
         return Ok(MoverIdentity::default());
     };
@@ -92,12 +85,6 @@ pub(super) fn resolve_world(named: &str, address: Option<&WorldName>) -> Result<
         Some(_) => Err(CloseMessage::bad_world_name("the address names another world: leave the name out").into()),
         None => named.parse().map_err(|error| CloseMessage::bad_world_name(format!("{error}")).into()),
     }
-}
-
-/// Whether this mover may enter the world at all.
-pub(super) async fn can_enter(app: &App, world: &WorldRow, identity: &MoverIdentity) -> Result<bool, Disconnect> {
-    let may_enter = app.hunts.can_enter(world, identity.player).await;
-    may_enter.map_err(|error| CloseMessage::refused(&error.into()).into())
 }
 
 /// The registration for the world.
