@@ -1,10 +1,8 @@
 //! `/api/games`: creating games, one or many, listing them, asking where they are, calling them off.
 
-mod batch;
 pub(super) mod cancel;
 mod create;
 pub(super) mod inspection;
-mod intake;
 mod read;
 mod request;
 mod view;
@@ -19,7 +17,7 @@ use wire::api::GameStatus;
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(read::list_games, create::create_game))
-        .routes(routes!(batch::create_games))
+        .routes(routes!(create::create_games))
         .routes(routes!(read::game_statuses))
         .routes(routes!(read::game_details))
         .routes(routes!(cancel::cancel_game))
