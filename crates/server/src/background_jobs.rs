@@ -104,39 +104,19 @@ impl FailureStreak {
 
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.
 async fn retire_matches(app: App) -> Result<(), StoreError> {
-    for _ in 0..RETIRE_BATCHES_MAX {
-        let command = Command::RetireMatches {
-            now: app.clock.now(),
-            keep_for: app.config.keep_for,
-            keep_archive_bytes: app.config.keep_archive_bytes,
-            max: RETIRE_BATCH,
-        };
-        match app.store.commit(command).await? {
-            Outcome::Retired(RETIRE_BATCH) => {}
-            Outcome::Retired(_) => return Ok(()),
-            other => {
-                tracing::error!(outcome = ?other, "the store answered a retirement with something else");
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
+    retire(&app, "matches", || Command::RetireMatches {
+        now: app.clock.now(),
+        keep_for: app.config.keep_for,
+        keep_archive_bytes: app.config.keep_archive_bytes,
+        max: RETIRE_BATCH,
+    })
+    .await
 }
 
 /// Deletes card games that ended longer ago than the configuration keeps them, with the tables that are then empty.
 async fn retire_games(app: App) -> Result<(), StoreError> {
-    for _ in 0..RETIRE_BATCHES_MAX {
-        let (now, keep_for) = (app.clock.now(), app.config.stories_keep_for);
-        match app.store.commit(Command::RetireGames { now, keep_for, max: RETIRE_BATCH }).await? {
-            Outcome::Retired(RETIRE_BATCH) => {}
-            Outcome::Retired(_) => return Ok(()),
-            other => {
-                tracing::error!(outcome = ?other, "the store answered a retirement of games with something else");
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
+    let keep_for = app.config.stories_keep_for;
+    retire(&app, "card games", || Command::RetireGames { now: app.clock.now(), keep_for, max: RETIRE_BATCH }).await
 }
 
 /// Ends hunts without players. Deletes hunts that were over a day ago, or are beyond the number that is kept, once they are counted to the
@@ -145,14 +125,19 @@ async fn retire_worlds(app: App) -> Result<(), StoreError> {
     let (now, max) = (app.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
     let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined_timeout), max };
     app.store.commit(Command::World(end)).await?;
+    let (keep_for, keep_max, max) = (HUNT_RETENTION, WORLDS_ENDED_MAX, RETIRE_BATCH);
+    retire(&app, "worlds", || Command::World(WorldCommand::Retire { now: app.clock.now(), keep_for, keep_max, max }))
+        .await
+}
+
+/// Commits this command until it finds less than a batch to delete, but not for ever.
+async fn retire(app: &App, what: &'static str, command: impl Fn() -> Command) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
-        let (now, keep_for, keep_max) = (app.clock.now(), HUNT_RETENTION, WORLDS_ENDED_MAX);
-        let retire = WorldCommand::Retire { now, keep_for, keep_max, max: RETIRE_BATCH };
-        match app.store.commit(Command::World(retire)).await? {
+        match app.store.commit(command()).await? {
             Outcome::Retired(RETIRE_BATCH) => {}
             Outcome::Retired(_) => return Ok(()),
             other => {
-                tracing::error!(outcome = ?other, "the store answered a retirement of worlds with something else");
+                tracing::error!(what, outcome = ?other, "the store answered a retirement with something else");
                 return Ok(());
             }
         }
