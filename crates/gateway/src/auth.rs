@@ -38,11 +38,9 @@ pub struct Caller {
     pub purpose: TokenPurpose,
 }
 
-/// The identity of a request's sender, as far as it can be determined.
+/// Why what a request carries identifies no principal.
 #[derive(Clone, Debug)]
-pub(super) enum Identity {
-    /// No token was sent.
-    Anonymous,
+pub(super) enum AuthError {
     /// No token has the secret that was sent.
     UnknownToken,
     /// A guest's token that has expired.
@@ -51,46 +49,32 @@ pub(super) enum Identity {
     LookupFailed(StoreError),
     /// A browser with a cookie, and a request that a page of another site may have made it send.
     CrossSite,
-    /// A valid token of an account.
-    Account(Caller),
-    /// A valid token of a guest, who has no account.
-    Guest(Arc<guests::Guest>),
 }
 
+impl From<AuthError> for ApiError {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::UnknownToken => Self::TokenUnknown,
+            AuthError::ExpiredToken => Self::TokenExpired,
+            AuthError::LookupFailed(error) => error.into(),
+            AuthError::CrossSite => Self::CrossSite,
+        }
+    }
+}
+
+/// The identity of a request's sender; `None` without a token.
+#[derive(Clone, Debug)]
+pub(super) struct Identity(pub(super) Result<Option<Principal>, AuthError>);
+
 impl Identity {
-    /// The caller with a valid token of an account.
-    pub(super) fn as_caller(&self) -> Option<&Caller> {
-        match self {
-            Self::Account(caller) => Some(caller),
-            Self::Anonymous
-            | Self::UnknownToken
-            | Self::ExpiredToken
-            | Self::LookupFailed(_)
-            | Self::CrossSite
-            | Self::Guest(_) => None,
-        }
+    /// The sender, if a valid token was sent.
+    pub(super) fn principal(&self) -> Option<&Principal> {
+        self.0.as_ref().ok()?.as_ref()
     }
 
-    /// The rank of a connection with this identity.
-    pub(super) fn rank(&self) -> Rank {
-        match self {
-            Self::Account(_) => Rank::Account,
-            Self::Guest(_) => Rank::Guest,
-            _ => Rank::Anonymous,
-        }
-    }
-
-    /// An account's caller or a guest; `None` without a token. A bad token is refused.
+    /// The sender; `None` without a token. A bad token is refused.
     pub(super) fn into_principal(self) -> ApiResult<Option<Principal>> {
-        match self {
-            Self::Anonymous => Ok(None),
-            Self::UnknownToken => Err(ApiError::TokenUnknown),
-            Self::ExpiredToken => Err(ApiError::TokenExpired),
-            Self::LookupFailed(error) => Err(error.into()),
-            Self::CrossSite => Err(ApiError::CrossSite),
-            Self::Account(caller) => Ok(Some(Principal::Account(caller))),
-            Self::Guest(guest) => Ok(Some(Principal::Guest(guest))),
-        }
+        Ok(self.0?)
     }
 
     /// The caller, for a route that needs an account.
@@ -163,64 +147,60 @@ impl Authenticator {
     pub(super) async fn identify<'a>(&self, parts: &'a Parts) -> (Identity, Option<&'a str>) {
         match parse_bearer(&parts.headers) {
             Bearer::Secret(secret) => return (self.identify_secret(secret).await, Some(secret)),
-            Bearer::Malformed => return (Identity::UnknownToken, None),
+            Bearer::Malformed => return (Identity(Err(AuthError::UnknownToken)), None),
             Bearer::None => {}
         }
         let mut first = None;
         for secret in credentials::cookies(&parts.headers) {
             if may_be_cross_site(&parts.method, RequestSource::of(parts, &self.config)) {
-                return (Identity::CrossSite, None);
+                return (Identity(Err(AuthError::CrossSite)), None);
             }
             let identity = self.identify_secret(secret).await;
-            if !matches!(identity, Identity::UnknownToken | Identity::ExpiredToken) {
+            if !matches!(identity.0, Err(AuthError::UnknownToken | AuthError::ExpiredToken)) {
                 return (identity, Some(secret));
             }
             first = first.or(Some((identity, Some(secret))));
         }
-        first.unwrap_or((Identity::Anonymous, None))
+        first.unwrap_or((Identity(Ok(None)), None))
     }
 
     /// Identifies the owner of a secret.
     pub(super) async fn identify_secret(&self, secret: &str) -> Identity {
-        if secret.len() > SECRET_BYTES_MAX {
-            return Identity::UnknownToken;
-        }
-        if secret.starts_with(guests::TOKEN_PREFIX) {
-            return self.identify_guest(secret).await;
-        }
-        self.identify_account(digest(secret)).await
+        let principal = if secret.len() > SECRET_BYTES_MAX {
+            Err(AuthError::UnknownToken)
+        } else if secret.starts_with(guests::TOKEN_PREFIX) {
+            self.find_guest(secret).await.map(Principal::Guest)
+        } else {
+            self.find_caller(digest(secret)).await.map(Principal::Account)
+        };
+        Identity(principal.map(Some))
     }
 
-    async fn identify_guest(&self, token: &str) -> Identity {
-        match self.guests.verify(token, self.clock.now()).await {
-            Ok(GuestTokenCheck::Valid(guest)) => Identity::Guest(Arc::new(guest)),
-            Ok(GuestTokenCheck::Expired) => Identity::ExpiredToken,
-            Ok(GuestTokenCheck::Forged) => Identity::UnknownToken,
-            Err(error) => Identity::LookupFailed(error),
+    async fn find_guest(&self, token: &str) -> Result<Arc<guests::Guest>, AuthError> {
+        match self.guests.verify(token, self.clock.now()).await.map_err(AuthError::LookupFailed)? {
+            GuestTokenCheck::Valid(guest) => Ok(Arc::new(guest)),
+            GuestTokenCheck::Expired => Err(AuthError::ExpiredToken),
+            GuestTokenCheck::Forged => Err(AuthError::UnknownToken),
         }
     }
 
-    async fn identify_account(&self, digest: [u8; 32]) -> Identity {
+    async fn find_caller(&self, digest: [u8; 32]) -> Result<Caller, AuthError> {
         if let Some(bootstrap) = &self.bootstrap
             && is_equal_in_constant_time(&bootstrap.digest, &digest)
         {
             let account = bootstrap.account;
-            return Identity::Account(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
+            return Ok(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
         }
         // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
         let looked_up_at = Instant::now();
         if let Some(caller) = self.cache.get(&digest, looked_up_at) {
-            return Identity::Account(caller);
+            return Ok(caller);
         }
-        let token = match self.store.read(move |reader| reader.token(&digest)).await {
-            Ok(Some(token)) => token,
-            Ok(None) => return Identity::UnknownToken,
-            Err(error) => return Identity::LookupFailed(error),
-        };
-        let Token { id, account, role, purpose, .. } = token;
+        let found = self.store.read(move |reader| reader.token(&digest)).await.map_err(AuthError::LookupFailed)?;
+        let Token { id, account, role, purpose, .. } = found.ok_or(AuthError::UnknownToken)?;
         let caller = Caller { account, role, token: Some(id), purpose };
         self.cache.insert(digest, id, caller, looked_up_at);
-        Identity::Account(caller)
+        Ok(caller)
     }
 
     /// Forgets a deleted token: in this process it ends at once.

@@ -1,11 +1,11 @@
 //! The quota that a request counts against: by the key of its client's address. Operators are not counted, and neither is
 //! loopback unless the configuration says so.
 
+use super::auth::Principal;
 use super::client_address::ClientAddress;
 use crate::app::App;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use engine::rows::Role;
 use quotas::address_key::AddressKey;
 use std::convert::Infallible;
 
@@ -18,7 +18,7 @@ pub(super) struct QuotaSubject {
 
 impl QuotaSubject {
     pub(super) async fn of(parts: &Parts, app: &App) -> Self {
-        let is_operator = app.auth.resolve(parts).await.as_caller().is_some_and(|caller| caller.role >= Role::Operator);
+        let is_operator = app.auth.resolve(parts).await.principal().is_some_and(Principal::is_operator);
         let client = parts.extensions.get::<ClientAddress>().and_then(|client| client.0);
         Self { address: app.quotas.subject_key(client).filter(|_| !is_operator), is_operator }
     }

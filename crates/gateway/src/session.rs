@@ -12,13 +12,12 @@ use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::limits::SESSION_LIFETIME;
 use engine::rows::Role;
-use std::convert::Infallible;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::SessionView;
@@ -50,17 +49,15 @@ async fn get_session(MaybePrincipal(principal): MaybePrincipal) -> Response {
 #[utoipa::path(post, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "The cookie is set. It lasts as long as a guest's token, or 30 days.", body = SessionView, headers(("Set-Cookie" = String, description = "`gauntlet_session`"))),
 ))]
-async fn begin_session(
-    State(app): State<App>,
-    PrincipalWithSecret(principal, secret): PrincipalWithSecret,
-    IsOverTls(is_secure): IsOverTls,
-) -> ApiResult<(HeaderMap, Json<SessionView>)> {
-    let view = view(&principal);
+async fn begin_session(State(app): State<App>, parts: Parts) -> ApiResult<(HeaderMap, Json<SessionView>)> {
+    let (identity, secret) = app.auth.identify(&parts).await;
+    let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
+    let (view, secret) = (view(&principal), secret.ok_or(ApiError::TokenMissing)?);
     let max_age_s = match view.expires_at {
         Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
         None => SESSION_LIFETIME.as_secs(),
     };
-    let cookie = set_cookie(&secret, max_age_s, is_secure)?;
+    let cookie = set_cookie(secret, max_age_s, is_over_tls(&app, &parts))?;
     Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Json(view)))
 }
 
@@ -68,22 +65,14 @@ async fn begin_session(
 ///
 /// The token itself stays valid: delete it, or let it expire.
 #[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is removed.")))]
-async fn end_session(IsOverTls(is_secure): IsOverTls) -> ApiResult<(StatusCode, HeaderMap)> {
-    let cookie = set_cookie("", 0, is_secure)?;
+async fn end_session(State(app): State<App>, parts: Parts) -> ApiResult<(StatusCode, HeaderMap)> {
+    let cookie = set_cookie("", 0, is_over_tls(&app, &parts))?;
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
 }
 
-/// The sender of a valid token, and its secret.
-struct PrincipalWithSecret(Principal, String);
-
-impl FromRequestParts<App> for PrincipalWithSecret {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let (identity, secret) = app.auth.identify(parts).await;
-        let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
-        secret.map(|secret| Self(principal, secret.to_owned())).ok_or(ApiError::TokenMissing)
-    }
+/// Whether the browser used TLS, to this server or to a proxy in front of it.
+fn is_over_tls(app: &App, parts: &Parts) -> bool {
+    RequestSource::of(parts, &app.config).is_over_tls()
 }
 
 fn view(principal: &Principal) -> SessionView {
@@ -117,17 +106,6 @@ fn set_cookie(secret: &str, max_age_s: u64, is_secure: bool) -> ApiResult<Header
 /// RFC 6265, section 4.1.1.
 fn is_cookie_octet(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e)
-}
-
-/// Whether the browser used TLS, to this server or to a proxy in front of it.
-struct IsOverTls(bool);
-
-impl FromRequestParts<App> for IsOverTls {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        Ok(Self(RequestSource::of(parts, &app.config).is_over_tls()))
-    }
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ pub(super) use subject::RateLimitSubject;
 
 use subject::RateLimitCharge;
 
-use super::auth::Identity;
+use super::auth::{Identity, Principal};
 use super::client_address::{ClientAddress, client_address};
 use super::forward;
-use super::listener::{ConnectionHandle, ProxiedPermit};
+use super::listener::{ConnectionHandle, ProxiedPermit, Rank};
 use super::problem::ApiResult;
 use super::shed;
 use crate::app::App;
@@ -24,7 +24,6 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use engine::rows::Role;
 use route::RouteClass;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -37,7 +36,9 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     };
     let identity = app.auth.identify(&parts).await.0;
     let connection = parts.extensions.get::<ConnectionHandle>().cloned();
-    connection.iter().for_each(|connection| connection.raise_rank(identity.rank()));
+    connection
+        .iter()
+        .for_each(|connection| connection.raise_rank(identity.principal().map_or(Rank::Anonymous, Principal::rank)));
     if is_policy_repair(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
@@ -60,7 +61,7 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         Some(Ok(proxied_permit)) => proxied_permit,
         Some(Err(refusal)) => return refusal.into_response(),
     };
-    let subject = RateLimitSubject::new(class, &identity, client);
+    let subject = RateLimitSubject::new(class, identity.principal(), client);
     // The node that received the request has charged its client.
     let charge = || if forwarded.is_some() { Ok(RateLimitCharge::default()) } else { subject.charge(&app.limits) };
     let charge = match shed_if_overloaded(&app, class, &identity).and_then(|()| charge()) {
@@ -95,7 +96,7 @@ fn acquire_proxied_permit(
 /// # Errors
 /// The refusal; nothing was charged.
 pub(super) fn admit_connection(app: &App, address: Option<IpAddr>) -> ApiResult<()> {
-    RateLimitSubject::new(RouteClass::Watch, &Identity::Anonymous, address).charge(&app.limits).map(drop)
+    RateLimitSubject::new(RouteClass::Watch, None, address).charge(&app.limits).map(drop)
 }
 
 fn route_class(parts: &Parts) -> Option<RouteClass> {
@@ -106,7 +107,7 @@ fn route_class(parts: &Parts) -> Option<RouteClass> {
 fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
     let is_about_policies =
         parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with("/api/limits/policies"));
-    is_about_policies && identity.as_caller().is_some_and(|caller| caller.role >= Role::Operator)
+    is_about_policies && identity.principal().is_some_and(Principal::is_operator)
 }
 
 fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
@@ -117,10 +118,7 @@ fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
 /// New games are the work that can wait. Operators are admitted: they find out what is wrong. A caller whose token will be refused
 /// is not shed.
 fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
-    let is_of_a_user = match identity {
-        Identity::Guest(_) => true,
-        other => other.as_caller().is_some_and(|caller| caller.role < Role::Operator),
-    };
+    let is_of_a_user = identity.principal().is_some_and(|principal| !principal.is_operator());
     let is_sheddable = class == RouteClass::Create && is_of_a_user;
     match app.shedder.overload().filter(|_| is_sheddable) {
         None => Ok(()),

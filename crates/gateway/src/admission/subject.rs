@@ -1,7 +1,7 @@
 //! The rate-limit subject of a request: the keys and the class of the hits that it stands for.
 
 use super::route::RouteClass;
-use crate::auth::{Caller, Identity};
+use crate::auth::{Caller, Principal};
 use crate::client_address::limiter_key;
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
@@ -26,9 +26,9 @@ pub(crate) struct RateLimitSubject {
 
 impl RateLimitSubject {
     /// The subject of a request of this class by this caller from this address.
-    pub(super) fn new(class: RouteClass, identity: &Identity, address: Option<IpAddr>) -> Self {
-        let keys = address.map(limiter_key).into_iter().chain(identity_key(identity)).collect();
-        Self { class: class_name(purpose_and_role(identity), class), keys }
+    pub(super) fn new(class: RouteClass, principal: Option<&Principal>, address: Option<IpAddr>) -> Self {
+        let keys = address.map(limiter_key).into_iter().chain(principal.map(principal_key)).collect();
+        Self { class: class_name(principal.map(purpose_and_role), class), keys }
     }
 
     /// Charges one unit to every key under every policy that applies, or none to any.
@@ -105,23 +105,18 @@ impl<S: Sync> FromRequestParts<S> for RateLimitSubject {
 }
 
 /// The key of the token or of the guest. A guest can get as many tokens as the address may: both limit it.
-fn identity_key(identity: &Identity) -> Option<String> {
-    match identity {
-        Identity::Account(Caller { token: Some(id), .. }) => Some(format!("token:{id}")),
-        Identity::Account(Caller { token: None, .. }) => Some(BOOTSTRAP_KEY.to_owned()),
-        Identity::Guest(guest) => Some(format!("guest:{}", guest.player)),
-        Identity::Anonymous
-        | Identity::UnknownToken
-        | Identity::ExpiredToken
-        | Identity::LookupFailed(_)
-        | Identity::CrossSite => None,
+fn principal_key(principal: &Principal) -> String {
+    match principal {
+        Principal::Account(Caller { token: Some(id), .. }) => format!("token:{id}"),
+        Principal::Account(Caller { token: None, .. }) => BOOTSTRAP_KEY.to_owned(),
+        Principal::Guest(guest) => format!("guest:{}", guest.player),
     }
 }
 
-fn purpose_and_role(identity: &Identity) -> Option<(TokenPurpose, Role)> {
-    match identity {
-        Identity::Guest(guest) => Some((guest.purpose, Role::Guest)),
-        other => other.as_caller().map(|caller| (caller.purpose, caller.role)),
+fn purpose_and_role(principal: &Principal) -> (TokenPurpose, Role) {
+    match principal {
+        Principal::Account(caller) => (caller.purpose, caller.role),
+        Principal::Guest(guest) => (guest.purpose, Role::Guest),
     }
 }
 
@@ -150,6 +145,7 @@ fn class_name(rank: Option<(TokenPurpose, Role)>, class: RouteClass) -> &'static
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::{AuthError, Identity};
     use crate::guests::Guest;
     use engine::ids::{AccountId, PlayerId, TokenId};
     use engine::time::UnixMs;
@@ -158,12 +154,13 @@ mod tests {
 
     #[track_caller]
     fn check(identity: &Identity, class: RouteClass, address: Option<&str>, want: &str) {
-        let subject = RateLimitSubject::new(class, identity, address.map(|address| address.parse().unwrap()));
+        let address = address.map(|address| address.parse().unwrap());
+        let subject = RateLimitSubject::new(class, identity.principal(), address);
         assert_eq!(format!("{} {}", subject.class, subject.keys.join(" ")).trim_end(), want);
     }
 
     fn account(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
-        Identity::Account(Caller { account: AccountId(1), role, token, purpose })
+        Identity(Ok(Some(Principal::Account(Caller { account: AccountId(1), role, token, purpose }))))
     }
 
     #[test]
@@ -195,16 +192,16 @@ mod tests {
             let guest = Guest { player: PlayerId(0xa), name: "g".to_owned(), purpose, expires_at: UnixMs(1) };
             let id = "guest:00000000-0000-0000-0000-00000000000a";
             let want = format!("gateway.{who}.write address:192.0.2.1 {id}");
-            check(&Identity::Guest(Arc::new(guest)), RouteClass::Write, Some("192.0.2.1"), &want);
+            let guest = Identity(Ok(Some(Principal::Guest(Arc::new(guest)))));
+            check(&guest, RouteClass::Write, Some("192.0.2.1"), &want);
         }
     }
 
     #[test]
     fn an_unidentified_caller_is_charged_by_address_alone() {
-        let failed = Identity::LookupFailed(StoreError::Unavailable { why: "gone".to_owned() });
-        for identity in
-            [Identity::Anonymous, Identity::UnknownToken, Identity::ExpiredToken, Identity::CrossSite, failed]
-        {
+        let failed = AuthError::LookupFailed(StoreError::Unavailable { why: "gone".to_owned() });
+        let errors = [AuthError::UnknownToken, AuthError::ExpiredToken, AuthError::CrossSite, failed];
+        for identity in errors.map(|error| Identity(Err(error))).into_iter().chain([Identity(Ok(None))]) {
             check(&identity, RouteClass::Read, Some("::1"), "gateway.anonymous.read address:::/64");
         }
     }

@@ -9,7 +9,6 @@ mod create;
 pub(super) mod event_view;
 pub(super) mod extract;
 pub(super) mod feed;
-mod guests;
 mod lists;
 mod players;
 mod query;
@@ -24,7 +23,7 @@ use utoipa_axum::routes;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let routes = OpenApiRouter::new()
-        .routes(routes!(guests::create_guest))
+        .routes(routes!(players::create_guest))
         .routes(routes!(create::create_game))
         .merge(actions::routes())
         .merge(read::routes())
