@@ -212,11 +212,6 @@ impl Drop for Reservation {
 }
 
 impl BudgetOwner {
-    /// The address that the bytes count for.
-    pub(crate) fn address(&self) -> Option<AddressKey> {
-        self.address
-    }
-
     /// The owner of an admitted request.
     pub(crate) fn of(request: &Extensions) -> Self {
         let address = request.get::<ClientAddress>().and_then(|client| client.address_key());

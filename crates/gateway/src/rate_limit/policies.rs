@@ -2,7 +2,7 @@
 //! nodes within a second, and wins over the file of policies until it is deleted.
 
 use crate::app::App;
-use crate::extract::{JsonBody, Operator};
+use crate::extract::{JsonBody, Operator, PathId};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
@@ -47,7 +47,7 @@ async fn list_policies(State(app): State<App>, Operator(_): Operator) -> Json<Li
 async fn get_policy(
     State(app): State<App>,
     Operator(_): Operator,
-    PolicyPath(name): PolicyPath,
+    PathId(name): PathId<String>,
 ) -> ApiResult<Json<LimitPolicyView>> {
     policy_view(&app.limits, &name).map(Json)
 }
@@ -63,7 +63,7 @@ async fn get_policy(
 async fn put_policy(
     State(app): State<App>,
     Operator(_): Operator,
-    PolicyPath(name): PolicyPath,
+    PathId(name): PathId<String>,
     JsonBody(definition): JsonBody<LimitPolicyDefinition>,
 ) -> ApiResult<(StatusCode, Json<LimitPolicyView>)> {
     let policy = rules::parse_policy(&name, &definition).map_err(invalid_definition)?;
@@ -85,13 +85,13 @@ async fn put_policy(
 async fn delete_policy(
     State(app): State<App>,
     Operator(_): Operator,
-    PolicyPath(name): PolicyPath,
+    PathId(name): PathId<String>,
 ) -> ApiResult<StatusCode> {
     // The reference API's own settings go by its own routes.
-    if &*name == rules::REFERENCE {
+    if name == rules::REFERENCE {
         return Err(ApiError::NotFound(Resource::Policy));
     }
-    commit_change(&app, Change::DeletePolicy(name), Resource::Policy).await?;
+    commit_change(&app, Change::DeletePolicy(name.into()), Resource::Policy).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -191,18 +191,6 @@ fn override_view(limits: &RateLimiter, place: &OverrideKey) -> ApiResult<LimitOv
         let key = String::from_utf8_lossy(&place.1).into_owned();
         Ok(LimitOverrideView { policy: place.0.to_string(), key, quota, source: origin.name().to_owned() })
     })
-}
-
-/// The policy's name in the path.
-struct PolicyPath(Box<str>);
-
-impl FromRequestParts<App> for PolicyPath {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let Path(name) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| ApiError::BadPath)?;
-        Ok(Self(name.into()))
-    }
 }
 
 /// The policy's name and the key in the path.

@@ -47,7 +47,7 @@ impl FramesRequest {
     /// When there is none, in all or for this address.
     pub(crate) fn new(app: App, owner: &BudgetOwner) -> ApiResult<Self> {
         let reservation = app.response_budgets.reserve_replay(owner)?;
-        Ok(Self { app, address: owner.address(), reservation })
+        Ok(Self { app, address: owner.address, reservation })
     }
 
     pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {
