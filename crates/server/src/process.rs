@@ -39,7 +39,7 @@ use store_location::DataLock;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use worlds::BuiltInWorldsError;
 
 /// Time in which requests in flight are answered and matches are released.
@@ -265,7 +265,13 @@ async fn run_until_shutdown(
     tracing::info!("draining: no new work, requests in flight are finished, matches are released");
     app.drain.begin();
     let (result_of_run, ..) = tokio::join!(
-        wait_for_tasks(gateway, proxies, runner, tables, worlds),
+        wait_for_tasks([
+            ("the gRPC service", proxies),
+            ("the runner", runner),
+            ("the card tables", tables),
+            ("the worlds", worlds),
+            ("the gateway", gateway),
+        ]),
         timeout(DRAIN_TASKS_MAX, &mut hunts),
         timeout(DRAIN_TASKS_MAX, claim.release())
     );
@@ -276,31 +282,21 @@ async fn run_until_shutdown(
     ended.and(result_of_run)
 }
 
-async fn wait_for_tasks(
-    gateway: JoinHandle<()>,
-    proxies: JoinHandle<()>,
-    runner: JoinHandle<()>,
-    tables: JoinHandle<()>,
-    worlds: JoinHandle<()>,
-) -> Result<(), ServeError> {
-    let (gateway, proxies, runner, tables, worlds) = tokio::join!(
-        timeout(DRAIN_TASKS_MAX, finish(gateway)),
-        timeout(DRAIN_TASKS_MAX, proxies),
-        timeout(DRAIN_TASKS_MAX, runner),
-        timeout(DRAIN_TASKS_MAX, tables),
-        timeout(DRAIN_TASKS_MAX, worlds)
-    );
-    proxies.map_err(|_| ServeError::ShutdownTimeout("the gRPC service"))?.ok();
-    runner.map_err(|_| ServeError::ShutdownTimeout("the runner"))?.ok();
-    tables.map_err(|_| ServeError::ShutdownTimeout("the card tables"))?.ok();
-    worlds.map_err(|_| ServeError::ShutdownTimeout("the worlds"))?.ok();
-    gateway.map_err(|_| ServeError::ShutdownTimeout("the gateway"))
+/// Waits for all of these, within one time.
+async fn wait_for_tasks(tasks: [(&'static str, JoinHandle<()>); 5]) -> Result<(), ServeError> {
+    let deadline = Instant::now() + DRAIN_TASKS_MAX;
+    let mut result = Ok(());
+    for (name, task) in tasks {
+        let ended = timeout_at(deadline, finish(task)).await.map_err(|_| ServeError::ShutdownTimeout(name));
+        result = result.and(ended);
+    }
+    result
 }
 
-/// Waits for the gateway, which may have ended already.
-async fn finish(gateway: JoinHandle<()>) {
-    if !gateway.is_finished() {
-        let _ = gateway.await;
+/// Waits for a task, which may have ended already.
+async fn finish(task: JoinHandle<()>) {
+    if !task.is_finished() {
+        let _ = task.await;
     }
 }
 
