@@ -42,7 +42,6 @@ sibling_dependencies() {
             grep -nE '^(gateway|hunts|matches|rate_limit|rls|server|tables|worlds)\b' | sed "s|^|crates/$crate/Cargo.toml:|"
     done
 }
-# The circles of the gateway are older than this check.
 folder_circles() {
     command -v python3 >/dev/null || { echo "python3 is missing: circles of folders were not looked for" >&2; return; }
     scripts/layers.py --check $(ls crates)
