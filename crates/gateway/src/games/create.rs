@@ -69,22 +69,22 @@ pub(super) async fn create_game(
 pub(super) async fn create_games(
     State(app): State<App>,
     Player(caller): Player,
-    payer: RateLimitSubject,
+    subject: RateLimitSubject,
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
     let (wanted, now) = (parse_games(request.parse()?)?, app.clock.now());
-    let paid = payer.charge_remaining(&app.limits, wanted.len())?;
+    let charge = subject.charge_remaining(&app.limits, wanted.len())?;
     let judged = validate_games(&app, caller.account, wanted, now).await?;
     let items = judged.iter().map(batch_item).collect();
     let body = serde_json::to_vec(&BatchAnswer { items }).expect("an answer of text and numbers");
     let good: Vec<MatchSpec> = judged.into_iter().flatten().collect();
     if good.is_empty() {
         let first_answer = first_response(&app, caller.account, key.as_ref()).await?;
-        return Ok(paid.add_headers(json_response(StatusCode::OK, first_answer.unwrap_or(body))));
+        return Ok(charge.add_headers(json_response(StatusCode::OK, first_answer.unwrap_or(body))));
     }
     let body = enqueue(&app, caller.account, good, key, body, now).await?;
-    Ok(paid.add_headers(json_response(StatusCode::OK, body)))
+    Ok(charge.add_headers(json_response(StatusCode::OK, body)))
 }
 
 fn parse_games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {

@@ -1,4 +1,4 @@
-//! What may be chosen about a hunt that somebody makes.
+//! The options of a new hunt.
 
 use crate::problem::{ApiError, ApiResult, HuntRefusal};
 use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
@@ -19,18 +19,18 @@ const POWER_UPS_DEFAULT: u32 = 40;
 const PLAYERS_MAX_DEFAULT: u32 = 1_000;
 const OPEN_DEFAULT: Duration = Duration::from_secs(3_600);
 
-/// The hunt that is asked for.
+/// The requested hunt.
 ///
 /// # Errors
-/// What cannot be; all that is wrong with its rules at once.
-pub(super) fn parse_new_hunt(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<NewHunt> {
+/// Invalid options; all errors of its rules at once.
+pub(super) fn parse_new_hunt(requested: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<NewHunt> {
     Ok(NewHunt {
-        name: asked.name.as_deref().map(parse_name).transpose()?,
-        settings: parse_settings(asked)?,
+        name: requested.name.as_deref().map(parse_name).transpose()?,
+        settings: parse_settings(requested)?,
         creator: Some(creator),
-        ends_at: now.plus(asked.open_ms.map_or(Ok(OPEN_DEFAULT), parse_open_duration)?),
-        admission: parse_admission(asked.admission.as_deref())?,
-        players_max: parse_players_max(asked.players_max)?,
+        ends_at: now.plus(requested.open_ms.map_or(Ok(OPEN_DEFAULT), parse_open_duration)?),
+        admission: parse_admission(requested.admission.as_deref())?,
+        players_max: parse_players_max(requested.players_max)?,
     })
 }
 
@@ -41,41 +41,41 @@ fn parse_name(text: &str) -> ApiResult<WorldName> {
     text.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))
 }
 
-/// Whom the matchmaker brings together is for the matchmaker alone to say.
-fn parse_admission(asked: Option<&str>) -> ApiResult<Admission> {
-    let Some(asked) = asked else { return Ok(Admission::Joined) };
-    let found = Admission::from_name(asked).filter(|admission| *admission != Admission::Matched);
+/// Only the matchmaker creates hunts for matched players.
+fn parse_admission(requested: Option<&str>) -> ApiResult<Admission> {
+    let Some(requested) = requested else { return Ok(Admission::Joined) };
+    let found = Admission::from_name(requested).filter(|admission| *admission != Admission::Matched);
     found.ok_or_else(|| ApiError::bad_value("/admission", "admission must be joined or everybody"))
 }
 
-fn parse_players_max(asked: Option<i64>) -> ApiResult<u32> {
-    let Some(asked) = asked else { return Ok(PLAYERS_MAX_DEFAULT) };
-    let count = u32::try_from(asked).ok().filter(|count| (1..=HUNT_PLAYERS_MAX).contains(count));
+fn parse_players_max(requested: Option<i64>) -> ApiResult<u32> {
+    let Some(requested) = requested else { return Ok(PLAYERS_MAX_DEFAULT) };
+    let count = u32::try_from(requested).ok().filter(|count| (1..=HUNT_PLAYERS_MAX).contains(count));
     count
         .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
 }
 
-fn parse_settings(asked: &CreateHunt) -> ApiResult<WorldSettings> {
-    let usual = HuntSettings::default();
+fn parse_settings(requested: &CreateHunt) -> ApiResult<WorldSettings> {
+    let defaults = HuntSettings::default();
     let hunt = HuntSettings {
-        chests: number_or_default(asked.chests, CHESTS_DEFAULT),
-        power_ups: number_or_default(asked.power_ups, POWER_UPS_DEFAULT),
-        points_max: number_or_default(asked.points_max, usual.points_max),
-        round: duration_or_default(asked.round_ms, usual.round),
-        rounds: number_or_default(asked.rounds, usual.rounds),
-        ..usual
+        chests: number_or_default(requested.chests, CHESTS_DEFAULT),
+        power_ups: number_or_default(requested.power_ups, POWER_UPS_DEFAULT),
+        points_max: number_or_default(requested.points_max, defaults.points_max),
+        round: duration_or_default(requested.round_ms, defaults.round),
+        rounds: number_or_default(requested.rounds, defaults.rounds),
+        ..defaults
     };
     let size = Size {
-        width: number_or_default(asked.width, SIDE_DEFAULT),
-        height: number_or_default(asked.height, SIDE_DEFAULT),
+        width: number_or_default(requested.width, SIDE_DEFAULT),
+        height: number_or_default(requested.height, SIDE_DEFAULT),
     };
-    let usual = WorldSettings::default();
-    let tree_permille = number_or_default(asked.tree_permille, usual.tree_permille);
-    let settings = WorldSettings { size, tree_permille, hunt: Some(hunt), ..usual };
+    let defaults = WorldSettings::default();
+    let tree_permille = number_or_default(requested.tree_permille, defaults.tree_permille);
+    let settings = WorldSettings { size, tree_permille, hunt: Some(hunt), ..defaults };
     check_cells(validate(settings)?)
 }
 
-/// Anybody may make hunts, and each that is played takes memory by its cells.
+/// Any player may create hunts, and each that is played takes memory by its cells.
 fn check_cells(settings: WorldSettings) -> ApiResult<WorldSettings> {
     let Size { width, height } = settings.size;
     let cells = u32::from(width) * u32::from(height);

@@ -1,4 +1,4 @@
-//! The lobby: hunts that can be played, made, joined and left.
+//! The lobby: hunts are listed, created, joined, left and ended here.
 
 use super::{create, view};
 use crate::app::App;
@@ -62,22 +62,22 @@ async fn list_hunts(
 ))]
 async fn create_hunt(
     State(app): State<App>,
-    sitter: ActingPlayer,
-    counted: QuotaSubject,
-    JsonBody(asked): JsonBody<CreateHunt>,
+    player: ActingPlayer,
+    quota_subject: QuotaSubject,
+    JsonBody(request): JsonBody<CreateHunt>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<HuntState>)> {
-    let (now, creator) = (app.clock.now(), sitter.player());
-    let wanted = create::parse_new_hunt(&asked, creator, now)?;
-    let cells = wanted.settings.size.cells();
-    let row = hunts::hunt_row(wanted, now);
-    app.worlds.check_room(&row, counted.address, app.clock.steady_us())?;
-    charge_quota(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
-    let made = save_hunt(&app, &row, creator).await;
-    // Should nobody know whether it was saved, it does not count; its maker's own limit is the store's.
-    made.inspect_err(|_| app.quotas.release_hunt(row.id))?;
-    let place = format!("/api/hunts/{}", row.name);
+    let (now, creator) = (app.clock.now(), player.player());
+    let new_hunt = create::parse_new_hunt(&request, creator, now)?;
+    let cells = new_hunt.settings.size.cells();
+    let row = hunts::hunt_row(new_hunt, now);
+    app.worlds.check_room(&row, quota_subject.address, app.clock.steady_us())?;
+    charge_quota(&app, quota_subject, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
+    let saved = save_hunt(&app, &row, creator).await;
+    // If it is unknown whether it was saved, it does not count; the store enforces the creator's own limit.
+    saved.inspect_err(|_| app.quotas.release_hunt(row.id))?;
+    let path = format!("/api/hunts/{}", row.name);
     let state = hunt_state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(state)))
+    Ok((StatusCode::CREATED, [(header::LOCATION, path)], Json(state)))
 }
 
 async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
@@ -90,10 +90,10 @@ async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()
     }
 }
 
-/// Counts a hunt that is to be made. Before somebody is refused, it is looked whether hunts of his address have ended early.
-async fn charge_quota(app: &App, counted: QuotaSubject, hunt: LiveHunt) -> ApiResult<()> {
-    let try_again = || app.quotas.charge_hunt(counted.address, hunt, app.clock.now(), app.limits.now());
-    match (try_again(), counted.address) {
+/// Charges a new hunt to its address. Before a refusal, hunts of the address that have ended early are released.
+async fn charge_quota(app: &App, quota_subject: QuotaSubject, hunt: LiveHunt) -> ApiResult<()> {
+    let try_again = || app.quotas.charge_hunt(quota_subject.address, hunt, app.clock.now(), app.limits.now());
+    match (try_again(), quota_subject.address) {
         (Err(QuotaExceeded { is_hourly: false, .. }), Some(address)) => {
             let (ids, now) = (app.quotas.hunts_of(address), app.clock.now());
             let over = app.store.read(move |reader| {
@@ -107,10 +107,10 @@ async fn charge_quota(app: &App, counted: QuotaSubject, hunt: LiveHunt) -> ApiRe
                 Ok(over)
             });
             over.await?.into_iter().for_each(|id| app.quotas.release_hunt(id));
-            let counted = try_again();
-            Ok(counted.inspect_err(|exceeded| app.quotas.record_exceeded(exceeded.kind))?)
+            let charged = try_again();
+            Ok(charged.inspect_err(|exceeded| app.quotas.record_exceeded(exceeded.kind))?)
         }
-        (counted, _) => Ok(counted?),
+        (charged, _) => Ok(charged?),
     }
 }
 
@@ -138,14 +138,14 @@ async fn get_hunt(
 ))]
 async fn join_hunt(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     viewer: Viewer,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<HuntState>> {
     let entry = known(&app, &viewer, name.clone()).await?;
-    let join = WorldCommand::Join { id: entry.row.id, player: sitter.player(), now: app.clock.now() };
+    let join = WorldCommand::Join { id: entry.row.id, player: player.player(), now: app.clock.now() };
     match app.store.commit(Command::World(join)).await? {
-        Outcome::Done => hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json),
+        Outcome::Done => hunt_state(&app, find_hunt(&app, name).await?, Some(player.player())).await.map(Json),
         Outcome::LimitReached => Err(ApiError::Hunt(HuntRefusal::Full)),
         Outcome::NotOpen => Err(ApiError::Hunt(HuntRefusal::NotOpen)),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
@@ -163,19 +163,19 @@ async fn join_hunt(
 ))]
 async fn leave_hunt(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<HuntState>> {
     let entry = find_hunt(&app, name.clone()).await?;
-    let leave = WorldCommand::Leave { id: entry.row.id, player: sitter.player() };
+    let leave = WorldCommand::Leave { id: entry.row.id, player: player.player() };
     match app.store.commit(Command::World(leave)).await? {
         Outcome::Done => {
             let left = find_hunt(&app, name.clone()).await?;
-            let is_nobodys = left.players == 0 && left.owner.is_none();
-            if is_nobodys && left.row.creator == Some(sitter.player()) && left.row.admission == Admission::Joined {
+            let is_abandoned = left.players == 0 && left.owner.is_none();
+            if is_abandoned && left.row.creator == Some(player.player()) && left.row.admission == Admission::Joined {
                 terminate_world(&app, &left.row, Resource::Hunt).await?;
             }
-            hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json)
+            hunt_state(&app, find_hunt(&app, name).await?, Some(player.player())).await.map(Json)
         }
         Outcome::NotFound => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
@@ -194,12 +194,12 @@ async fn leave_hunt(
 ))]
 async fn end_hunt(
     State(app): State<App>,
-    sitter: ActingPlayer,
-    counted: QuotaSubject,
+    player: ActingPlayer,
+    quota_subject: QuotaSubject,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<StatusCode> {
     let row = find_hunt(&app, name).await?.row;
-    if !counted.is_operator && row.creator != Some(sitter.player()) {
+    if !quota_subject.is_operator && row.creator != Some(player.player()) {
         return Err(HuntRefusal::NotCreator.into());
     }
     terminate_world(&app, &row, Resource::Hunt).await

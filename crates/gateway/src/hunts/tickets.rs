@@ -31,9 +31,9 @@ use utoipa_axum::routes;
 use wire::api::{CreateTicket, TicketView};
 use wire::problem::Problem;
 
-/// Players of a match when nobody asks for a number.
+/// Players of a match unless the request sets a number.
 const PLAYERS_DEFAULT: u8 = 4;
-/// The rating of a party that brings none.
+/// The rating of a party without one.
 const RATING_DEFAULT: u16 = 1_000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -55,16 +55,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn create_ticket(
     State(app): State<App>,
-    sitter: ActingPlayer,
-    counted: QuotaSubject,
+    player: ActingPlayer,
+    quota_subject: QuotaSubject,
     JsonBody(asked): JsonBody<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
     let id = TicketId::new(app.clock.now(), random_bytes());
-    let ticket = parse_ticket(&asked, sitter.player(), id, app.clock.steady())?;
-    let seen = submit_ticket(&app.hunts, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
+    let ticket = parse_ticket(&asked, player.player(), id, app.clock.steady())?;
+    let seen = submit_ticket(&app.hunts, ticket, quota_subject.address).await?.map_err(HuntRefusal::from)?;
     let view = view::ticket(&seen.borrow());
-    let place = format!("/api/hunts/tickets/{}", view.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(view)))
+    let path = format!("/api/hunts/tickets/{}", view.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, path)], Json(view)))
 }
 
 /// Join the party of a ticket
@@ -80,13 +80,13 @@ async fn create_ticket(
 ))]
 async fn join(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(id): PathId<TicketId>,
 ) -> ApiResult<Json<TicketView>> {
-    match join_ticket(&app.hunts, id, sitter.player()).await? {
+    match join_ticket(&app.hunts, id, player.player()).await? {
         Ok(seen) => Ok(Json(view::ticket(&seen.borrow()))),
         Err(TicketError::NotOwner | TicketError::NoSuchTicket) => {
-            resolve_elsewhere(&app, id, sitter.player()).await.map(Json)
+            resolve_elsewhere(&app, id, player.player()).await.map(Json)
         }
         Err(refused) => Err(HuntRefusal::from(refused).into()),
     }
@@ -113,20 +113,20 @@ struct WaitQuery {
 ))]
 async fn get_ticket(
     State(app): State<App>,
-    sitter: ActingPlayer,
-    granted: RequestGrant,
+    player: ActingPlayer,
+    grant: RequestGrant,
     PathId(id): PathId<TicketId>,
     QueryParams(query): QueryParams<WaitQuery>,
-    MaybePark(pass): MaybePark,
+    MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
     let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    let Some(seen) = app.hunts.matchmaker.find(id, sitter.player()) else {
-        return resolve_elsewhere(&app, id, sitter.player()).await.map(|view| Json(view).into_response());
+    let Some(seen) = app.hunts.matchmaker.find(id, player.player()) else {
+        return resolve_elsewhere(&app, id, player.player()).await.map(|view| Json(view).into_response());
     };
     if wait.is_zero() || seen.borrow().state.is_final() {
         return Ok(Json(view::ticket(&seen.borrow())).into_response());
     }
-    Ok(park_or_wait(pass, Instant::now() + wait, granted.until_revoked(TicketPoll::new(seen))).await)
+    Ok(park_or_wait(park_token, Instant::now() + wait, grant.until_revoked(TicketPoll::new(seen))).await)
 }
 
 /// Take a ticket back
@@ -141,11 +141,11 @@ async fn get_ticket(
 ))]
 async fn cancel_ticket(
     State(app): State<App>,
-    sitter: ActingPlayer,
-    counted: QuotaSubject,
+    player: ActingPlayer,
+    quota_subject: QuotaSubject,
     PathId(id): PathId<TicketId>,
 ) -> ApiResult<Json<TicketView>> {
-    let member = (!counted.is_operator).then(|| sitter.player());
+    let member = (!quota_subject.is_operator).then(|| player.player());
     let seen = app.hunts.matchmaker.cancel(id, member, app.clock.steady());
     let ended = match seen {
         Some(seen) => wait_for_end(seen).await?,
@@ -153,11 +153,11 @@ async fn cancel_ticket(
     };
     match ended {
         Some(view) => Ok(Json(view)),
-        None => resolve_elsewhere(&app, id, sitter.player()).await.map(Json),
+        None => resolve_elsewhere(&app, id, player.player()).await.map(Json),
     }
 }
 
-/// A ticket that was given up, once it has ended: at once, unless its hunt is being saved. Nothing when that is not known here any more.
+/// A cancelled ticket, once it has ended: at once, unless its hunt is being saved. `None` if this process no longer knows it.
 async fn wait_for_end(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>> {
     let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_final())).await;
     match end {
@@ -166,8 +166,7 @@ async fn wait_for_end(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>>
     }
 }
 
-/// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
-/// was matched is told so all the same.
+/// A ticket that this process does not know. It ends with the lease under which it was taken; a player who was matched still gets the hunt.
 async fn resolve_elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
     match locate_ticket(&app.hunts, id, player).await? {
         TicketLocation::Matched(hunt) => Ok(view::matched_ticket(id, player, &hunt)),
@@ -193,7 +192,7 @@ fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs
     })
 }
 
-/// What has no room is refused like the nearest number that has.
+/// A number that does not fit is refused like the nearest one that does.
 fn saturating_u8(asked: i64) -> u8 {
     u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
 }
@@ -217,7 +216,7 @@ impl TicketPoll {
     fn new(seen: TicketReceiver) -> Self {
         let mut state = seen.clone();
         let ended = Box::pin(async move {
-            // Without a sender nothing more is known of it here, and whoever asks again is told by whoever knows.
+            // Without a sender this process knows no more of it: the client's next request is answered by the node that does.
             let _ = state.wait_for(|standing: &TicketStatus| standing.state.is_final()).await;
         });
         Self { ticket: seen, ended }

@@ -1,7 +1,6 @@
 //! Readiness: whether a request that must be saved would be saved now, and whether this node serves tables where it should.
 //!
-//! The question is open to everybody and costs the store a small write, so one answer serves all who ask at about the same
-//! time: a flood of questions is one question.
+//! The route is public and costs the store a small write, so requests at about the same time share one probe.
 
 use crate::app::App;
 use settings::ServeMode;
@@ -11,16 +10,16 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use wire::api::{Readiness, ReadinessCheck};
 
-/// A store that does not answer for so long is not ready.
+/// A store that does not respond for so long is not ready.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
-/// How long an answer is good.
+/// How long a result is reused.
 const PROBE_CACHE_TTL: Duration = Duration::from_millis(250);
 
-/// The last answer of the store. Whoever asks while somebody else does waits for the same answer.
+/// The last result. Requests during a probe wait for its result.
 #[derive(Clone, Default)]
 pub(super) struct Probe(Arc<Mutex<Option<CachedProbe>>>);
 
-/// What is wrong, if something is.
+/// Why a check failed, if it did.
 type CheckResult = Result<(), &'static str>;
 
 struct CachedProbe {
@@ -34,13 +33,13 @@ impl Probe {
         if let Some(known) = last.as_ref().filter(|known| known.at.elapsed() < PROBE_CACHE_TTL) {
             return known.result;
         }
-        let answer = probe_store(app).await;
-        *last = Some(CachedProbe { at: Instant::now(), result: answer });
-        answer
+        let result = probe_store(app).await;
+        *last = Some(CachedProbe { at: Instant::now(), result });
+        result
     }
 }
 
-/// Why is told without details: whoever asks needs no token. The log has them.
+/// Without details, because the route needs no token: the log has them.
 async fn probe_store(app: &App) -> CheckResult {
     // The writer knows better than a probe: a small write may succeed where the last commit did not.
     if let Some(error) = app.store.refusal() {
@@ -64,8 +63,7 @@ async fn probe_store(app: &App) -> CheckResult {
     }
 }
 
-/// A node serves tables while it holds a lease of its own: it waits for no other node's. On its way out it lets go of them, and
-/// says so by another check.
+/// A node serves tables while it holds a lease of its own. A draining node releases them; another check reports that.
 fn check_tables(app: &App) -> CheckResult {
     let is_served = app.config.serve_mode != ServeMode::All || app.drain.has_begun() || app.tables.is_serving();
     if is_served { Ok(()) } else { Err("this server holds no lease on tables at the moment") }
@@ -75,10 +73,10 @@ fn check_tables(app: &App) -> CheckResult {
 pub(super) async fn check_readiness(app: &App, probe: &Probe) -> Readiness {
     let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
     let checks = [("serving", serving), ("tables", check_tables(app)), ("store", probe.check_store(app).await)];
-    let checks = checks.map(|(name, answer)| ReadinessCheck {
+    let checks = checks.map(|(name, result)| ReadinessCheck {
         name: name.to_owned(),
-        ok: answer.is_ok(),
-        detail: answer.err().map(str::to_owned),
+        ok: result.is_ok(),
+        detail: result.err().map(str::to_owned),
     });
     Readiness { ready: checks.iter().all(|check| check.ok), checks: checks.into() }
 }

@@ -1,20 +1,19 @@
-//! The last seconds of two times that only ever add up, and a writer that stands still: whoever waits for it has not been
-//! measured yet. Has no clock of its own.
+//! Quantiles of two waits over the last seconds, from histograms that only grow; and a stalled writer, whose waiting commands are in no
+//! histogram yet. Has no clock of its own.
 
 use metrics::{HistogramSnapshot, WaitSnapshots};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Looks that are compared: a quantile is taken over the last four to five seconds.
+/// Samples that are kept: a quantile is taken over the last four to five seconds.
 const SAMPLES: usize = 5;
 
-/// The last looks, oldest first.
+/// The last samples, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct RecentWaits(VecDeque<WaitSnapshots>);
 
 impl RecentWaits {
-    /// The time that 99 of 100 did not exceed since the oldest look: for the store's writer, and for a processor. `None`
-    /// where nobody waited.
+    /// The 99th percentile since the oldest sample: of the waits for the store's writer, and for a processor. `None` without a wait.
     pub(super) fn p99(&mut self, now: WaitSnapshots) -> (Option<Duration>, Option<Duration>) {
         let oldest = self.0.front().unwrap_or(&now);
         let p99s = (p99(&now.commit, &oldest.commit), p99(&now.scheduler, &oldest.scheduler));
@@ -31,7 +30,7 @@ fn p99(now: &HistogramSnapshot, before: &HistogramSnapshot) -> Option<Duration> 
     Some(Duration::from_secs_f64(ms / 1e3))
 }
 
-/// How long the writer has stood still while somebody waited for it.
+/// How long the writer has been stalled while commands waited.
 #[derive(Debug, Default)]
 pub(super) struct StallDetector {
     /// Batches so far, and since when no other came.

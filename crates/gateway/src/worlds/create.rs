@@ -61,16 +61,16 @@ async fn end_world(State(app): State<App>, _: Operator, PathId(name): PathId<Wor
     terminate_world(&app, &find_world(&app, name).await?.row, Resource::World).await
 }
 
-/// Ends a world now. Whoever is in it is told to connect again, and then that it is over: at once where it is in this process's
-/// memory, with the next thing that it saves where another node has it.
-pub(crate) async fn terminate_world(app: &App, row: &WorldRow, thing: Resource) -> ApiResult<StatusCode> {
+/// Ends a world now. Players in it are disconnected and, when they connect again, refused: at once if it is in this process's memory, with
+/// its next commit if another node has it.
+pub(crate) async fn terminate_world(app: &App, row: &WorldRow, resource: Resource) -> ApiResult<StatusCode> {
     if [HUNT, PLAZA].contains(&row.name.as_str()) {
         return Err(HuntRefusal::BuiltIn.into());
     }
     let end = WorldCommand::End { id: row.id, now: app.clock.now() };
     match app.store.commit(Command::World(end)).await? {
         Outcome::Done => {}
-        refusal => return Err(ApiError::from_outcome(&refusal, thing)),
+        refusal => return Err(ApiError::from_outcome(&refusal, resource)),
     }
     app.quotas.release_hunt(row.id);
     app.worlds.drop_world(&row.name);

@@ -19,7 +19,7 @@ const KEY_BYTES_MAX: usize = 256;
 /// What keys begin with that are digests: no JSON text does.
 const DIGEST_PREFIX: u8 = b'#';
 
-/// Why a value names nobody.
+/// Why a value identifies no client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientIdError {
     /// Null, or not there.

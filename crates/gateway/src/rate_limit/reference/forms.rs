@@ -66,7 +66,7 @@ fn set_field<'a>(params: &mut Params<'a>, name: &str, value: Cow<'a, str>) {
     params.set(base, Param::Tree(tree));
 }
 
-/// `client_id[a][]` is `client_id` with the keys `a` and nothing. A name whose brackets do not match is nobody's.
+/// `client_id[a][]` is `client_id` with the keys `a` and nothing. A name whose brackets do not match is ignored.
 fn parse_name(name: &str) -> Option<(ParamName, Vec<&str>)> {
     let Some((base, rest)) = name.split_once('[') else {
         return Some((ParamName::of(name)?, Vec::new()));

@@ -2,7 +2,7 @@
 //! unchanged. A denial is a 200. Its quirks of input (integers as text, any JSON value as a client, forms, `_method`) are kept as
 //! well; its bugs are not. What each client may do is [`crate::limits::Reference`]'s business.
 //!
-//! A request is read, routed, and only then judged, in the reference's own order: so a body that cannot be read is a 400 also
+//! A request is read, routed, and only then validated, in the reference's own order: so a body that cannot be read is a 400 also
 //! on a path that does not exist.
 
 mod client_id;
