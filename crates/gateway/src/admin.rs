@@ -53,7 +53,7 @@ async fn requeue_game(
     Operator(_): Operator,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Json<GameStatus>> {
-    match app.store.commit(Command::RequeueMatch { id, now: app.clock.now() }).await? {
+    match app.node.store.commit(Command::RequeueMatch { id, now: app.node.clock.now() }).await? {
         Outcome::Done => {
             app.notifier.notify_queue();
             status_of(&app, id).await.map(Json)
@@ -87,9 +87,9 @@ async fn create_account(
     JsonBody(request): JsonBody<CreateAccount>,
 ) -> ApiResult<(StatusCode, Json<AccountView>)> {
     let name = text::check_name("/name", &request.name)?;
-    let now = app.clock.now();
+    let now = app.node.clock.now();
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
-    let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
+    let id = match app.node.store.commit(Command::EnsureAccount(account.clone())).await? {
         Outcome::Account(id) => id,
         refusal => return Err(ApiError::from_outcome(&refusal, Resource::Account)),
     };
@@ -118,7 +118,7 @@ async fn create_token_for(
 }
 
 async fn find_account(app: &App, name: String) -> ApiResult<Account> {
-    let account = app.store.read(move |reader| reader.account_named(&name)).await?;
+    let account = app.node.store.read(move |reader| reader.account_named(&name)).await?;
     account.ok_or(ApiError::NotFound(Resource::Account))
 }
 

@@ -13,7 +13,6 @@ use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
 use metrics::Metrics;
 use node::Node;
-use node::clock::Clock;
 use node::drain::Drain;
 use quotas::Quotas;
 use quotas::socket_budget::SocketBudget;
@@ -21,7 +20,7 @@ use rate_limit::RateLimiter;
 use settings::Config;
 use std::ops::Deref;
 use std::sync::Arc;
-use store::{ReaderPool, Store};
+use store::ReaderPool;
 use tables::Tables;
 use worlds::Worlds;
 
@@ -30,11 +29,9 @@ use worlds::Worlds;
 pub struct App(Arc<AppState>);
 
 pub struct AppState {
-    pub store: Store,
     /// Wakes waiting tasks after commits.
     pub notifier: Notifier,
-    pub clock: Clock,
-    /// Store, clock and address, for the owners of matches, tables and worlds.
+    /// Store, clock and address.
     pub node: Node,
     pub config: Arc<Config>,
     pub metrics: Arc<Metrics>,

@@ -65,7 +65,7 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 /// Forwards a request when its handler reports that the resource is elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_forwarded = request.extensions().get::<Forwarded>().is_some();
-    let Some(target) = target_of(&request).filter(|_| app.store.is_shared() && !is_forwarded) else {
+    let Some(target) = target_of(&request).filter(|_| app.node.store.is_shared() && !is_forwarded) else {
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
@@ -226,7 +226,7 @@ impl ForwardedRequest {
         }
         // The origin was checked here, where scheme and port are those that the browser sees.
         headers.remove(header::ORIGIN);
-        signature::sign(&app.guests, app.clock.now(), (&method, &uri, &mut headers), client.0).await.map_err(
+        signature::sign(&app.guests, app.node.clock.now(), (&method, &uri, &mut headers), client.0).await.map_err(
             |error| {
                 tracing::warn!(%error, "the key that authenticates nodes cannot be read");
                 ForwardError::Unreachable

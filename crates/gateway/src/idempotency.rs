@@ -34,7 +34,7 @@ impl IdempotencyKey {
 
     async fn stored_response(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
         let key = self.key.clone();
-        let stored = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
+        let stored = app.node.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
         match stored {
             None => Ok(None),
             Some((fingerprint, response)) if fingerprint == self.fingerprint => Ok(Some(response)),

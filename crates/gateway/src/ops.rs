@@ -74,17 +74,17 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
 ))]
 async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     let mut page = app.metrics.page();
-    let waiting = Some(app.store.commands_waiting());
+    let waiting = Some(app.node.store.commands_waiting());
     page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
-    let missing = app.store.missing_readers().map_or(0, |(count, _)| count);
+    let missing = app.node.store.missing_readers().map_or(0, |(count, _)| count);
     page.number(
         "gauntlet_store_readers_missing",
         "Readers of the store that cannot be opened now.",
         "gauge",
         Some(missing),
     );
-    let now = app.clock.now();
-    let stats = timeout(STORE_STATS_WAIT, app.store.read(move |reader| reader.match_stats(now))).await;
+    let now = app.node.clock.now();
+    let stats = timeout(STORE_STATS_WAIT, app.node.store.read(move |reader| reader.match_stats(now))).await;
     if let Ok(Ok(stats)) = stats {
         write_store_metrics(&mut page, &stats.counts, stats.orphaned);
     }
@@ -145,8 +145,8 @@ async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe
     (status = 200, description = "The statistics.", body = AdminStats),
 ))]
 async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
-    let now = app.clock.now();
-    let stats = app.store.read(move |reader| reader.match_stats(now)).await?;
+    let now = app.node.clock.now();
+    let stats = app.node.store.read(move |reader| reader.match_stats(now)).await?;
     Ok(Json(stats::view(&stats, &app, ProcessUsage::read(), Instant::now())))
 }
 

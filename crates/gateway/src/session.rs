@@ -54,7 +54,7 @@ async fn begin_session(State(app): State<App>, parts: Parts) -> ApiResult<(Heade
     let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
     let (view, secret) = (view(&principal), secret.ok_or(ApiError::TokenMissing)?);
     let max_age_s = match view.expires_at {
-        Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
+        Some(until) => u64::try_from(until.0 - app.node.clock.now().0).unwrap_or(0) / 1_000,
         None => SESSION_LIFETIME.as_secs(),
     };
     let cookie = set_cookie(secret, max_age_s, is_over_tls(&app, &parts))?;

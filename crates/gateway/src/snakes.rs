@@ -40,7 +40,7 @@ async fn create_snake(
 ) -> ApiResult<(StatusCode, Json<Snake>)> {
     let name = text::check_name("/name", &request.name)?;
     bot_url::check(&request.url, app.config.allow_private_bots)?;
-    let now = app.clock.now();
+    let now = app.node.clock.now();
     let bot = Bot {
         id: BotId::new(now, random_bytes()),
         account: caller.account,
@@ -66,7 +66,7 @@ async fn list_snakes(
     // A full page by default: other servers of this API return the whole list.
     let limit = query.limit(PAGE_MAX)?;
     let filter = BotFilter { account: caller.account, before: query.after()?, limit: limit + 1 };
-    let bots = app.store.read(move |reader| reader.bots(&filter)).await?;
+    let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
     Ok(Page::new("/api/snakes", "", bots, limit, |bot| Some(bot.id)).response(view))
 }
 
@@ -104,7 +104,7 @@ async fn update_snake(
         bot.url = url;
     }
     bot.is_public = change.is_public.unwrap_or(bot.is_public);
-    bot.updated_at = app.clock.now();
+    bot.updated_at = app.node.clock.now();
     save(&app, Command::UpdateBot(bot.clone())).await?;
     Ok(Json(view(bot)))
 }
@@ -126,14 +126,14 @@ async fn delete_snake(
 }
 
 async fn save(app: &App, command: Command) -> ApiResult<()> {
-    match app.store.commit(command).await? {
+    match app.node.store.commit(command).await? {
         Outcome::Done => Ok(()),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Snake)),
     }
 }
 
 async fn find_own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot> {
-    let bots = app.store.read(move |reader| reader.bots_by_id(&[id])).await?;
+    let bots = app.node.store.read(move |reader| reader.bots_by_id(&[id])).await?;
     bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::NotFound(Resource::Snake))
 }
 

@@ -44,7 +44,7 @@ async fn create_token(
     (status = 200, description = "All tokens, without their secrets.", body = Vec<TokenView>),
 ))]
 async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResult<Json<Vec<TokenView>>> {
-    let tokens = app.store.read(move |reader| reader.tokens(caller.account)).await?;
+    let tokens = app.node.store.read(move |reader| reader.tokens(caller.account)).await?;
     Ok(Json(tokens.iter().map(view).collect()))
 }
 
@@ -64,11 +64,11 @@ async fn delete_token(
 ) -> ApiResult<StatusCode> {
     let account = if caller.role == Role::Admin { None } else { Some(caller.account) };
     if let Some(account) = account {
-        let tokens = app.store.read(move |reader| reader.tokens(account)).await?;
+        let tokens = app.node.store.read(move |reader| reader.tokens(account)).await?;
         let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::NotFound(Resource::Token))?;
         authorize_token_change(caller, token.role, token.purpose)?;
     }
-    match app.store.commit(Command::DeleteToken { id, account }).await? {
+    match app.node.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             app.auth.forget(id);
             app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
@@ -128,7 +128,7 @@ pub(super) async fn create(
     account: AccountId,
     new_token: NewToken,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
-    let (secret, now) = (new_secret(), app.clock.now());
+    let (secret, now) = (new_secret(), app.node.clock.now());
     let token = Token {
         id: TokenId::new(now, random_bytes()),
         account,
@@ -139,7 +139,7 @@ pub(super) async fn create(
         created_at: now,
     };
     let created = TokenCreated { token: view(&token), secret };
-    match app.store.commit(Command::CreateToken(token)).await? {
+    match app.node.store.commit(Command::CreateToken(token)).await? {
         Outcome::Done => Ok((StatusCode::CREATED, Json(created))),
         Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),

@@ -37,11 +37,11 @@ pub fn assemble(
     metrics: Arc<Metrics>,
     bootstrap: Option<BootstrapToken>,
 ) -> AppState {
-    let (clock, drain) = (Clock::default(), Drain::default());
-    let node = Node::new(store.clone(), clock.clone(), &config);
+    let drain = Drain::default();
+    let node = Node::new(store, Clock::default(), &config);
     let tables = Tables::new(TablesConfig::of(&config), metrics.clone());
-    let guests = GuestTokens::new(store.clone());
-    let probe_reader = store.dedicated_readers(1, metrics.clone());
+    let guests = GuestTokens::new(node.store.clone());
+    let probe_reader = node.store.dedicated_readers(1, metrics.clone());
     AppState {
         notifier: Notifier::default(),
         shedder: Arc::new(LoadShedder::new(&config)),
@@ -56,7 +56,7 @@ pub fn assemble(
         worlds: Worlds::new(WorldsConfig::of(&config), metrics.clone()),
         socket_budget: Arc::new(SocketBudget::of(&config)),
         spectators: SpectatorPermits::new(&config),
-        replays: Replays::new(&store, &config, &metrics),
+        replays: Replays::new(&node.store, &config, &metrics),
         response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
         bodies: Budget::new(
             config.http_bodies_bytes_max,
@@ -67,9 +67,7 @@ pub fn assemble(
         probe_reader: probe_reader.expect("the system can start a thread at process start"),
         process_id: u128::from_be_bytes(random_bytes()),
         node,
-        clock,
         drain,
-        store,
         config,
         metrics,
     }

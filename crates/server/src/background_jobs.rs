@@ -55,7 +55,7 @@ pub async fn run(app: App) {
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app.metrics),
             probe_scheduler(&app),
-            app.shedder.watch(&app.store, &app.metrics),
+            app.shedder.watch(&app.node.store, &app.metrics),
             app.limits.sweep(),
         );
     };
@@ -105,7 +105,7 @@ impl FailureStreak {
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.
 async fn retire_matches(app: App) -> Result<(), StoreError> {
     retire(&app, "matches", || Command::RetireMatches {
-        now: app.clock.now(),
+        now: app.node.clock.now(),
         keep_for: app.config.keep_for,
         keep_archive_bytes: app.config.keep_archive_bytes,
         max: RETIRE_BATCH,
@@ -116,24 +116,26 @@ async fn retire_matches(app: App) -> Result<(), StoreError> {
 /// Deletes card games that ended longer ago than the configuration keeps them, with the tables that are then empty.
 async fn retire_games(app: App) -> Result<(), StoreError> {
     let keep_for = app.config.stories_keep_for;
-    retire(&app, "card games", || Command::RetireGames { now: app.clock.now(), keep_for, max: RETIRE_BATCH }).await
+    retire(&app, "card games", || Command::RetireGames { now: app.node.clock.now(), keep_for, max: RETIRE_BATCH }).await
 }
 
 /// Ends hunts without players. Deletes hunts that were over a day ago, or are beyond the number that is kept, once they are counted to the
 /// end.
 async fn retire_worlds(app: App) -> Result<(), StoreError> {
-    let (now, max) = (app.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
+    let (now, max) = (app.node.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
     let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined_timeout), max };
-    app.store.commit(Command::World(end)).await?;
+    app.node.store.commit(Command::World(end)).await?;
     let (keep_for, keep_max, max) = (HUNT_RETENTION, WORLDS_ENDED_MAX, RETIRE_BATCH);
-    retire(&app, "worlds", || Command::World(WorldCommand::Retire { now: app.clock.now(), keep_for, keep_max, max }))
-        .await
+    retire(&app, "worlds", || {
+        Command::World(WorldCommand::Retire { now: app.node.clock.now(), keep_for, keep_max, max })
+    })
+    .await
 }
 
 /// Commits this command until it finds less than a batch to delete, but not for ever.
 async fn retire(app: &App, what: &'static str, command: impl Fn() -> Command) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
-        match app.store.commit(command()).await? {
+        match app.node.store.commit(command()).await? {
             Outcome::Retired(RETIRE_BATCH) => {}
             Outcome::Retired(_) => return Ok(()),
             other => {
@@ -150,8 +152,8 @@ async fn retire(app: &App, what: &'static str, command: impl Fn() -> Command) ->
 async fn finish_hunts(app: App) -> Result<(), StoreError> {
     let mut after = None;
     for _ in 0..FINISH_BATCHES_MAX {
-        let now = app.clock.now();
-        let rows = app.store.read(move |reader| reader.unfinished_hunts(after, FINISH_BATCH, now)).await?;
+        let now = app.node.clock.now();
+        let rows = app.node.store.read(move |reader| reader.unfinished_hunts(after, FINISH_BATCH, now)).await?;
         after = rows.last().map(HuntCursor::of);
         let is_last = rows.len() < FINISH_BATCH;
         for row in rows {
@@ -168,7 +170,7 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
 }
 
 async fn revoke_ended_grants(app: App) -> Result<(), StoreError> {
-    grants::revoke_ended(&app.grants, &app.store, app.clock.now()).await
+    grants::revoke_ended(&app.grants, &app.node.store, app.node.clock.now()).await
 }
 
 /// Forgets addresses that have created nothing for an hour.
@@ -182,22 +184,22 @@ async fn sweep_quotas(app: App) -> Result<(), StoreError> {
 /// # Errors
 /// The store's, when it cannot be read.
 pub async fn correct_clock(app: &App) -> Result<i64, StoreError> {
-    let clock = app.clock.clone();
-    let read = app.store.read(move |reader| {
+    let clock = app.node.clock.clone();
+    let read = app.node.store.read(move |reader| {
         // Read here and not before the wait for a reader, which would count as the database's delay.
         let requested_at = clock.raw();
         Ok((reader.database_time()?, requested_at))
     });
     Ok(match read.await? {
-        (Some(database_now), requested_at) => app.clock.correct(database_now, requested_at),
-        (None, _) => app.clock.correct(app.clock.system(), app.clock.raw()),
+        (Some(database_now), requested_at) => app.node.clock.correct(database_now, requested_at),
+        (None, _) => app.node.clock.correct(app.node.clock.system(), app.node.clock.raw()),
     })
 }
 
 async fn compare_clocks(app: App) -> Result<(), StoreError> {
     let set_on_ms = correct_clock(&app).await?;
     if set_on_ms.unsigned_abs() >= CLOCK_SET_MIN.as_millis() as u64 {
-        let source = if app.store.is_shared() { "database" } else { "system" };
+        let source = if app.node.store.is_shared() { "database" } else { "system" };
         tracing::warn!(
             set_on_ms,
             source,

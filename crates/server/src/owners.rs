@@ -34,7 +34,7 @@ pub async fn own_worlds(app: App) {
 
 /// Counts claims, and matches parties for hunts.
 pub async fn run_hunts(app: App) {
-    let (worlds, clock) = (app.worlds.clone(), app.clock.clone());
+    let (worlds, clock) = (app.worlds.clone(), app.node.clock.clone());
     let has_room = move |world: &WorldRow| worlds.check_room(world, None, clock.steady_us()).is_ok();
     hunts::run(app.hunts.clone(), has_room).await;
 }

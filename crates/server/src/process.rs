@@ -161,17 +161,17 @@ pub async fn serve(
         None => None,
     };
     let app = App::from(assemble(store, Arc::new(config), metrics, bootstrap));
-    store_location::open_dedicated_readers(&app.config, &app.store).await?;
+    store_location::open_dedicated_readers(&app.config, &app.node.store).await?;
     background_jobs::correct_clock(&app).await?;
-    app.clock.begin_steady();
+    app.node.clock.begin_steady();
     lease::end_previous_leases(&app.node).await?;
     if app.config.serve_mode == ServeMode::All {
-        worlds::ensure_built_in(&app.store, app.clock.now(), &app.config).await?;
+        worlds::ensure_built_in(&app.node.store, app.node.clock.now(), &app.config).await?;
     }
     let rule_owner = start_rule_owner(&app).await?;
     let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
     let closed =
-        timeout(STORE_CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
+        timeout(STORE_CLOSE_MAX, app.node.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
     // Only now may another process open the file.
     drop(lock);
     // Tasks that wait for a hanging store hang because of it.
@@ -225,7 +225,7 @@ async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<Boot
 /// The rules of the rate limiter are in force before the first request.
 async fn start_rule_owner(app: &App) -> Result<RuleOwner, StartError> {
     let inbox = app.limits.take_inbox().expect("a process has one rule owner, and this is it");
-    RuleOwner::start(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
+    RuleOwner::start(app.limits.clone(), app.node.store.clone(), app.config.limiter_policies.clone(), inbox).await
 }
 
 /// Serves clients, checks that this node may advertise its address, and then runs all other components until the signal.

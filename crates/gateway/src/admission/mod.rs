@@ -44,8 +44,8 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     }
     // Only nodes of one database forward to each other.
-    let forwarded = if app.store.is_shared() {
-        forward::verify_forwarded(&app.guests, app.clock.now(), &parts).await
+    let forwarded = if app.node.store.is_shared() {
+        forward::verify_forwarded(&app.guests, app.node.clock.now(), &parts).await
     } else {
         None
     };

@@ -27,9 +27,9 @@ pub(super) async fn cancel_game(
 
 /// Calls off a game of this account, or of any, and wakes whoever watches it.
 pub(crate) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
-    match app.store.commit(Command::CancelMatch { id, account, now: app.clock.now() }).await? {
+    match app.node.store.commit(Command::CancelMatch { id, account, now: app.node.clock.now() }).await? {
         Outcome::Done => {
-            let statuses = app.store.read(move |reader| reader.statuses(&[id])).await;
+            let statuses = app.node.store.read(move |reader| reader.statuses(&[id])).await;
             // Whoever watches must hear of it even when this read failed.
             let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
             app.notifier.notify(id, version);

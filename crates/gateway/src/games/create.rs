@@ -37,7 +37,7 @@ pub(super) async fn create_game(
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
-    let (wanted, now) = (request.parse(), app.clock.now());
+    let (wanted, now) = (request.parse(), app.node.clock.now());
     let mut judged = validate_games(&app, caller.account, vec![wanted], now).await?;
     let judgement = judged.pop().ok_or_else(|| ApiError::Internal("no judgement on a creation".to_owned()))?;
     let spec = match judgement {
@@ -73,7 +73,7 @@ pub(super) async fn create_games(
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
-    let (wanted, now) = (parse_games(request.parse()?)?, app.clock.now());
+    let (wanted, now) = (parse_games(request.parse()?)?, app.node.clock.now());
     let charge = subject.charge_remaining(&app.limits, wanted.len())?;
     let judged = validate_games(&app, caller.account, wanted, now).await?;
     let items = judged.iter().map(batch_item).collect();
@@ -132,7 +132,7 @@ async fn load_bots(app: &App, plans: &[ApiResult<ValidatedGame>]) -> ApiResult<H
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let bots = app.store.read(move |reader| reader.bots_by_id(&ids)).await?;
+    let bots = app.node.store.read(move |reader| reader.bots_by_id(&ids)).await?;
     Ok(bots.into_iter().map(|bot| (bot.id, bot)).collect())
 }
 
@@ -147,7 +147,7 @@ pub(super) async fn enqueue(
 ) -> ApiResult<Vec<u8>> {
     let idempotency = key.map(|key| key.with_response(answer.clone()));
     let create = CreateMatches { account, idempotency, matches, now };
-    match app.store.commit(Command::CreateMatches(create)).await? {
+    match app.node.store.commit(Command::CreateMatches(create)).await? {
         Outcome::Done => {
             app.notifier.notify_queue();
             Ok(answer)

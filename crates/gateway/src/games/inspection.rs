@@ -14,8 +14,8 @@ const TAIL_ENTRIES: usize = 40;
 
 /// Looks at a game closely.
 pub(crate) async fn inspect(app: &App, id: MatchId) -> ApiResult<Inspection> {
-    let now = app.clock.now();
-    let found = app.store.read(move |reader| {
+    let now = app.node.clock.now();
+    let found = app.node.store.read(move |reader| {
         let Some(row) = reader.match_by_id(id)? else {
             return Ok(None);
         };

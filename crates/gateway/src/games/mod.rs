@@ -25,6 +25,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Where one game is now.
 pub(super) async fn status_of(app: &App, id: MatchId) -> ApiResult<GameStatus> {
-    let statuses = app.store.read(move |reader| reader.statuses(&[id])).await?;
+    let statuses = app.node.store.read(move |reader| reader.statuses(&[id])).await?;
     statuses.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
 }

@@ -41,7 +41,7 @@ pub(super) async fn list_games(
 ) -> ApiResult<ListResponse<GameSummary>> {
     let bot: Option<BotId> = query_id("snake_id", query.snake_id.as_deref())?;
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
-    let rows = app.store.read(move |reader| {
+    let rows = app.node.store.read(move |reader| {
         let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
         let is_visible = known.iter().any(|bot| bot.account == caller.account || bot.is_public);
         let account = account_filter(caller, is_visible);
@@ -85,7 +85,7 @@ pub(super) async fn game_statuses(
     JsonBody(wanted): JsonBody<StatusRequest>,
 ) -> ApiResult<Json<Vec<GameStatus>>> {
     let ids = parse_match_ids(&wanted.game_ids)?;
-    let statuses = app.store.read(move |reader| reader.statuses(&ids)).await?;
+    let statuses = app.node.store.read(move |reader| reader.statuses(&ids)).await?;
     Ok(Json(statuses.iter().map(view::status).collect()))
 }
 

@@ -38,7 +38,7 @@ async fn leaderboard(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<HunterView>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<HunterCursor>()?);
-    let rows = app.store.read(move |reader| reader.hunt_leaderboard(before, limit + 1)).await?;
+    let rows = app.node.store.read(move |reader| reader.hunt_leaderboard(before, limit + 1)).await?;
     let cursor = |row: &HunterRow| Some(HunterCursor::of(row));
     Ok(Page::new("/api/hunters", "", rows, limit, cursor).response(view::hunter))
 }
@@ -49,7 +49,7 @@ async fn leaderboard(
     (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) -> ApiResult<Json<HunterView>> {
-    let row = app.store.read(move |reader| reader.hunter(player)).await?;
+    let row = app.node.store.read(move |reader| reader.hunter(player)).await?;
     row.map(|row| Json(view::hunter(row))).ok_or(ApiError::NotFound(Resource::Hunter))
 }
 
@@ -66,7 +66,7 @@ async fn list_rounds(
 ) -> ApiResult<ListResponse<RoundView>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<RoundCursor>()?.map(|RoundCursor(number)| number));
     let id = lobby::known(&app, &viewer, name.clone()).await?.row.id;
-    let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
+    let rows = app.node.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
     let path = format!("/api/hunts/{name}/rounds");
     Ok(Page::new(&path, "", rows, limit, |round| Some(round.number)).response(view::round))
 }
@@ -92,7 +92,7 @@ impl FromStr for RoundCursor {
 ))]
 async fn statistics(State(app): State<App>) -> ApiResult<Json<HuntStatistics>> {
     // In this order: claims that were counted between the two reads are in the totals, and never missing from both.
-    let read = app.store.read(|reader| Ok((reader.aggregation_lags(WORLDS_MAX)?, reader.hunt_totals()?)));
+    let read = app.node.store.read(|reader| Ok((reader.aggregation_lags(WORLDS_MAX)?, reader.hunt_totals()?)));
     let (behind, totals) = read.await?;
     Ok(Json(HuntStatistics {
         hunters: totals.hunters,
@@ -130,7 +130,7 @@ async fn set_aggregator(
 }
 
 async fn aggregator_view(app: &App) -> ApiResult<AggregatorView> {
-    let behind = app.store.read(|reader| reader.aggregation_lags(WORLDS_MAX)).await?;
+    let behind = app.node.store.read(|reader| reader.aggregation_lags(WORLDS_MAX)).await?;
     let aggregation = &app.hunts.aggregator;
     Ok(AggregatorView {
         running: aggregation.is_enabled(),

@@ -41,8 +41,8 @@ async fn list_hunts(
     viewer: Viewer,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<HuntView>> {
-    let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.clock.now());
-    let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
+    let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.node.clock.now());
+    let entries = app.node.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
     let cursor = |entry: &WorldEntry| Some(HuntCursor::of(&entry.row));
     let Page { rows, link } = Page::new("/api/hunts", "", entries, limit, cursor);
     let shown = rows.into_iter().filter(|entry| viewer.is_shown(&entry.row));
@@ -66,11 +66,11 @@ async fn create_hunt(
     quota_subject: QuotaSubject,
     JsonBody(request): JsonBody<CreateHunt>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<HuntState>)> {
-    let (now, creator) = (app.clock.now(), player.player());
+    let (now, creator) = (app.node.clock.now(), player.player());
     let new_hunt = create::parse_new_hunt(&request, creator, now)?;
     let cells = new_hunt.settings.size.cells();
     let row = hunts::hunt_row(new_hunt, now);
-    app.worlds.check_room(&row, quota_subject.address, app.clock.steady_us())?;
+    app.worlds.check_room(&row, quota_subject.address, app.node.clock.steady_us())?;
     charge_quota(&app, quota_subject, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
     let saved = save_hunt(&app, &row, creator).await;
     // If it is unknown whether it was saved, it does not count; the store enforces the creator's own limit.
@@ -82,7 +82,7 @@ async fn create_hunt(
 
 async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
     let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
-    match app.store.commit(Command::World(ensure)).await? {
+    match app.node.store.commit(Command::World(ensure)).await? {
         Outcome::World(known) if known.id == row.id => Ok(()),
         Outcome::World(_) => Err(ApiError::DuplicateName(Resource::Hunt)),
         Outcome::LimitReached => Err(HuntRefusal::TooManyOfCreator.into()),
@@ -92,11 +92,11 @@ async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()
 
 /// Charges a new hunt to its address. Before a refusal, hunts of the address that have ended early are released.
 async fn charge_quota(app: &App, quota_subject: QuotaSubject, hunt: LiveHunt) -> ApiResult<()> {
-    let try_again = || app.quotas.charge_hunt(quota_subject.address, hunt, app.clock.now(), app.limits.now());
+    let try_again = || app.quotas.charge_hunt(quota_subject.address, hunt, app.node.clock.now(), app.limits.now());
     match (try_again(), quota_subject.address) {
         (Err(QuotaExceeded { is_hourly: false, .. }), Some(address)) => {
-            let (ids, now) = (app.quotas.hunts_of(address), app.clock.now());
-            let over = app.store.read(move |reader| {
+            let (ids, now) = (app.quotas.hunts_of(address), app.node.clock.now());
+            let over = app.node.store.read(move |reader| {
                 let mut over = Vec::new();
                 for id in ids {
                     // One that is not there is still being saved.
@@ -143,8 +143,8 @@ async fn join_hunt(
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<HuntState>> {
     let entry = known(&app, &viewer, name.clone()).await?;
-    let join = WorldCommand::Join { id: entry.row.id, player: player.player(), now: app.clock.now() };
-    match app.store.commit(Command::World(join)).await? {
+    let join = WorldCommand::Join { id: entry.row.id, player: player.player(), now: app.node.clock.now() };
+    match app.node.store.commit(Command::World(join)).await? {
         Outcome::Done => hunt_state(&app, find_hunt(&app, name).await?, Some(player.player())).await.map(Json),
         Outcome::LimitReached => Err(ApiError::Hunt(HuntRefusal::Full)),
         Outcome::NotOpen => Err(ApiError::Hunt(HuntRefusal::NotOpen)),
@@ -168,7 +168,7 @@ async fn leave_hunt(
 ) -> ApiResult<Json<HuntState>> {
     let entry = find_hunt(&app, name.clone()).await?;
     let leave = WorldCommand::Leave { id: entry.row.id, player: player.player() };
-    match app.store.commit(Command::World(leave)).await? {
+    match app.node.store.commit(Command::World(leave)).await? {
         Outcome::Done => {
             let left = find_hunt(&app, name.clone()).await?;
             let is_abandoned = left.players == 0 && left.owner.is_none();
@@ -213,8 +213,8 @@ pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiRes
 
 /// The hunt of this name.
 pub(super) async fn find_hunt(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
-    let now = app.clock.now();
-    let entry = app.store.read(move |reader| reader.world_named(&name, now)).await?;
+    let now = app.node.clock.now();
+    let entry = app.node.store.read(move |reader| reader.world_named(&name, now)).await?;
     entry.filter(|entry| entry.row.kind == WorldKind::Hunt).ok_or(ApiError::NotFound(Resource::Hunt))
 }
 
@@ -222,9 +222,9 @@ async fn hunt_state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> A
     let id = entry.row.id;
     let has_joined = match viewer {
         None => None,
-        Some(player) => Some(app.store.read(move |reader| reader.has_joined(id, player)).await?),
+        Some(player) => Some(app.node.store.read(move |reader| reader.has_joined(id, player)).await?),
     };
-    let is_over = entry.row.is_over(app.clock.now());
+    let is_over = entry.row.is_over(app.node.clock.now());
     let may_enter = !is_over && app.hunts.can_enter(&entry.row, viewer).await?;
     Ok(HuntState { hunt: view::hunt(entry)?, has_joined, may_enter })
 }

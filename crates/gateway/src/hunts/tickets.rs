@@ -59,8 +59,8 @@ async fn create_ticket(
     quota_subject: QuotaSubject,
     JsonBody(asked): JsonBody<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
-    let id = TicketId::new(app.clock.now(), random_bytes());
-    let ticket = parse_ticket(&asked, player.player(), id, app.clock.steady())?;
+    let id = TicketId::new(app.node.clock.now(), random_bytes());
+    let ticket = parse_ticket(&asked, player.player(), id, app.node.clock.steady())?;
     let seen = submit_ticket(&app.hunts, ticket, quota_subject.address).await?.map_err(HuntRefusal::from)?;
     let view = view::ticket(&seen.borrow());
     let path = format!("/api/hunts/tickets/{}", view.id);
@@ -146,7 +146,7 @@ async fn cancel_ticket(
     PathId(id): PathId<TicketId>,
 ) -> ApiResult<Json<TicketView>> {
     let member = (!quota_subject.is_operator).then(|| player.player());
-    let seen = app.hunts.matchmaker.cancel(id, member, app.clock.steady());
+    let seen = app.hunts.matchmaker.cancel(id, member, app.node.clock.steady());
     let ended = match seen {
         Some(seen) => wait_for_end(seen).await?,
         None => None,

@@ -42,11 +42,11 @@ impl Probe {
 /// Without details, because the route needs no token: the log has them.
 async fn probe_store(app: &App) -> CheckResult {
     // The writer knows better than a probe: a small write may succeed where the last commit did not.
-    if let Some(error) = app.store.refusal() {
+    if let Some(error) = app.node.store.refusal() {
         tracing::debug!(%error, "not ready: the store was lost");
         return Err("the store cannot be reached or written");
     }
-    if let Some((count, error)) = app.store.missing_readers() {
+    if let Some((count, error)) = app.node.store.missing_readers() {
         tracing::debug!(count, %error, "not ready: connections to the database that this server needs cannot be made");
         return Err(
             "connections to the database that this server needs cannot be made: its max_connections must allow each \

@@ -26,7 +26,7 @@ pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instan
         recent_errors: stats.failures.iter().map(error).collect(),
         turns_per_s: rounded(app.metrics.turns_per_s(now)),
         late_moves: app.metrics.matches.late_moves.get(),
-        commands_waiting: app.store.commands_waiting() as u64,
+        commands_waiting: app.node.store.commands_waiting() as u64,
         process: process(own, app.metrics.uptime(now).as_secs_f64()),
         connections: connections(app),
         timing: timing(&app.metrics.timing()),

@@ -34,7 +34,8 @@ pub(super) struct FramesQuery {
     ),
 )]
 pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId>) -> ApiResult<Json<GameReply>> {
-    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::NotFound(Resource::Game))?;
+    let row =
+        app.node.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::NotFound(Resource::Game))?;
     Ok(Json(GameReply { game: game(&row.spec, row.status.state) }))
 }
 

@@ -124,7 +124,7 @@ fn without_result(state: MatchState) -> Option<&'static str> {
 /// Subscribes, then reads; reads again after each notification.
 async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Result<Infallible, Closing> {
     let mut subscription = app.notifier.subscribe(id);
-    let look_every = if app.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
+    let look_every = if app.node.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     let mut inbound = Inbound::default();
     loop {
@@ -168,7 +168,7 @@ async fn wait_for_change(
             () = subscription.changed() => return Ok(()),
             () = &mut look => return Ok(()),
             _ = ping.tick() => send(socket, Message::Ping(Vec::new().into())).await?,
-            received = socket.recv() => inbound.received(received, app.clock.steady_us())?,
+            received = socket.recv() => inbound.received(received, app.node.clock.steady_us())?,
         }
     }
 }

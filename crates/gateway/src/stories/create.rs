@@ -66,7 +66,7 @@ async fn open_table(
     let settings =
         settings::parse_settings(settings::defaults(&app.config), &request.settings.clone().unwrap_or_default())?;
     app.quotas.charge_table(quota_subject.address, app.limits.now())?;
-    let id = TableId::new(app.clock.now(), random_bytes());
+    let id = TableId::new(app.node.clock.now(), random_bytes());
     let game = GameId { table: id, number: FIRST_GAME_NUMBER };
     let new_table = NewTable {
         id,

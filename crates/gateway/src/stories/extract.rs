@@ -42,12 +42,12 @@ impl ActingPlayer {
         let player = self.player();
         match self {
             Self::Guest(guest) => {
-                let standings = app.store.read(move |reader| reader.standings(&[player])).await?;
+                let standings = app.node.store.read(move |reader| reader.standings(&[player])).await?;
                 Ok(newcomer(player, guest.name.clone(), &standings))
             }
             Self::Account(account) => {
                 let id = *account;
-                let both = app.store.read(move |reader| Ok((reader.account(id)?, reader.standings(&[player])?)));
+                let both = app.node.store.read(move |reader| Ok((reader.account(id)?, reader.standings(&[player])?)));
                 let (account, standings) = both.await?;
                 // The bootstrap token's account may not exist in the store.
                 let name = account.map_or_else(|| "somebody".to_owned(), |account| account.name);

@@ -55,7 +55,7 @@ async fn my_games(
     let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let filter = PlayerGamesFilter { player, is_ended, before, limit: limit + 1 };
-    let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;
+    let games = app.node.store.read(move |reader| reader.story_games_of(&filter)).await?;
     let state = if is_ended { "state=ended&" } else { "state=live&" };
     let cursor = |seated: &SeatedGame| Some(GameCursor::by_creation(&seated.game));
     Ok(Page::new("/api/stories/my-games", state, games, limit, cursor).response(own_game_view))
@@ -73,7 +73,7 @@ async fn lobby(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<StoryListed>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
-    let games = app.store.read(move |reader| reader.story_lobby(before, limit + 1)).await?;
+    let games = app.node.store.read(move |reader| reader.story_lobby(before, limit + 1)).await?;
     let cursor = |row: &GameRow| Some(GameCursor::by_creation(row));
     Ok(Page::new("/api/stories/lobby", "", games, limit, cursor).response(game_view))
 }
@@ -88,7 +88,7 @@ async fn history(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<StoryListed>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
-    let games = app.store.read(move |reader| reader.story_history(before, limit + 1)).await?;
+    let games = app.node.store.read(move |reader| reader.story_history(before, limit + 1)).await?;
     Ok(Page::new("/api/stories/history", "", games, limit, GameCursor::by_end).response(game_view))
 }
 

@@ -40,7 +40,7 @@ pub(super) async fn create_guest(
         Some(Principal::Guest(_)) | None => TokenPurpose::Use,
     };
     app.quotas.charge_guest(quota_subject.address, app.limits.now())?;
-    let guest = Guest::new(name, purpose, app.clock.now());
+    let guest = Guest::new(name, purpose, app.node.clock.now());
     let token = app.guests.issue(&guest).await?;
     let created = GuestCreated {
         player: guest.player.to_string(),
@@ -62,7 +62,8 @@ pub(super) async fn get_player(
     MaybePrincipal(viewer): MaybePrincipal,
     PathId(player): PathId<PlayerId>,
 ) -> ApiResult<Json<StoryPlayer>> {
-    let query = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
+    let query =
+        app.node.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
     let (account, standings) = query.await?;
     // A guest's name is in no store.
     let guest_name = || match &viewer {

@@ -120,7 +120,7 @@ fn is_game_shown(view: &engine::tables::TableView, id: GameId) -> bool {
 
 /// Loads a game from the store: its row, and its record once it has ended.
 async fn load_game(app: &App, id: GameId) -> ApiResult<(GameRow, Option<GameRecord>)> {
-    let found = app.store.read(move |reader| reader.story_game(id)).await?;
+    let found = app.node.store.read(move |reader| reader.story_game(id)).await?;
     let (row, bytes) = found.ok_or(ApiError::NotFound(Resource::Game))?;
     let record = bytes.map(|bytes| GameRecord::from_bytes(&bytes)).transpose();
     Ok((row, record.map_err(|error| corrupt_record_error(id, &error))?))

@@ -39,7 +39,7 @@ async fn create_world(
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<WorldView>)> {
     let row = parse_world(&app, &request)?;
     let ensure = WorldCommand::Ensure { row: row.clone(), members: Vec::new() };
-    match app.store.commit(Command::World(ensure)).await? {
+    match app.node.store.commit(Command::World(ensure)).await? {
         Outcome::World(existing) if existing.id == row.id => {}
         Outcome::World(_) => return Err(ApiError::DuplicateName(Resource::World)),
         refusal => return Err(ApiError::from_outcome(&refusal, Resource::World)),
@@ -67,8 +67,8 @@ pub(crate) async fn terminate_world(app: &App, row: &WorldRow, resource: Resourc
     if [HUNT, PLAZA].contains(&row.name.as_str()) {
         return Err(HuntRefusal::BuiltIn.into());
     }
-    let end = WorldCommand::End { id: row.id, now: app.clock.now() };
-    match app.store.commit(Command::World(end)).await? {
+    let end = WorldCommand::End { id: row.id, now: app.node.clock.now() };
+    match app.node.store.commit(Command::World(end)).await? {
         Outcome::Done => {}
         refusal => return Err(ApiError::from_outcome(&refusal, resource)),
     }
@@ -106,7 +106,7 @@ fn parse_world(app: &App, request: &CreateWorld) -> ApiResult<WorldRow> {
     let name: WorldName =
         request.name.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))?;
     let open = request.open_ms.map(parse_open_duration).transpose()?;
-    let row = worlds::world_row(app.clock.now(), name, WorldKind::World, &parse_settings(request)?);
+    let row = worlds::world_row(app.node.clock.now(), name, WorldKind::World, &parse_settings(request)?);
     Ok(WorldRow { ends_at: open.map(|span| row.created_at.plus(span)), ..row })
 }
 

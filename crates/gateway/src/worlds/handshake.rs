@@ -101,7 +101,7 @@ impl Handshake {
             Ok(ReadFlow::Stop)
         };
         if reader.has_buffered() {
-            reader.read_buffered(connection, app.clock.steady_us(), &mut store_message)?;
+            reader.read_buffered(connection, app.node.clock.steady_us(), &mut store_message)?;
         }
         loop {
             if let Some(message) = next.take() {
@@ -109,7 +109,7 @@ impl Handshake {
             }
             let wake_reason = timeout_at(due, poll_fn(|context| connection.poll_ready(context))).await;
             match wake_reason.map_err(|_| CloseMessage::registration_timeout(app.config.http_header_timeout))? {
-                WakeReason::Readable => reader.read_socket(connection, app.clock.steady_us(), &mut |message| {
+                WakeReason::Readable => reader.read_socket(connection, app.node.clock.steady_us(), &mut |message| {
                     next = Some(message);
                     Ok(ReadFlow::Stop)
                 })?,

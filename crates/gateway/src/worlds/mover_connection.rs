@@ -67,7 +67,7 @@ impl MoverConnection {
     }
 
     fn process_frames(&mut self, read: ReadFn) -> Result<(), Disconnect> {
-        let now_us = self.app.clock.steady_us();
+        let now_us = self.app.node.clock.steady_us();
         INPUTS.with_borrow_mut(|inputs| {
             inputs.clear();
             let Self { connection, reader, world, mover, .. } = self;

@@ -44,8 +44,8 @@ async fn list_worlds(
     ViewingPlayer(viewer): ViewingPlayer,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<WorldView>> {
-    let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.clock.now());
-    let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, viewer, now)).await?;
+    let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.node.clock.now());
+    let entries = app.node.store.read(move |reader| reader.worlds(after, limit + 1, viewer, now)).await?;
     let Page { rows, link } = Page::new("/api/worlds", "", entries, limit, |entry| Some(entry.row.id));
     Ok((link, Json(readable_rows(rows.into_iter().map(|entry| view::world(&app, entry))))))
 }
@@ -172,8 +172,8 @@ async fn get_stats(
 }
 
 pub(super) async fn find_world(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
-    let now = app.clock.now();
-    let found = app.store.read(move |reader| reader.world_named(&name, now)).await?;
+    let now = app.node.clock.now();
+    let found = app.node.store.read(move |reader| reader.world_named(&name, now)).await?;
     found.ok_or(ApiError::NotFound(Resource::World))
 }
 

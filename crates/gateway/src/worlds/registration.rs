@@ -71,7 +71,7 @@ pub(super) async fn resolve_identity(app: &App, principal: Option<Principal>) ->
         ActingPlayer::Guest(guest) => Some(guest.name.clone()),
         ActingPlayer::Account(id) => {
             let id = *id;
-            app.store.read(move |reader| reader.account(id)).await?.map(|account| account.name)
+            app.node.store.read(move |reader| reader.account(id)).await?.map(|account| account.name)
         }
     };
     let short = |name: String| name.chars().take(MOVER_NAME_CHARS_MAX).collect::<String>().into();

@@ -118,7 +118,7 @@ impl<'a> AddressClaim<'a> {
             self.write_lease(&address).await?;
             let now = self.app.node.now();
             let leases_at = address.clone();
-            let mut leases = self.app.store.read(move |reader| reader.leases_at(&leases_at, now)).await?;
+            let mut leases = self.app.node.store.read(move |reader| reader.leases_at(&leases_at, now)).await?;
             let before = leases.len();
             leases.retain(|(worker, _)| *worker != self.worker);
             let is_held = leases.len() < before;

@@ -18,7 +18,7 @@ async fn the_average_duration_is_that_of_the_games() {
     for seconds in [10, 20] {
         server.game().await;
         let id = server.claim().await[0];
-        let now = server.app.clock.now();
+        let now = server.app.node.clock.now();
         let started_at = Some(now.minus(Duration::from_secs(seconds)));
         let append = MatchAppend { id, epoch: 1, rows: Vec::new(), expected_version: 0, started_at };
         let result = MatchResult {
@@ -54,7 +54,7 @@ async fn failed_games_are_counted_and_explained() {
     let server = TestServer::open().await;
     server.game().await;
     let id = server.claim().await[0];
-    let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now: server.app.clock.now() };
+    let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now: server.app.node.clock.now() };
     assert_eq!(server.commit(fail).await, Outcome::Done);
     let stats = server.call("GET /api/admin/stats").by("operator").check("200").await.body;
     assert_eq!(stats["game_counts"]["failed"], 1, "{stats}");

@@ -24,7 +24,7 @@ fn opened() -> MatchLogRow {
 /// Claims the only match and ends it with these placements.
 async fn finish(server: &TestServer, id: MatchId, winner: Option<u8>, placements: Vec<u8>) {
     assert_eq!(server.claim().await, [id]);
-    let now = server.app.clock.now();
+    let now = server.app.node.clock.now();
     let rows = vec![opened()];
     let archive = archive::pack(&rows);
     let append = MatchAppend { id, epoch: 1, rows, expected_version: 0, started_at: Some(now) };
@@ -69,7 +69,7 @@ async fn a_failed_game_is_inspected_and_gets_another_chance() {
     let server = TestServer::open().await;
     let id = two_snakes(&server).await;
     assert_eq!(server.claim().await, [id]);
-    let now = server.app.clock.now();
+    let now = server.app.node.clock.now();
     let append = MatchAppend { id, epoch: 1, rows: vec![opened()], expected_version: 0, started_at: Some(now) };
     assert_eq!(server.commit(Command::AppendMatch(append)).await, Outcome::Done);
     let inspect = || server.call(&format!("GET /api/admin/games/{id}")).by("operator").check("200");
@@ -123,7 +123,7 @@ async fn a_game_names_the_node_that_holds_it_or_held_it_last() {
     let node = json!("127.0.0.1:4000");
     assert_eq!(server.claim().await, [id]);
     check_node(&server, id, "running", node.clone()).await;
-    let now = server.app.clock.now();
+    let now = server.app.node.clock.now();
     assert_eq!(server.commit(Command::EndLease { worker: WORKER }).await, Outcome::Done);
     check_node(&server, id, "running", node.clone()).await;
     let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now };

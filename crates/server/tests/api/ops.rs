@@ -290,7 +290,7 @@ async fn a_server_whose_readers_are_all_taken_is_ready() {
     let gate = Arc::new(std::sync::Mutex::new(gate));
     let reads = (0..8).map(|_| {
         let (app, gate) = (house.app.clone(), gate.clone());
-        tokio::spawn(async move { app.store.read(move |_| Ok(gate.lock().unwrap().recv().is_err())).await })
+        tokio::spawn(async move { app.node.store.read(move |_| Ok(gate.lock().unwrap().recv().is_err())).await })
     });
     let reads: Vec<_> = reads.collect();
     tokio::task::yield_now().await;

@@ -106,7 +106,7 @@ async fn the_queue_is_looked_at_and_new_games_are_taken_again_when_it_is_short()
     let games = json!({ "games": vec![json!({ "snakes": [ANNS.to_string()] }); 11] });
     server.call("POST /api/games/batch").json(&games).check("200").await;
     let app = server.app.clone();
-    let watching = tokio::spawn(async move { app.shedder.watch(&app.store, &app.metrics).await });
+    let watching = tokio::spawn(async move { app.shedder.watch(&app.node.store, &app.metrics).await });
     until(&server, Some(Overload::Queue)).await;
     create(&server).check("503 overloaded").await;
     assert_eq!(server.claim().await.len(), 11);

@@ -77,7 +77,9 @@ impl TestServer {
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();
         let inbox = app.limits.take_inbox().unwrap();
-        tokio::spawn(RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
+        tokio::spawn(
+            RuleOwner::start(app.limits.clone(), app.node.store.clone(), Some(file), inbox).await.unwrap().run(),
+        );
         tokio::spawn(server::owners::own_tables(app.clone()));
         let server = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         server.furnish().await;
@@ -146,12 +148,12 @@ impl TestServer {
 
     /// Does something behind the API's back.
     pub(crate) async fn commit(&self, command: Command) -> Outcome {
-        self.app.store.commit(command).await.unwrap()
+        self.app.node.store.commit(command).await.unwrap()
     }
 
     /// Takes everything that waits for [`WORKER`].
     pub(crate) async fn claim(&self) -> Vec<MatchId> {
-        let now = self.app.clock.now();
+        let now = self.app.node.clock.now();
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
         assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);

@@ -25,7 +25,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     async fn of(server: &'a TestServer, number: u128) -> Self {
-        let (now, id) = (server.app.clock.now(), WorldId(number));
+        let (now, id) = (server.app.node.clock.now(), WorldId(number));
         let name = format!("hunt-{number}").parse().unwrap();
         let row = WorldRow {
             id,
@@ -170,7 +170,7 @@ async fn an_aggregator_that_panicked_continues_where_it_was() {
 async fn two_aggregators_count_no_claim_twice() {
     let server = open().await;
     let mut writer = Writer::of(&server, 1).await;
-    let rival = assemble(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
+    let rival = assemble(server.app.node.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
     let rival = App::from(rival);
     tokio::spawn(server::owners::run_hunts(rival.clone()));
     let rounds = 200;

@@ -140,7 +140,7 @@ async fn a_hunt_is_ended_by_its_creator_or_an_operator() {
     post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
     server.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
     server.call("DELETE /api/worlds/pond").by("operator").check("204").await;
-    worlds::ensure_built_in(&server.app.store, server.app.clock.now(), &server.app.config).await.unwrap();
+    worlds::ensure_built_in(&server.app.node.store, server.app.node.clock.now(), &server.app.config).await.unwrap();
     server.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
@@ -183,7 +183,7 @@ async fn a_hunt_without_players_ends_early() {
     call("POST /api/hunts/joined/leave", &ben).await;
     make("next", "429 address_quota").await;
     // The command of the background job after half an hour.
-    let now = server.app.clock.now();
+    let now = server.app.node.clock.now();
     let end = WorldCommand::EndUnjoined { now, made_before: now.plus(Duration::from_secs(1)), max: 9 };
     server.commit(Command::World(end)).await;
     make("next", "201").await;

@@ -258,7 +258,7 @@ async fn a_hunt_that_was_saved_without_a_response_is_no_second_match() {
         if is_given_up {
             let id = ticket["id"].as_str().unwrap().parse().unwrap();
             let member = ticket["party"][0].as_str().unwrap().parse().unwrap();
-            assert!(server.app.hunts.matchmaker.cancel(id, Some(member), server.app.clock.steady()).is_some());
+            assert!(server.app.hunts.matchmaker.cancel(id, Some(member), server.app.node.clock.steady()).is_some());
         }
         gate.deafen();
         tokio::time::timeout(Duration::from_secs(60), async {

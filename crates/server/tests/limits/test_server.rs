@@ -65,7 +65,7 @@ impl TestServer {
         let file = PolicyFile::new(policies);
         let inbox = app.limits.take_inbox().unwrap();
         let keeper =
-            RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file.0.clone()), inbox).await.unwrap();
+            RuleOwner::start(app.limits.clone(), app.node.store.clone(), Some(file.0.clone()), inbox).await.unwrap();
         tokio::spawn(async move {
             keeper.run().await;
             drop(file);

@@ -32,8 +32,8 @@ async fn a_match() -> (TestServer, MatchSpec) {
 }
 
 async fn cancel(server: &TestServer, spec: &MatchSpec) {
-    let cancel = Command::CancelMatch { id: spec.id, account: None, now: server.app.clock.now() };
-    assert_eq!(server.app.store.commit(cancel).await, Ok(Outcome::Done));
+    let cancel = Command::CancelMatch { id: spec.id, account: None, now: server.app.node.clock.now() };
+    assert_eq!(server.app.node.store.commit(cancel).await, Ok(Outcome::Done));
 }
 
 /// Regression: a viewer of a failed game waited for ever.

@@ -23,12 +23,14 @@ pub(crate) struct Scribe<'a> {
 impl<'a> Scribe<'a> {
     /// Claims the only waiting match.
     pub(crate) async fn take(server: &'a TestServer) -> Self {
-        let now = server.app.clock.now();
+        let now = server.app.node.clock.now();
         let (worker, until) = (WORKER, now.plus(Duration::from_secs(600)));
         let lease = Command::RenewLease { worker, address: "127.0.0.1:1".to_owned(), now, until };
-        assert_eq!(server.app.store.commit(lease).await, Ok(Outcome::Done));
+        assert_eq!(server.app.node.store.commit(lease).await, Ok(Outcome::Done));
         let claim = Command::ClaimMatches { worker, number: 1, now, max: 1, attempts_max: 5 };
-        let Ok(Outcome::MatchesClaimed(mut claimed)) = server.app.store.commit(claim).await else { panic!("no claim") };
+        let Ok(Outcome::MatchesClaimed(mut claimed)) = server.app.node.store.commit(claim).await else {
+            panic!("no claim")
+        };
         let ClaimedMatch { spec, epoch, .. } = claimed.remove(0);
         Self { server, epoch, machine: MatchMachine::new(spec).unwrap(), log: Vec::new() }
     }
@@ -50,7 +52,7 @@ impl<'a> Scribe<'a> {
             self.machine.accept(step);
         }
         assert_eq!(self.machine.turns(), turns, "the snake lives so long");
-        let started_at = Some(self.server.app.clock.now());
+        let started_at = Some(self.server.app.node.clock.now());
         let (id, epoch, rows) = (self.machine.spec().id, self.epoch, self.log.clone());
         self.commit(Command::AppendMatch(MatchAppend { id, epoch, rows, expected_version, started_at })).await;
     }
@@ -60,14 +62,15 @@ impl<'a> Scribe<'a> {
         while self.machine.next_action() != NextAction::Finish {
             self.write_next().await;
         }
-        let (result, archive, now) = (self.machine.result(), archive::pack(&self.log), self.server.app.clock.now());
+        let (result, archive, now) =
+            (self.machine.result(), archive::pack(&self.log), self.server.app.node.clock.now());
         let append = self.append(Vec::new());
         self.commit(Command::FinishMatch { append, result, archive, now }).await;
     }
 
     /// Fails the match.
     pub(crate) async fn fail(self) {
-        let (id, now) = (self.machine.spec().id, self.server.app.clock.now());
+        let (id, now) = (self.machine.spec().id, self.server.app.node.clock.now());
         self.commit(Command::FailMatch { id, epoch: self.epoch, reason: "poison".to_owned(), now }).await;
     }
 
@@ -111,12 +114,12 @@ impl<'a> Scribe<'a> {
 
     fn append(&self, rows: Vec<MatchLogRow>) -> MatchAppend {
         let (id, expected_version) = (self.machine.spec().id, self.machine.version());
-        let started_at = (expected_version == 0).then(|| self.server.app.clock.now());
+        let started_at = (expected_version == 0).then(|| self.server.app.node.clock.now());
         MatchAppend { id, epoch: self.epoch, rows, expected_version, started_at }
     }
 
     async fn commit(&self, command: Command) {
-        assert_eq!(self.server.app.store.commit(command).await, Ok(Outcome::Done));
+        assert_eq!(self.server.app.node.store.commit(command).await, Ok(Outcome::Done));
     }
 }
 

@@ -81,7 +81,7 @@ impl TestServer {
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let app = App::from(assemble(store, Arc::new(config), metrics, Some(BootstrapToken::new(TOKEN, OWNER))));
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
-        assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(OWNER)));
+        assert_eq!(app.node.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(OWNER)));
         let address = let_in(&app);
         Self { app, address }
     }
@@ -99,7 +99,7 @@ impl TestServer {
     }
 
     fn spec(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
-        let now = self.app.clock.now();
+        let now = self.app.node.clock.now();
         let seat = |url: &String| SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: url.clone() };
         MatchSpec {
             id: MatchId::new(now, random_bytes()),
@@ -114,9 +114,9 @@ impl TestServer {
     }
 
     async fn put(&self, spec: MatchSpec) {
-        let now = self.app.clock.now();
+        let now = self.app.node.clock.now();
         let create = CreateMatches { account: OWNER, idempotency: None, matches: vec![spec], now };
-        assert_eq!(self.app.store.commit(Command::CreateMatches(create)).await, Ok(Outcome::Done));
+        assert_eq!(self.app.node.store.commit(Command::CreateMatches(create)).await, Ok(Outcome::Done));
         self.app.notifier.notify_queue();
     }
 
@@ -138,7 +138,7 @@ impl TestServer {
     /// Waits until a match is in this state.
     pub(crate) async fn wait_for(&self, id: MatchId, state: MatchState) {
         self.until(&format!("match {id} is {}", state.name()), async || {
-            let found = self.app.store.read(move |reader| reader.match_by_id(id)).await.unwrap();
+            let found = self.app.node.store.read(move |reader| reader.match_by_id(id)).await.unwrap();
             found.unwrap().status.state == state
         })
         .await;

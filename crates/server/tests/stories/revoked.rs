@@ -157,7 +157,7 @@ async fn a_guests_feeds_end_with_the_token() {
     let opened = node.server.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
     let app = &node.server.app;
-    let expires_at = app.clock.now().plus(Duration::from_secs(3));
+    let expires_at = app.node.clock.now().plus(Duration::from_secs(3));
     let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: TokenPurpose::Use, expires_at };
     let token = app.guests.issue(&guest).await.unwrap();
     Feeds::open(&node, &table, 1, &token).await.end("token_expired").await;

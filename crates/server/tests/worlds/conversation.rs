@@ -15,7 +15,7 @@ use wire::world::{
 #[tokio::test]
 async fn clients_see_each_other_over_any_transport() {
     let open = open().await;
-    let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.server.app.clock.now());
+    let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.server.app.node.clock.now());
     let token = open.server.app.guests.issue(&guest).await.unwrap();
     let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
 

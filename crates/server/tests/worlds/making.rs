@@ -21,7 +21,7 @@ async fn the_chosen_settings_are_stored() {
         (&json!("world"), &json!(true), &json!(false))
     );
     let name = "pond".parse().unwrap();
-    let entry = open.server.app.store.read(move |reader| reader.world_named(&name, UnixMs(0))).await;
+    let entry = open.server.app.node.store.read(move |reader| reader.world_named(&name, UnixMs(0))).await;
     let row = entry.unwrap().unwrap().row;
     let want = WorldSettings {
         size: Size { width: 60, height: 40 },

@@ -103,7 +103,7 @@ async fn send_updates(
                 continue;
             }
             received = socket.recv() => {
-                inbound.received(received, app.clock.steady_us())?;
+                inbound.received(received, app.node.clock.steady_us())?;
                 continue;
             }
         };
