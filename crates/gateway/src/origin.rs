@@ -183,12 +183,12 @@ pub(super) fn refuse_cross_site_change(extensions: &Extensions) -> ApiResult<()>
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use settings::Networks;
 
     /// The parts of a request with these headers, from this address.
-    pub(crate) fn parts(peer: &str, lines: &[(&'static str, &str)]) -> Parts {
+    fn parts(peer: &str, lines: &[(&'static str, &str)]) -> Parts {
         let (mut parts, ()) = Request::new(()).into_parts();
         for (name, value) in lines {
             parts.headers.append(*name, HeaderValue::from_str(value).unwrap());
@@ -198,7 +198,7 @@ pub(super) mod tests {
     }
 
     /// A server that is reachable from outside, and that trusts these proxies.
-    pub(crate) fn public(trusted: &str) -> Config {
+    fn public(trusted: &str) -> Config {
         let mut config = Config::default();
         config.address = ([0, 0, 0, 0], 4000).into();
         config.http_trusted_proxies = Networks::parse(trusted).unwrap();
