@@ -11,12 +11,15 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## Build, then play a short leaderboard trial against a server of its own, and report (about a minute)
-	@$(TARGET_DIR)/release/gauntlet run demo
+demo: pages ## Build quickly, then play a short leaderboard trial against a server of its own, and report (about a minute)
+	cargo build --profile demo --locked -p gauntlet --no-default-features
+	@$(TARGET_DIR)/demo/gauntlet run demo
 
-build: deps ## Build the release binary: target/release/gauntlet; with the console, where npm is
-	@scripts/console.sh build || echo "So this build has no console: /world says how to get it." >&2
+build: pages ## Build the release binary: target/release/gauntlet; with the console, where npm is
 	cargo build --release --locked -p gauntlet
+
+pages: deps
+	@scripts/console.sh build || echo "So this build has no console: /world says how to get it." >&2
 
 console: ## Build the pages of console/, which the next build of the binary takes in (needs Node.js and npm)
 	@scripts/console.sh build
@@ -33,7 +36,7 @@ bench: build ## List the measurements, and how each is run
 deps: ## Check for (and on Debian install) what building needs
 	@scripts/install-deps.sh build
 
-deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, curl, jq, npm, Chromium
+deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build console test format bench deps deps-test
+.PHONY: help demo build pages console test format bench deps deps-test

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. `make test` and CI run exactly this.
-# Runs all steps even if one fails, so that one run shows every error; prints how long each took; ends with one summary line.
+# Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles. Runs all
+# steps even if one fails, so that one run shows every error; prints how long each took; ends with one summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-failed_steps=0
-took=""
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 
 step() { # name, command...
     local name=$1 began=$SECONDS ended=ok
@@ -15,36 +14,42 @@ step() { # name, command...
     echo "==> $name"
     if ! "$@"; then
         echo "==> $name FAILED: $*" >&2
-        failed_steps=$((failed_steps + 1))
         ended=FAILED
     fi
-    took+=$(printf '%7d s  %-6s  %s' "$((SECONDS - began))" "$ended" "$name")$'\n'
+    printf '%7d s  %-6s  %s\n' "$((SECONDS - began))" "$ended" "$name" >>"$logs/took"
 }
 
-run_tests() {
-    cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log"
+counted() { # a command whose output has `test result:` lines
+    "$@" 2>&1 | tee -a "$logs/counted.$BASHPID"
     return "${PIPESTATUS[0]}"
 }
 
-# The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
-run_interleavings() {
-    cargo test -p limiter --features shuttle --test shuttle --locked 2>&1 | tee -a "$log"
-    return "${PIPESTATUS[0]}"
+compiling_steps() {
+    step "format" cargo fmt --all --check
+    step "tidy" scripts/tidy.sh
+    step "console: types, rules" scripts/console.sh check test
+    step "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
+    # The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
+    step "interleavings" counted cargo test -p limiter --features shuttle --test shuttle --locked
+    step "examples in documentation" counted cargo test -p limiter --doc --locked
+    step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 }
 
-step "console: types, rules, pages" scripts/console.sh check build test
-step "format" cargo fmt --all --check
-step "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
-step "tidy" scripts/tidy.sh
-step "tests" run_tests
+step "console: pages" scripts/console.sh build
+step "tests: build" scripts/run_tests.py build
+compiling_steps >"$logs/compiling" 2>&1 &
+compiling=$!
+renice -n 10 "$compiling" >/dev/null
+step "tests: run" counted scripts/run_tests.py run
+wait "$compiling"
+cat "$logs/compiling"
 step "console: two browsers in one world" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
-step "interleavings" run_interleavings
-step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 echo
-printf '%s' "$took"
-passed=$(awk '/^test result:/ { n += $4 } END { print n + 0 }' "$log")
-failed=$(awk '/^test result:/ { n += $6 } END { print n + 0 }' "$log")
+cat "$logs/took"
+passed=$(cat "$logs"/counted.* | awk '/^test result:/ { n += $4 } END { print n + 0 }')
+failed=$(cat "$logs"/counted.* | awk '/^test result:/ { n += $6 } END { print n + 0 }')
+failed_steps=$(awk '$3 == "FAILED"' "$logs/took" | wc -l)
 if [ "$passed" -eq 0 ]; then
     echo "No test ran." >&2
     failed_steps=$((failed_steps + 1))

@@ -30,7 +30,7 @@ pub enum WorkerReport {
     WorkStarted(Vec<StartedWork>),
     /// Every connection that this worker holds for the load step is open. Each worker reports this once for every load
     /// that holds connections, after all figures of the opening; requests over them start with
-    /// [`WorkerPool::start_requests`].
+    /// [`WorkerPool::start_requests`](super::worker_pool::WorkerPool::start_requests).
     ConnectionsOpen {
         worker: u32,
         load_step: u32,
