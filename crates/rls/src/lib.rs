@@ -2,7 +2,7 @@
 //!
 //! A domain is a class, each descriptor a hit; all hits of a request are decided together. gRPC's health service is served as well. The
 //! port belongs into the proxies' network; a token can be required, encryption is left to a proxy in front. Knows no policies
-//! and keeps no counts: both are [`limits`]'s.
+//! and keeps no counts: both are [`rate_limit`]'s.
 
 mod health;
 mod listener;
