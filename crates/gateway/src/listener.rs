@@ -99,7 +99,7 @@ impl ListenerConfig {
 pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
 /// How far the process has drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum DrainStage {
+enum DrainPhase {
     /// All connections are served.
     Open,
     /// Requests in progress are finished.
@@ -196,7 +196,7 @@ async fn serve_from(
 ) {
     let ListenerResources { metrics, socket_budget, address_limit } = resources;
     let permits = ConnectionPermits::new(config.connections_max, socket_budget, address_limit, metrics.clone());
-    let (drain_stage, stage) = watch::channel(DrainStage::Open);
+    let (drain_phase, stage) = watch::channel(DrainPhase::Open);
     let context = Arc::new(ListenerContext { handler, config, metrics, stage });
     tokio::select! {
         () = shutdown => {}
@@ -204,12 +204,12 @@ async fn serve_from(
         () = permits.run_clock() => {}
     }
     // The listener is dropped: the kernel refuses new connections, and their clients can go elsewhere.
-    drain_stage.send_replace(DrainStage::Draining);
+    drain_phase.send_replace(DrainPhase::Draining);
     if timeout(config.drain_max, permits.wait_until_empty()).await.is_err() {
         let left = permits.in_use();
         tracing::warn!(connections = left, "connections are closed: the time to finish their requests is over");
     }
-    drain_stage.send_replace(DrainStage::Closed);
+    drain_phase.send_replace(DrainPhase::Closed);
 }
 
 /// Shared by all connections of the listener.
@@ -217,7 +217,7 @@ struct ListenerContext<H> {
     handler: H,
     config: ListenerConfig,
     metrics: Arc<Metrics>,
-    stage: watch::Receiver<DrainStage>,
+    stage: watch::Receiver<DrainPhase>,
 }
 
 /// How a connection ended.
@@ -289,7 +289,7 @@ impl<H: RequestHandler> ListenerContext<H> {
     ) -> Result<T, ConnectionEnd> {
         let mut stage = self.stage.clone();
         tokio::select! {
-            _ = stage.wait_for(|stage| *stage > DrainStage::Open) => Err(ConnectionEnd::Closed),
+            _ = stage.wait_for(|stage| *stage > DrainPhase::Open) => Err(ConnectionEnd::Closed),
             result = timeout(wait_max, ready) => match result {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err(_)) => Err(ConnectionEnd::Done),
@@ -345,13 +345,13 @@ impl<H: RequestHandler> ListenerContext<H> {
                 }
                 match ready!(watchdog.poll(context)) {
                     WatchdogEvent::TooSlow => return Poll::Ready(Err(ConnectionEnd::TooSlow)),
-                    WatchdogEvent::Stage(DrainStage::Closed) => return Poll::Ready(Err(ConnectionEnd::Closed)),
-                    WatchdogEvent::Stage(DrainStage::Draining) => {
+                    WatchdogEvent::Stage(DrainPhase::Closed) => return Poll::Ready(Err(ConnectionEnd::Closed)),
+                    WatchdogEvent::Stage(DrainPhase::Draining) => {
                         if let Some(serving) = connection.as_mut() {
                             Pin::new(serving).graceful_shutdown();
                         }
                     }
-                    WatchdogEvent::Stage(DrainStage::Open) => {}
+                    WatchdogEvent::Stage(DrainPhase::Open) => {}
                 }
             }
         })

@@ -109,18 +109,18 @@ fn status_text(status: &DescriptorStatus) -> String {
     text
 }
 
-/// Requests in their order, all at one moment, and what each is told.
+/// Requests in their order, all at one moment, and the response to each.
 #[track_caller]
 fn check(file: &str, exchanges: &[(RateLimitRequest, &str)]) {
-    let told = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let house = TestService::open(file, terms(), |_| {}).await;
-        let (mut client, mut told) = (house.client().await, Vec::new());
+    let responses = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let service = TestService::open(file, terms(), |_| {}).await;
+        let (mut client, mut responses) = (service.client().await, Vec::new());
         for (request, _) in exchanges {
-            told.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner());
+            responses.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner());
         }
-        told
+        responses
     });
-    for ((request, expected), response) in exchanges.iter().zip(&told) {
+    for ((request, expected), response) in exchanges.iter().zip(&responses) {
         assert_eq!(text(response), *expected, "{request:?}");
     }
 }
@@ -264,16 +264,16 @@ fn a_policy_in_shadow_says_nothing() {
 
 #[tokio::test]
 async fn a_limiter_in_shadow_denies_nobody() {
-    let house = TestService::open(BURST, terms(), |config| config.limiter_shadow = true).await;
+    let service = TestService::open(BURST, terms(), |config| config.limiter_shadow = true).await;
     let too_much = request_with(&["user=1"], |request| request.hits_addend = 4);
-    let response = house.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
+    let response = service.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
     assert_eq!(text(&response), "OK: OK");
 }
 
 #[tokio::test]
 async fn headers_are_for_the_answer_to_the_limited() {
-    let house = TestService::open(BURST, terms(), |_| {}).await;
-    let mut client = house.client().await;
+    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let mut client = service.client().await;
     let mut headers = async |hits| {
         let request = request_with(&["user=1"], |request| request.hits_addend = hits);
         let response = client.should_rate_limit(request).await.unwrap().into_inner();
@@ -281,7 +281,7 @@ async fn headers_are_for_the_answer_to_the_limited() {
         headers.map(|header| format!("{}: {}", header.key, header.value)).collect::<Vec<_>>()
     };
     assert_eq!(headers(2).await, [r#"ratelimit-policy: "burst";q=3;w=60"#, r#"ratelimit: "burst";r=1;t=60"#]);
-    house.clock.advance(Duration::from_millis(10_500));
+    service.clock.advance(Duration::from_millis(10_500));
     assert_eq!(
         headers(2).await,
         [r#"ratelimit-policy: "burst";q=3;w=60"#, r#"ratelimit: "burst";r=0;t=50"#, "retry-after: 50"]
@@ -291,8 +291,8 @@ async fn headers_are_for_the_answer_to_the_limited() {
 
 #[tokio::test]
 async fn requests_that_make_no_sense_are_refused() {
-    let house = TestService::open(BURST, terms(), |_| {}).await;
-    let mut client = house.client().await;
+    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let mut client = service.client().await;
     let mut check = async |request: RateLimitRequest, code: Code, words: &str| {
         let status = client.should_rate_limit(request).await.unwrap_err();
         assert_eq!((status.code(), status.message()), (code, words));
@@ -332,16 +332,17 @@ async fn requests_that_make_no_sense_are_refused() {
 
 #[tokio::test]
 async fn the_longest_request_that_makes_sense_fits() {
-    let house = TestService::open("", terms(), |_| {}).await;
+    let service = TestService::open("", terms(), |_| {}).await;
     let longest = format!("user={}", "x".repeat(1_019));
-    let response = house.client().await.should_rate_limit(request(&[longest.as_str(); 64])).await.unwrap().into_inner();
+    let response =
+        service.client().await.should_rate_limit(request(&[longest.as_str(); 64])).await.unwrap().into_inner();
     assert_eq!((response.statuses.len(), response.overall_code), (64, 1));
 }
 
 #[tokio::test]
 async fn other_methods_are_not_served() {
-    let house = TestService::open(BURST, terms(), |_| {}).await;
-    let channel = Channel::from_shared(format!("http://{}", house.address)).unwrap().connect().await.unwrap();
+    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let channel = Channel::from_shared(format!("http://{}", service.address)).unwrap().connect().await.unwrap();
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();
     let codec = tonic_prost::ProstCodec::<RateLimitRequest, RateLimitResponse>::default();
@@ -352,8 +353,8 @@ async fn other_methods_are_not_served() {
 
 #[tokio::test]
 async fn whoever_asks_is_told_whether_it_serves() {
-    let house = TestService::open(BURST, terms(), |_| {}).await;
-    let mut client = house.health().await;
+    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let mut client = service.health().await;
     let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
     let known = "envoy.service.ratelimit.v3.RateLimitService";
     for service in ["", known] {
@@ -370,17 +371,17 @@ async fn whoever_asks_is_told_whether_it_serves() {
     assert_eq!(next(&mut known).await, Some(ServingStatus::Serving));
     assert_eq!(next(&mut unknown).await, Some(ServingStatus::ServiceUnknown));
     // Who watches hears of the end first, and holds nobody up.
-    house.leave.send(()).unwrap();
+    service.leave.send(()).unwrap();
     assert_eq!(next(&mut known).await, Some(ServingStatus::NotServing));
     assert_eq!((next(&mut known).await, next(&mut unknown).await), (None, None));
-    house.served.await.unwrap();
+    service.served.await.unwrap();
 }
 
 #[tokio::test]
 async fn without_the_token_nothing_is_judged() {
     let token = ServiceToken::new(&settings::Secret::new("0123456789abcdef"));
-    let house = TestService::open(BURST, RlsConfig { token: Some(token), ..terms() }, |_| {}).await;
-    let mut client = house.client().await;
+    let service = TestService::open(BURST, RlsConfig { token: Some(token), ..terms() }, |_| {}).await;
+    let mut client = service.client().await;
     let mut ask = async |authorization: Option<&'static str>| {
         let mut request = tonic::Request::new(request(&["user=1"]));
         if let Some(text) = authorization {
@@ -392,15 +393,15 @@ async fn without_the_token_nothing_is_judged() {
     assert_eq!(ask(Some("Bearer 0123456789abcdeg")).await, Err(Code::Unauthenticated));
     let first = "OK: OK 2 of 3 per MINUTE (burst), 60.000 s";
     assert_eq!(ask(Some("Bearer 0123456789abcdef")).await.as_deref(), Ok(first), "nobody was charged before");
-    let mut health = house.health().await;
+    let mut health = service.health().await;
     let answer = health.check(HealthCheckRequest::default()).await.unwrap();
     assert_eq!(answer.get_ref().status(), ServingStatus::Serving, "health is everybody's to know");
 }
 
 /// What a connection is told for which there is no room.
-async fn check_refused(house: &TestService) {
+async fn check_refused(service: &TestService) {
     let mut heard = Vec::new();
-    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    let mut stream = TcpStream::connect(service.address).await.unwrap();
     stream.read_to_end(&mut heard).await.unwrap();
     let (settings, go_away) = heard.split_at(9);
     assert_eq!((settings[3], go_away[3], go_away[16]), (4, 7, 11), "SETTINGS, then GOAWAY with ENHANCE_YOUR_CALM");
@@ -408,34 +409,34 @@ async fn check_refused(house: &TestService) {
 
 #[tokio::test]
 async fn further_connections_are_sent_away_until_one_leaves() {
-    let house = TestService::open(BURST, RlsConfig { connections_max: 1, ..terms() }, |_| {}).await;
-    let mut first = house.client().await;
+    let service = TestService::open(BURST, RlsConfig { connections_max: 1, ..terms() }, |_| {}).await;
+    let mut first = service.client().await;
     first.should_rate_limit(request(&["user=1"])).await.unwrap();
-    check_refused(&house).await;
+    check_refused(&service).await;
     first.should_rate_limit(request(&["user=1"])).await.unwrap();
     drop(first);
     // The end of the first is seen sooner or later.
-    while house.client().await.should_rate_limit(request(&["user=2"])).await.is_err() {}
+    while service.client().await.should_rate_limit(request(&["user=2"])).await.is_err() {}
 }
 
 #[tokio::test]
 async fn an_address_has_its_share_of_connections() {
     let address_limit = AddressLimit { includes_loopback: true, ..terms().address_limit };
-    let house = TestService::open(BURST, RlsConfig { address_limit, ..terms() }, |_| {}).await;
-    let mut clients = [house.client().await, house.client().await];
+    let service = TestService::open(BURST, RlsConfig { address_limit, ..terms() }, |_| {}).await;
+    let mut clients = [service.client().await, service.client().await];
     for client in &mut clients {
         client.should_rate_limit(request(&["user=1"])).await.unwrap();
     }
-    check_refused(&house).await;
+    check_refused(&service).await;
     drop(clients);
-    while house.client().await.should_rate_limit(request(&["user=2"])).await.is_err() {}
+    while service.client().await.should_rate_limit(request(&["user=2"])).await.is_err() {}
 }
 
 #[tokio::test]
 async fn who_says_nothing_is_put_out() {
     let silence_max = Duration::from_millis(1_500);
-    let house = TestService::open(BURST, RlsConfig { idle_timeout: silence_max, ..terms() }, |_| {}).await;
-    let ends = |greeting| ended(house.address, greeting);
+    let service = TestService::open(BURST, RlsConfig { idle_timeout: silence_max, ..terms() }, |_| {}).await;
+    let ends = |greeting| ended(service.address, greeting);
     // Nothing at all; half of the greeting; something that is not HTTP/2.
     tokio::join!(ends(""), ends("PRI * HTTP"), ends("GET / HTTP/1.1\r\n\r\n"));
 }
@@ -450,27 +451,27 @@ async fn ended(address: SocketAddr, greeting: &str) {
 #[tokio::test]
 async fn who_answers_pings_stays() {
     let silence_max = Duration::from_millis(1_500);
-    let house =
+    let service =
         TestService::open(BURST, RlsConfig { idle_timeout: silence_max, connections_max: 1, ..terms() }, |_| {}).await;
-    let mut client = house.client().await;
+    let mut client = service.client().await;
     client.should_rate_limit(request(&["user=1"])).await.unwrap();
     sleep(2 * silence_max).await;
     // It has the only permit still.
-    check_refused(&house).await;
+    check_refused(&service).await;
     drop(client);
 }
 
 #[tokio::test]
 async fn it_leaves_when_told_to() {
-    let house = TestService::open(BURST, terms(), |_| {}).await;
-    let mut client = house.client().await;
+    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let mut client = service.client().await;
     client.should_rate_limit(request(&["user=1"])).await.unwrap();
-    house.leave.send(()).unwrap();
-    house.served.await.unwrap();
-    assert!(TcpStream::connect(house.address).await.is_err());
+    service.leave.send(()).unwrap();
+    service.served.await.unwrap();
+    assert!(TcpStream::connect(service.address).await.is_err());
     // And in time, when somebody does not hear it.
-    let house = TestService::open(BURST, RlsConfig { drain_max: Duration::from_millis(50), ..terms() }, |_| {}).await;
-    let _deaf = TcpStream::connect(house.address).await.unwrap();
-    house.leave.send(()).unwrap();
-    house.served.await.unwrap();
+    let service = TestService::open(BURST, RlsConfig { drain_max: Duration::from_millis(50), ..terms() }, |_| {}).await;
+    let _deaf = TcpStream::connect(service.address).await.unwrap();
+    service.leave.send(()).unwrap();
+    service.served.await.unwrap();
 }

@@ -46,12 +46,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// until so many are on it: its id is the invitation, with which the others join it. Then others are looked for, who suit it: a match of the
 /// same size, in the same region (or anywhere), with a rating as near as both accept; what they accept widens with the wait.
 /// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Any node may be asked: all of
-/// them lay tickets on one desk.
+/// them share one matchmaking queue.
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
     (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
     (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the matchmaking queue passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_ticket(
     State(app): State<App>,

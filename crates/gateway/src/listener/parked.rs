@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::connection_state::ParkedRequest;
 use super::park::{ChunkStream, LongPoll, ParkedWait, Persistence, WaitEnd};
 use super::response_head::{Framing, encode_chunk, encode_head, encode_last_chunk};
-use super::{BUFFER_BYTES_MAX, ConnectionEnd, DrainStage, ListenerConfig};
+use super::{BUFFER_BYTES_MAX, ConnectionEnd, DrainPhase, ListenerConfig};
 use bytes::Bytes;
 use engine::limits::DRAIN_JITTER_MAX;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -52,7 +52,7 @@ enum WaitEvent<T> {
 pub(super) struct ParkContext<'a> {
     pub(super) config: &'a ListenerConfig,
     pub(super) metrics: &'a Metrics,
-    pub(super) stage: &'a watch::Receiver<DrainStage>,
+    pub(super) stage: &'a watch::Receiver<DrainPhase>,
 }
 
 impl RawConnection {
@@ -119,16 +119,16 @@ impl ParkedConnection<'_> {
         deadline: Instant,
         headers: Box<[u8]>,
     ) -> Result<StatusCode, ConnectionEnd> {
-        let (mut timer, mut end, mut until) = (deadline, WaitEnd::Deadline, DrainStage::Draining);
+        let (mut timer, mut end, mut until) = (deadline, WaitEnd::Deadline, DrainPhase::Draining);
         let response = loop {
             match self.wait(timer, until, GONE_WHEN_FULL, |_, context| poll.poll_response(context)).await {
                 WaitEvent::Ready(response) => break response,
                 WaitEvent::TimedOut => break poll.finish(end),
                 WaitEvent::Disconnected => return Err(self.record_disconnect()),
-                WaitEvent::StageReached if until == DrainStage::Closed => return Err(ConnectionEnd::Closed),
+                WaitEvent::StageReached if until == DrainPhase::Closed => return Err(ConnectionEnd::Closed),
                 WaitEvent::StageReached => {
                     self.persistence = self.persistence.closing();
-                    (timer, end, until) = (self.drain_deadline().min(deadline), WaitEnd::Drain, DrainStage::Closed);
+                    (timer, end, until) = (self.drain_deadline().min(deadline), WaitEnd::Drain, DrainPhase::Closed);
                 }
             }
         };
@@ -142,7 +142,7 @@ impl ParkedConnection<'_> {
     /// All bytes of a response.
     fn encode_response(&mut self, response: Response<Bytes>, headers: &[u8]) -> Vec<u8> {
         // A process that has just begun to drain closes its connections, too.
-        if *self.context.stage.borrow() > DrainStage::Open {
+        if *self.context.stage.borrow() > DrainPhase::Open {
             self.persistence = self.persistence.closing();
         }
         let (mut parts, body) = response.into_parts();
@@ -177,7 +177,7 @@ impl ParkedConnection<'_> {
                 return Ok(());
             }
             let timer = drain_at.unwrap_or_else(|| Instant::now() + heartbeat_every);
-            let until = if drain_at.is_some() { DrainStage::Closed } else { DrainStage::Draining };
+            let until = if drain_at.is_some() { DrainPhase::Closed } else { DrainPhase::Draining };
             // A stream that always has a chunk ready must be able to end.
             let event = match drain_at {
                 Some(at) if at <= Instant::now() => WaitEvent::TimedOut,
@@ -206,7 +206,7 @@ impl ParkedConnection<'_> {
     fn wait<T>(
         &mut self,
         timer: Instant,
-        stage: DrainStage,
+        stage: DrainPhase,
         when_full: Poll<()>,
         mut poll: impl FnMut(&TcpStream, &mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = WaitEvent<T>> {
@@ -243,7 +243,7 @@ impl ParkedConnection<'_> {
                     let (now, limits) = (Instant::now(), self.context.config);
                     let last = *last.get_or_insert_with(|| now + limits.read_rate.write_time_max(bytes.len() - sent));
                     let due = last.min(now + limits.idle_timeout);
-                    match self.wait(due, DrainStage::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
+                    match self.wait(due, DrainPhase::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
                         // Whether it is writable, the next attempt shows.
                         WaitEvent::Ready(_) => {}
                         WaitEvent::Disconnected => return Err(ConnectionEnd::Done),

@@ -2,7 +2,7 @@
 //! connection moves, which is often; so it checks its timer and the stage only where there may be something to see.
 
 use super::connection_state::ConnectionState;
-use super::{DrainStage, ListenerConfig};
+use super::{DrainPhase, ListenerConfig};
 use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) enum WatchdogEvent {
     /// The client missed one of its deadlines.
     TooSlow,
     /// The drain stage changed.
-    Stage(DrainStage),
+    Stage(DrainPhase),
 }
 
 /// The watchdog of one connection.
@@ -24,7 +24,7 @@ pub(super) struct Watchdog {
     config: ListenerConfig,
     state: Arc<ConnectionState>,
     timer: Pin<Box<Sleep>>,
-    stage: watch::Receiver<DrainStage>,
+    stage: watch::Receiver<DrainPhase>,
     /// The next change of the stage; false when there will be none, because the sender is gone.
     change: BoxFuture<'static, bool>,
     /// The waker of the timer and of the change.
@@ -33,7 +33,7 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     /// Starts watching. A change that `stage` has seen is not reported again.
-    pub(super) fn new(config: ListenerConfig, state: Arc<ConnectionState>, stage: watch::Receiver<DrainStage>) -> Self {
+    pub(super) fn new(config: ListenerConfig, state: Arc<ConnectionState>, stage: watch::Receiver<DrainPhase>) -> Self {
         let timer = Box::pin(sleep(config.header_timeout));
         let change = next_change(&stage);
         Self { config, state, timer, stage, change, waker: None }
@@ -51,7 +51,7 @@ impl Watchdog {
             let stage = *self.stage.borrow_and_update();
             self.change = next_change(&self.stage);
             self.waker = None;
-            return Poll::Ready(WatchdogEvent::Stage(if is_alive { stage } else { DrainStage::Closed }));
+            return Poll::Ready(WatchdogEvent::Stage(if is_alive { stage } else { DrainPhase::Closed }));
         }
         self.poll_deadlines(context, is_registered).map(|()| WatchdogEvent::TooSlow)
     }
@@ -81,7 +81,7 @@ impl Watchdog {
     }
 }
 
-fn next_change(stage: &watch::Receiver<DrainStage>) -> BoxFuture<'static, bool> {
+fn next_change(stage: &watch::Receiver<DrainPhase>) -> BoxFuture<'static, bool> {
     let mut stage = stage.clone();
     Box::pin(async move { stage.changed().await.is_ok() })
 }

@@ -23,14 +23,14 @@ pub enum HuntRefusal {
     /// The process that took the ticket is gone.
     #[error("the server that took this ticket has ended, and the ticket with it: take another one")]
     TicketLost,
-    /// Another process took the ticket, and keeps the desk.
-    #[error("another server keeps the desk on which this ticket lies, and could not be asked: try again in a moment")]
+    /// Another process took the ticket, and owns the matchmaking queue.
+    #[error("another server owns the matchmaking queue with this ticket, and did not respond: try again in a moment")]
     TicketElsewhere {
         /// Where.
         address: String,
     },
     /// The caller has not made it.
-    #[error("only whoever made this hunt may end it, or an operator: leave it instead")]
+    #[error("only the creator of this hunt or an operator may end it: leave it instead")]
     NotCreator,
     /// The server has it by itself.
     #[error("this world is built in: it cannot be ended")]

@@ -1,4 +1,4 @@
-//! What operators and watchers are told, over the routes.
+//! What operators and monitoring get over the routes.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -172,8 +172,8 @@ impl TestServer {
 
 #[tokio::test]
 async fn who_may_ask_what() {
-    let house = test_server().await;
-    house.serve_tables().await;
+    let server = test_server().await;
+    server.serve_tables().await;
     for (path, token, want) in [
         ("/healthz", None, 200),
         ("/readyz", None, 200),
@@ -184,15 +184,15 @@ async fn who_may_ask_what() {
         ("/api/admin/stats", Some(SECRET), 200),
         ("/api/admin/config", Some(SECRET), 200),
     ] {
-        assert_eq!(house.get(path, token).await.0, want, "{path} with {token:?}");
+        assert_eq!(server.get(path, token).await.0, want, "{path} with {token:?}");
     }
 }
 
 #[tokio::test]
 async fn statistics_have_the_shape_that_programs_know() {
-    let house = test_server().await;
-    house.app.metrics.matches.record_turn(1);
-    let stats = house.json("/api/admin/stats").await;
+    let server = test_server().await;
+    server.app.metrics.matches.record_turn(1);
+    let stats = server.json("/api/admin/stats").await;
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
     assert_eq!(stats["jobs_by_name"], serde_json::json!([{"name": "run_game", "count": 0}]));
     let counts =
@@ -210,8 +210,8 @@ async fn statistics_have_the_shape_that_programs_know() {
 
 #[tokio::test]
 async fn the_configuration_is_shown_without_secrets() {
-    let house = test_server().await;
-    let shown = house.json("/api/admin/config").await;
+    let server = test_server().await;
+    let shown = server.json("/api/admin/config").await;
     let port = serde_json::json!({"key": "server.port", "value": "4000", "source": "default"});
     assert!(shown["entries"].as_array().unwrap().contains(&port));
     assert!(!shown.to_string().contains(SECRET) && shown.to_string().contains("auth.bootstrap_token"));
@@ -219,9 +219,9 @@ async fn the_configuration_is_shown_without_secrets() {
 
 #[tokio::test]
 async fn figures_are_on_one_page() {
-    let house = test_server().await;
-    house.get("/healthz", None).await;
-    let (_, page) = house.get("/metrics", None).await;
+    let server = test_server().await;
+    server.get("/healthz", None).await;
+    let (_, page) = server.get("/metrics", None).await;
     for want in [
         r#"gauntlet_http_requests_total{route="/healthz",status="2xx"} 1"#,
         r#"gauntlet_matches{state="waiting"} 0"#,
@@ -236,10 +236,10 @@ async fn figures_are_on_one_page() {
 
 /// `/readyz` must answer so: the status, and what its failed checks say.
 #[track_caller]
-fn ready(house: &TestServer, status: u16, failed: &[&str]) -> impl Future<Output = ()> {
+fn ready(server: &TestServer, status: u16, failed: &[&str]) -> impl Future<Output = ()> {
     let want = (status, failed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
     async move {
-        let (status, body) = house.get("/readyz", None).await;
+        let (status, body) = server.get("/readyz", None).await;
         let readiness: Readiness = serde_json::from_str(&body).unwrap();
         assert_eq!(readiness.ready, status == StatusCode::OK);
         let failed = readiness.checks.into_iter().filter(|check| !check.ok);
@@ -250,19 +250,19 @@ fn ready(house: &TestServer, status: u16, failed: &[&str]) -> impl Future<Output
 
 #[tokio::test]
 async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
-    let house = test_server().await;
-    house.serve_tables().await;
-    house.is_lost.store(true, SeqCst);
-    ready(&house, 503, &["store: the store cannot be reached or written"]).await;
+    let server = test_server().await;
+    server.serve_tables().await;
+    server.is_lost.store(true, SeqCst);
+    ready(&server, 503, &["store: the store cannot be reached or written"]).await;
 }
 
 #[tokio::test]
 async fn a_server_that_leaves_is_not_ready() {
-    let house = test_server().await;
-    house.serve_tables().await;
-    ready(&house, 200, &[]).await;
-    house.app.drain.begin();
-    ready(&house, 503, &["serving: this server is leaving"]).await;
+    let server = test_server().await;
+    server.serve_tables().await;
+    ready(&server, 200, &[]).await;
+    server.app.drain.begin();
+    ready(&server, 503, &["serving: this server is leaving"]).await;
 }
 
 #[tokio::test]
@@ -284,17 +284,17 @@ async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_no
 /// What strangers can fill must not tell a balancer that nothing can be saved.
 #[tokio::test]
 async fn a_server_whose_readers_are_all_taken_is_ready() {
-    let house = test_server().await;
-    house.serve_tables().await;
+    let server = test_server().await;
+    server.serve_tables().await;
     let (let_go, gate) = std::sync::mpsc::channel::<()>();
     let gate = Arc::new(std::sync::Mutex::new(gate));
     let reads = (0..8).map(|_| {
-        let (app, gate) = (house.app.clone(), gate.clone());
+        let (app, gate) = (server.app.clone(), gate.clone());
         tokio::spawn(async move { app.node.store.read(move |_| Ok(gate.lock().unwrap().recv().is_err())).await })
     });
     let reads: Vec<_> = reads.collect();
     tokio::task::yield_now().await;
-    ready(&house, 200, &[]).await;
+    ready(&server, 200, &[]).await;
     assert!(reads.iter().all(|read| !read.is_finished()));
     drop(let_go);
     for read in reads {
@@ -304,9 +304,9 @@ async fn a_server_whose_readers_are_all_taken_is_ready() {
 
 #[tokio::test]
 async fn a_flood_of_questions_is_one_question_to_the_store() {
-    let house = test_server().await;
-    let asked = (0..200).map(|_| house.get("/readyz", None));
+    let server = test_server().await;
+    let asked = (0..200).map(|_| server.get("/readyz", None));
     futures_util::future::join_all(asked).await;
-    let probes = house.probes.load(SeqCst);
+    let probes = server.probes.load(SeqCst);
     assert!(probes < 20, "200 questions at once became {probes} writes");
 }

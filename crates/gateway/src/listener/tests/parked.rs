@@ -545,7 +545,7 @@ async fn the_task_of_a_parked_connection_is_small() {
     let (stream, _) = accepted.unwrap();
     let permits = ConnectionPermits::new(1, None, None, metrics.clone());
     let permit = permits.acquire([127, 0, 0, 1].into(), &mut None).await.unwrap();
-    let (_keep, stage) = watch::channel(DrainStage::Open);
+    let (_keep, stage) = watch::channel(DrainPhase::Open);
     let context = Arc::new(ListenerContext { handler: Router::new(), config: PATIENT, metrics, stage });
     let task = context.serve_connection(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
     let (task, request) = (size_of_val(&task), size_of::<ParkedRequest>());
