@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Builds the tests of the workspace, or runs their programs side by side: most of them wait more than they compute.
 
-usage: scripts/run_tests.py build | run
+usage: scripts/run_tests.py build | run | timed
 
 build   builds all tests, and the programs that they start
-run     runs the built programs, one for each core at a time; prints the output of each when it ends. Ends with 1 if a test failed.
+run     runs all but the timed tests, one program for each core at a time; prints the output of each when it ends
+timed   runs the timed tests, one by one: they hold the load generator to its schedule and need the machine alone
+
+Ends with 1 if a test failed.
 """
 
 import concurrent.futures
@@ -19,6 +22,8 @@ PROGRAMS_AT_ONCE = os.cpu_count() or 2
 THREADS_OF_A_PROGRAM = max(2, os.cpu_count() or 2)
 # These take longest, and begin first: what begins last ends last.
 FIRST = ("gauntlet: server", "lab: lab", "store: conformance", "server: api", "sim: seeds")
+# The programs with timed tests, and what is in the name of each such test.
+TIMED_PROGRAMS, TIMED_TESTS = "lab: lab", "::schedule::"
 
 
 def build():
@@ -36,12 +41,12 @@ def build():
     return sorted(programs, key=lambda program: FIRST.index(program[0]) if program[0] in FIRST else len(FIRST))
 
 
-def run(name, executable, folder):
+def run(name, executable, folder, arguments=(), threads=THREADS_OF_A_PROGRAM):
     """Runs one program in its package's folder, as cargo does. Returns whether it passed."""
-    environment = os.environ | {"CARGO_MANIFEST_DIR": folder, "RUST_TEST_THREADS": str(THREADS_OF_A_PROGRAM)}
+    environment = os.environ | {"CARGO_MANIFEST_DIR": folder, "RUST_TEST_THREADS": str(threads)}
     began = time.monotonic()
     ended = subprocess.run(
-        [executable], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        [executable, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     took_s = time.monotonic() - began
     text = ended.stdout.decode(errors="replace")
@@ -50,15 +55,20 @@ def run(name, executable, folder):
 
 
 def main():
-    if sys.argv[1:] not in (["build"], ["run"]):
+    if sys.argv[1:] not in (["build"], ["run"], ["timed"]):
         sys.exit(__doc__)
     programs = build()
-    if sys.argv[1] == "build":
-        return
-    with concurrent.futures.ThreadPoolExecutor(PROGRAMS_AT_ONCE) as pool:
-        passed = list(pool.map(lambda program: run(*program), programs))
-    if not all(passed):
-        sys.exit("failed: " + ", ".join(name for (name, _, _), ok in zip(programs, passed) if not ok))
+    timed = [program for program in programs if program[0] == TIMED_PROGRAMS]
+    if sys.argv[1] == "run":
+        with concurrent.futures.ThreadPoolExecutor(PROGRAMS_AT_ONCE) as pool:
+            arguments = {program: ("--skip", TIMED_TESTS) for program in timed}
+            passed = list(pool.map(lambda program: run(*program, arguments.get(program, ())), programs))
+        if not all(passed):
+            sys.exit("failed: " + ", ".join(name for (name, _, _), ok in zip(programs, passed) if not ok))
+    elif sys.argv[1] == "timed":
+        passed = [run(*program, (TIMED_TESTS,), threads=1) for program in timed]
+        if not all(passed):
+            sys.exit("the timed tests failed")
 
 
 if __name__ == "__main__":

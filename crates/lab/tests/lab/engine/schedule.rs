@@ -1,5 +1,5 @@
-//! The generator's own schedule: with two whole trials, the only tests that measure time. Each may try three times,
-//! because the machine also does other work.
+//! The generator's own schedule. With `trial::schedule`, the only tests that measure time: the test runner gives them the
+//! machine alone, and each may try three times, because no machine is ever quite alone.
 
 use std::time::{Duration, Instant};
 
