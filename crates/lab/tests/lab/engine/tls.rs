@@ -1,15 +1,17 @@
 //! Targets with https: trusted and not, odd endings, both clients.
 
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::generator::{ControlClient, Failure};
+use lab::generator::{ControlClient, Failure, GeneratorConfig};
 use lab::measurement::{Awaited, ErrorKind};
 use lab::plan::LoadSpec;
-use lab::scenario::{BaseUrl, Reconnect, Scenario};
-use rustls::ServerConfig;
+use lab::scenario::{BaseUrl, Document, Reconnect, Scenario};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, hold, load_spec, scenario, visit};
 use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, ok, response};
@@ -179,6 +181,34 @@ fn connections_are_held_after_their_handshake() {
     let results = harness.run_to_end();
     let (good, denied, errors) = results.counts();
     assert_eq!((good, denied, errors, target.connections()), (target.requests(), 0, 0, 10));
+}
+
+/// A WebSocket over TLS that is left by the lab: the status in the close frame.
+#[test]
+fn the_close_frame_of_a_websocket_is_encrypted() {
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, config) = (listener.local_addr().unwrap(), identity.config.clone());
+    let server = std::thread::spawn(move || {
+        let session = ServerConnection::new(config).unwrap();
+        let mut socket = tungstenite::accept(StreamOwned::new(session, listener.accept().unwrap().0)).unwrap();
+        loop {
+            if let Message::Close(frame) = socket.read().expect("a frame in TLS") {
+                return frame.map(|frame| u16::from(frame.code));
+            }
+        }
+    });
+    let text = format!(
+        "format = 1\nname = \"t\"\nsummary = \"t\"\n[target]\nurl = \"http://127.0.0.1:1\"\n[target.socket]\n\
+         url = [\"wss://{address}/\"]\n[[phase]]\nname = \"p\"\narrivals = {{ batch = 1 }}\nin_flight_max = 1\n\
+         journey = \"j\"\n[[journey]]\nname = \"j\"\n[[journey.step]]\nsend = {{ leave = true }}\n"
+    );
+    let mut scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
+    scenario.target.ca_file = Some(identity.file.to_str().unwrap().to_owned());
+    let config = GeneratorConfig { message_endpoints: vec![vec![address]], ..generator_config(scenario, address) };
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
+    let results = Harness::start(config, vec![spec], 1).run_to_end();
+    assert_eq!((results.counts(), server.join().unwrap()), ((1, 0, 0), Some(1000)), "{:?}", results.errors());
 }
 
 #[test]

@@ -350,15 +350,11 @@ impl ConnectionPool {
     }
 
     fn send_close_frame(&mut self, key: SlabKey) {
-        let Some(connection) = self.slab.get(key) else { return };
-        let is_open = connection.state == ConnectionState::Open && connection.is_flushed();
-        if is_open && matches!(connection.codec, Codec::WebSocket(_)) {
-            self.nonce_count += 1;
-            let mask = (mix(self.nonce_seed, self.nonce_count) as u32).to_be_bytes();
-            self.frame.clear();
-            connection.codec.encode_frame(Opcode::Close, &[], mask, &mut self.frame);
+        let is_open =
+            |connection: &Connection| connection.has_sent_all() && matches!(connection.codec, Codec::WebSocket(_));
+        if self.slab.get(key).is_some_and(is_open) {
             // The connection is closed in any case.
-            let _ = socket::write(&connection.fd, &self.frame);
+            let _ = self.send_frame(key, Opcode::Close, &[]);
         }
     }
 
