@@ -71,23 +71,19 @@ struct AttemptError {
 }
 
 impl ControlClient {
-    /// Resolves the host, once. TLS trusts the public certificate authorities.
-    ///
-    /// # Errors
-    /// The host has no address.
-    pub async fn new(base: &BaseUrl) -> Result<Self, Failure> {
-        Self::with_trust(base, Trust::default()).await
-    }
-
-    /// The same for the service under test, with the certificates that its scenario trusts.
+    /// A client of the service under test, with the certificates that its scenario trusts.
     ///
     /// # Errors
     /// The host has no address, or the file of certificates cannot be read.
     pub async fn for_target(target: &Target) -> Result<Self, Failure> {
-        Self::with_trust(&target.url, Trust::for_target(target)).await
+        Self::new(&target.url, &Trust::for_target(target)).await
     }
 
-    async fn with_trust(base: &BaseUrl, trust: Trust<'_>) -> Result<Self, Failure> {
+    /// Resolves the host, once.
+    ///
+    /// # Errors
+    /// As for [`Self::for_target`].
+    pub(crate) async fn new(base: &BaseUrl, trust: &Trust) -> Result<Self, Failure> {
         let tls = Tls::for_host(base, trust).map_err(|message| Failure::new(ErrorKind::Connect, message))?;
         let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
         let addresses: Vec<SocketAddr> =

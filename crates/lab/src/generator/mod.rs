@@ -32,5 +32,6 @@ pub use failure::Failure;
 pub(crate) use failure::excerpt;
 pub use messages::{Gauges, StartedWork, WorkerReport};
 pub use monotonic_time::MonotonicTime;
+pub(crate) use tls::Trust;
 pub use worker_main::run_worker_process;
 pub use worker_pool::WorkerPool;

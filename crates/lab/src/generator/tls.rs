@@ -25,17 +25,17 @@ pub(crate) struct Tls {
 }
 
 /// Which certificates are trusted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trust<'a> {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trust {
     /// A file of certificates (PEM) besides the public authorities.
-    ca: Option<&'a str>,
+    ca: Option<String>,
     /// Whether any certificate is accepted: the handshake is made, and the host is not verified.
     insecure: bool,
 }
 
-impl<'a> Trust<'a> {
-    pub(crate) fn for_target(target: &'a Target) -> Self {
-        Self { ca: target.ca_file.as_deref(), insecure: target.insecure }
+impl Trust {
+    pub(crate) fn for_target(target: &Target) -> Self {
+        Self { ca: target.ca_file.clone(), insecure: target.insecure }
     }
 }
 
@@ -44,7 +44,7 @@ impl Tls {
     ///
     /// # Errors
     /// The file of certificates cannot be read, or the host's name cannot stand in a certificate.
-    pub(crate) fn for_host(base: &BaseUrl, trust: Trust<'_>) -> Result<Option<Self>, String> {
+    pub(crate) fn for_host(base: &BaseUrl, trust: &Trust) -> Result<Option<Self>, String> {
         if !base.uses_tls {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl Tls {
     }
 }
 
-fn client_config(trust: Trust<'_>) -> Result<ClientConfig, String> {
+fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone());
     let builder: rustls::ConfigBuilder<ClientConfig, WantsVersions> = builder;
@@ -74,7 +74,7 @@ fn client_config(trust: Trust<'_>) -> Result<ClientConfig, String> {
         let verifier = Arc::new(NoCertificateVerification(provider));
         builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
     } else {
-        builder.with_root_certificates(root_store(trust.ca)?).with_no_client_auth()
+        builder.with_root_certificates(root_store(trust.ca.as_deref())?).with_no_client_auth()
     };
     config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     config.resumption = Resumption::disabled();

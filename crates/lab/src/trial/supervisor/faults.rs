@@ -253,7 +253,7 @@ impl ProcessSupervisor {
             None => FaultProgress::Done,
             Some(path) => {
                 managed.restart_task = Some(self.restart_tasks.spawn(async move {
-                    let outcome = await_ready(&spec.base, &path, spec.ready_timeout).await;
+                    let outcome = await_ready(&spec.base, &spec.trust, &path, spec.ready_timeout).await;
                     RestartEvent::Ready { process: index, fault, outcome }
                 }));
                 FaultProgress::Pending

@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::running_process::{Intent, RunningProcess, SpawnCommand};
+use crate::generator::Trust;
 use crate::scenario::BaseUrl;
 
 /// Lines of a log that an error message quotes.
@@ -28,6 +29,7 @@ const TAIL_BYTES: u64 = 4096;
 pub(super) struct ProcessSpec {
     pub(super) name: String,
     pub(super) base: BaseUrl,
+    pub(super) trust: Trust,
     pub(super) ready_path: Option<String>,
     pub(super) ready_timeout: Duration,
 }

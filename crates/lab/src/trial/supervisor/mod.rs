@@ -24,6 +24,7 @@ pub use fault_schedule::{ScheduledFault, fault_schedule};
 use super::TrialError;
 use super::watched_process::SERVER;
 use crate::cgroup::{LimitStats, LimitsApplied, TargetCgroups, TrialCgroup};
+use crate::generator::Trust;
 use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;
 use crate::measurement::timeline::FaultRow;
@@ -134,6 +135,7 @@ impl ProcessSupervisor {
             let spec = ProcessSpec {
                 name: helper.name.clone(),
                 base: helper.base.clone(),
+                trust: Trust::default(),
                 ready_path: Some(helper.ready_path.clone()),
                 ready_timeout: helper.ready_timeout,
             };
@@ -145,6 +147,7 @@ impl ProcessSupervisor {
         let spec = ProcessSpec {
             name: SERVER.to_owned(),
             base: target.url.clone(),
+            trust: Trust::for_target(target),
             ready_path: target.ready_path.clone(),
             ready_timeout: target.ready_timeout,
         };
@@ -186,7 +189,7 @@ impl ProcessSupervisor {
         let outcome = tokio::select! {
             biased;
             exit = self.await_unexpected_exit() => return Err(TrialError(exit)),
-            outcome = readiness::await_ready(&spec.base, path, spec.ready_timeout) => outcome,
+            outcome = readiness::await_ready(&spec.base, &spec.trust, path, spec.ready_timeout) => outcome,
         };
         outcome.map_err(|why| TrialError(spec.not_ready_message(&why, log.as_deref())))
     }

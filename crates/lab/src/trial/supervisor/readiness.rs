@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use tokio::time::Instant;
 
-use crate::generator::{ControlClient, ControlRequest};
+use crate::generator::{ControlClient, ControlRequest, Trust};
 use crate::scenario::BaseUrl;
 
 /// The interval between probes; also the resolution of the moment at which a restarted service was ready again.
@@ -18,11 +18,11 @@ const PROBE_WITHIN: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// The last response or failure, when the time is over.
-pub(super) async fn await_ready(base: &BaseUrl, path: &str, within: Duration) -> Result<(), String> {
+pub(super) async fn await_ready(base: &BaseUrl, trust: &Trust, path: &str, within: Duration) -> Result<(), String> {
     let url = format!("{}{path}", base.url());
     let deadline = Instant::now() + within;
     loop {
-        match probe(base, path).await {
+        match probe(base, trust, path).await {
             Ok(status) if (200..300).contains(&status) => return Ok(()),
             _ if Instant::now() < deadline => tokio::time::sleep(PROBE_EVERY).await,
             Ok(status) => return Err(format!("{url} still answers {status}")),
@@ -31,8 +31,8 @@ pub(super) async fn await_ready(base: &BaseUrl, path: &str, within: Duration) ->
     }
 }
 
-async fn probe(base: &BaseUrl, path: &str) -> Result<u16, String> {
-    let client = ControlClient::new(base).await.map_err(|failure| failure.message)?;
+async fn probe(base: &BaseUrl, trust: &Trust, path: &str) -> Result<u16, String> {
+    let client = ControlClient::new(base, trust).await.map_err(|failure| failure.message)?;
     let path = path.parse().map_err(|_| "not a path".to_owned())?;
     let call = ControlRequest::get(path, HeaderMap::new(), PROBE_WITHIN);
     client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)

@@ -237,23 +237,24 @@ async fn the_control_client_trusts_the_same() {
     };
     let reply = ControlClient::for_target(&scenario.target).await.unwrap().send(&call).await.unwrap();
     assert_eq!((reply.status, &*reply.body), (200, b"ok".as_slice()));
+    let distrustful = over_tls(visit(), &target, None);
     let Failure { kind, message } =
-        ControlClient::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
+        ControlClient::for_target(&distrustful.target).await.unwrap().send(&call).await.unwrap_err();
     assert_eq!(kind, ErrorKind::Connect);
     assert!(message.contains("UnknownIssuer"), "{message}");
 }
 
 #[tokio::test]
-async fn the_setup_of_a_trial_trusts_the_same() {
+async fn readiness_probe_and_setup_of_a_trial_trust_the_same() {
     let identity = TestCertificate::for_name("127.0.0.1");
     let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let text = format!(
-        "format = 1\nname = \"t\"\nsummary = \"t\"\n[target]\nurl = \"https://{}\"\nca = {:?}\n[[setup]]\nrequest = \"GET /\"\n\
+        "format = 1\nname = \"t\"\nsummary = \"t\"\n[target]\nurl = \"https://{}\"\nca = {:?}\nready = \"/ready\"\nready_within = \"2s\"\n[[setup]]\nrequest = \"GET /\"\n\
          [[phase]]\nname = \"p\"\narrivals = {{ batch = 1 }}\nin_flight_max = 1\njourney = \"j\"\n[[journey]]\nname = \"j\"\n\
          [[journey.step]]\nrequest = \"GET /\"\n",
         target.address, identity.file
     );
     let (out, (_interrupt, never)) = (OutDir::new(), tokio::sync::watch::channel(false));
     let finished = lab::trial::run(trial(&text, &[], &out.0, never)).await.unwrap();
-    assert_eq!((finished.run.results.total.unwrap().ok, target.requests()), (1, 2));
+    assert_eq!((finished.run.results.total.unwrap().ok, target.requests()), (1, 3));
 }

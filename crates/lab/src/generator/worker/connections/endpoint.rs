@@ -37,7 +37,7 @@ pub(super) enum EndpointProtocol {
 /// A name has no certificate, or the path or a header of an upgrade request is not valid.
 pub(crate) fn resolve_endpoints(config: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
     let target = &config.scenario.target;
-    let trust = Trust::for_target(target);
+    let trust = &Trust::for_target(target);
     let http = Endpoint::new(&config.addresses, Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
     let mut endpoints = vec![http];
     let message_endpoints = target.socket.iter().flat_map(|socket| &socket.endpoints);
