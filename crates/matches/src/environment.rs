@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use engine::ids::MatchId;
-use engine::matches::entry::{AnswerClass, Face};
+use engine::matches::entry::Face;
 use engine::matches::machine::MoveAnswer;
 use engine::rows::MatchLogRow;
 use metrics::Metrics;
@@ -44,24 +44,6 @@ pub struct BotCall {
     pub timeout: Duration,
 }
 
-/// A bot's answer, already classified.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BotAnswer {
-    pub class: AnswerClass,
-    /// From sending to the end of the answer, in milliseconds, at most the timeout.
-    pub latency_ms: u16,
-    /// The move, of a valid answer to [`Webhook::Move`].
-    pub mv: Option<rules::snake::Move>,
-    /// The shout of the move.
-    pub shout: String,
-}
-
-impl From<BotAnswer> for MoveAnswer {
-    fn from(answer: BotAnswer) -> Self {
-        Self { class: answer.class, mv: answer.mv, latency_ms: answer.latency_ms, shout: answer.shout }
-    }
-}
-
 /// The effects of a runner, beyond what its lease needs.
 pub trait MatchEnvironment: LeaseContext {
     /// The whole log of a match.
@@ -69,9 +51,9 @@ pub trait MatchEnvironment: LeaseContext {
     /// A bot's face; the defaults when it does not answer in time.
     fn fetch_face(&self, url: String) -> impl Future<Output = Face> + Send;
     /// Calls a bot. Never fails: every error is a class of answer.
-    fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
-    /// A match's log is saved up to this version, or its state changed: notifies spectators.
-    fn notify_saved(&self, id: MatchId, version: u32);
+    fn call(&self, call: BotCall) -> impl Future<Output = MoveAnswer> + Send;
+    /// A match's log has grown and is saved, or its state changed: notifies spectators.
+    fn notify_saved(&self, id: MatchId);
     /// Waits until a match may have joined the queue.
     fn queue_notified(&self) -> impl Future<Output = ()> + Send;
     fn metrics(&self) -> &Metrics;

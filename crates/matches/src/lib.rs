@@ -13,6 +13,6 @@ pub mod spectate;
 pub mod view;
 mod worker;
 
-pub use environment::{BotAnswer, BotCall, MatchEnvironment, Webhook};
+pub use environment::{BotCall, MatchEnvironment, Webhook};
 pub use production::ProductionEnvironment;
 pub use worker::{RunnerConfig, run};

@@ -1,6 +1,6 @@
-//! The notifier: after a commit the writer notifies a match's subscribers of the new version, and they read again.
+//! The notifier: after a commit the writer notifies a match's subscribers, and they read again.
 //!
-//! A notification carries no data, only "something is new up to n": a lost or doubled one is harmless. Subscribers register first and read
+//! A notification carries no data, only "something is new": a lost or doubled one is harmless. Subscribers register first and read
 //! afterwards, so that nothing is missed in between. Matches without subscribers cost nothing.
 
 use engine::ids::MatchId;
@@ -12,14 +12,14 @@ use tokio::sync::watch;
 /// The notifier of one process.
 #[derive(Clone, Default)]
 pub struct Notifier {
-    matches: Arc<Mutex<HashMap<MatchId, watch::Sender<u32>>>>,
+    matches: Arc<Mutex<HashMap<MatchId, watch::Sender<()>>>>,
     queue: Arc<tokio::sync::Notify>,
 }
 
 /// A subscription to a match, until it is dropped.
 pub struct Subscription {
     id: MatchId,
-    receiver: watch::Receiver<u32>,
+    receiver: watch::Receiver<()>,
     notifier: Notifier,
 }
 
@@ -29,15 +29,15 @@ impl Notifier {
     pub fn subscribe(&self, id: MatchId) -> Subscription {
         let receiver = match self.lock().entry(id) {
             Entry::Occupied(sender) => sender.get().subscribe(),
-            Entry::Vacant(entry) => entry.insert(watch::channel(0).0).subscribe(),
+            Entry::Vacant(entry) => entry.insert(watch::channel(()).0).subscribe(),
         };
         Subscription { id, receiver, notifier: self.clone() }
     }
 
-    /// Notifies that the match's log is committed up to `version` entries, or that its state changed.
-    pub fn notify(&self, id: MatchId, version: u32) {
+    /// Notifies that the match's log has grown and is committed, or that its state changed.
+    pub fn notify(&self, id: MatchId) {
         if let Some(sender) = self.lock().get(&id) {
-            sender.send_replace(version);
+            sender.send_replace(());
         }
     }
 
@@ -58,7 +58,7 @@ impl Notifier {
     }
 
     /// The map is consistent even if a holder of the lock panicked: no update spans two entries.
-    fn lock(&self) -> MutexGuard<'_, HashMap<MatchId, watch::Sender<u32>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<MatchId, watch::Sender<()>>> {
         self.matches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,8 +90,8 @@ mod tests {
     async fn a_notification_after_the_subscription_is_noticed_even_before_the_wait() {
         let notifier = Notifier::default();
         let mut watch = notifier.subscribe(MatchId(1));
-        notifier.notify(MatchId(1), 1);
-        notifier.notify(MatchId(1), 2);
+        notifier.notify(MatchId(1));
+        notifier.notify(MatchId(1));
         watch.changed().await;
     }
 
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(notifier.subscribed_matches(), 1);
         drop(second);
         assert_eq!(notifier.subscribed_matches(), 0);
-        notifier.notify(MatchId(1), 3);
+        notifier.notify(MatchId(1));
         assert_eq!(notifier.subscribed_matches(), 0);
     }
 }

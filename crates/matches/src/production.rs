@@ -1,11 +1,12 @@
 //! The real environment of a runner: the store, the notifiers, and bots over HTTP.
 
 use super::bots::BotClient;
-use super::environment::{BotAnswer, BotCall, MatchEnvironment};
+use super::environment::{BotCall, MatchEnvironment};
 use crate::notifier::Notifier;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
+use engine::matches::machine::MoveAnswer;
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use metrics::Metrics;
@@ -88,12 +89,12 @@ impl MatchEnvironment for ProductionEnvironment {
         self.bots.face(&url).await
     }
 
-    async fn call(&self, call: BotCall) -> BotAnswer {
+    async fn call(&self, call: BotCall) -> MoveAnswer {
         self.bots.call(call).await
     }
 
-    fn notify_saved(&self, id: MatchId, version: u32) {
-        self.notifier.notify(id, version);
+    fn notify_saved(&self, id: MatchId) {
+        self.notifier.notify(id);
     }
 
     async fn queue_notified(&self) {

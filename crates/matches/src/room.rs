@@ -90,7 +90,7 @@ async fn fail_match<O: MatchEnvironment>(
     match save(environment, lease, command).await {
         Ok(Outcome::Done) => {
             environment.metrics().matches.failed.inc();
-            environment.notify_saved(id, u32::MAX);
+            environment.notify_saved(id);
             RoomOutcome::Failed
         }
         Ok(_) => RoomOutcome::Fenced,
@@ -200,7 +200,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
         for (seat, answer) in futures_util::future::join_all(calls).await {
             self.environment.metrics().matches.record_answer(answer.class, answer.latency_ms);
-            answers_by_seat[seat] = Some(answer.into());
+            answers_by_seat[seat] = Some(answer);
         }
         let step = self.machine.play_turn(answers_by_seat)?;
         let late = step.row.late_moves - self.machine.late_moves();
@@ -224,7 +224,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
                 if let Some(started_at) = self.started_at {
                     self.environment.metrics().matches.run_time.observe(now.since(started_at));
                 }
-                self.environment.notify_saved(spec.id, u32::MAX);
+                self.environment.notify_saved(spec.id);
                 StopReason::Ended(RoomOutcome::Finished)
             }
             Ok(Outcome::VersionConflict(_)) => StopReason::Reload,
@@ -240,7 +240,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             Ok(Outcome::Done) => {
                 self.log.push(step.row.clone());
                 self.machine.accept(step);
-                self.environment.notify_saved(self.machine.spec().id, self.machine.version());
+                self.environment.notify_saved(self.machine.spec().id);
                 Ok(())
             }
             Ok(Outcome::VersionConflict(_)) => Err(StopReason::Reload),

@@ -163,19 +163,15 @@ impl<O: MatchEnvironment> Worker<O> {
 
     /// A room has ended: forget it, and release what it could not end itself.
     async fn room_ended(&mut self, ended: Result<(Id, RoomOutcome), JoinError>) {
-        let (task, ending) = match ended {
-            Ok((task, ending)) => (task, Some(ending)),
-            Err(error) => (error.id(), None),
+        let (task, is_broken) = match ended {
+            Ok((task, _)) => (task, false),
+            Err(error) => (error.id(), true),
         };
         let Some(held) = self.held.remove(&task) else { return };
         self.environment.metrics().matches.running.dec();
-        match ending {
-            Some(RoomOutcome::Finished | RoomOutcome::Failed | RoomOutcome::Fenced) => {}
-            Some(RoomOutcome::LeaseLost) => {}
-            None => {
-                tracing::error!(match.id = %held.id, "a room panicked; its match is released and charged one attempt");
-                self.release(held, false).await;
-            }
+        if is_broken {
+            tracing::error!(match.id = %held.id, "a room panicked; its match is released and charged one attempt");
+            self.release(held, false).await;
         }
     }
 

@@ -7,9 +7,10 @@ use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
+use engine::matches::machine::MoveAnswer;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
-use matches::{BotAnswer, BotCall, MatchEnvironment, Webhook};
+use matches::{BotCall, MatchEnvironment, Webhook};
 use metrics::Metrics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
         bots::face(&url)
     }
 
-    async fn call(&self, call: BotCall) -> BotAnswer {
+    async fn call(&self, call: BotCall) -> MoveAnswer {
         self.thawed().await;
         let (id, turn, _) = bots::read(&call.body);
         let id: MatchId = id.parse().expect("the runner sends the match's id");
@@ -70,7 +71,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
         answer
     }
 
-    fn notify_saved(&self, _id: MatchId, _version: u32) {}
+    fn notify_saved(&self, _id: MatchId) {}
 
     async fn queue_notified(&self) {
         std::future::pending::<()>().await;

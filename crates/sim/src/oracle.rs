@@ -146,7 +146,7 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                     let url = spec.seats[seat].url.clone();
                     bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout }).0
                 };
-                let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat).into()));
+                let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat)));
                 machine.play_turn(answers.collect()).expect("planned matches can be played")
             }
             NextAction::Finish => return (turns_of(&rows), machine.result()),

@@ -83,14 +83,13 @@ pub enum NextAction {
     Finish,
 }
 
-/// The answer of a seat to a request for its move.
+/// A bot's answer, already classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveAnswer {
-    /// What kind of answer.
     pub class: AnswerClass,
-    /// Its move; present exactly when the class is [`AnswerClass::Valid`].
+    /// The move, of a valid answer to a request for one.
     pub mv: Option<Move>,
-    /// From sending to the end of the answer, in milliseconds.
+    /// From sending to the end of the answer, in milliseconds, at most the timeout.
     pub latency_ms: u16,
     /// What it shouted, cut to 256 characters by the machine; empty for nothing.
     pub shout: String,

@@ -25,15 +25,14 @@ pub(super) async fn cancel_game(
     cancel(&app, id, Some(caller.account)).await.map(Json)
 }
 
-/// Calls off a game of this account, or of any, and wakes whoever watches it.
+/// Calls off a game of this account, or of any, and notifies those who watch it.
 pub(crate) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
     match app.node.store.commit(Command::CancelMatch { id, account, now: app.node.clock.now() }).await? {
         Outcome::Done => {
-            let statuses = app.node.store.read(move |reader| reader.statuses(&[id])).await;
-            // Whoever watches must hear of it even when this read failed.
-            let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
-            app.notifier.notify(id, version);
-            statuses?.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
+            // Before anything that can fail: those who watch the game read it again.
+            app.notifier.notify(id);
+            let statuses = app.node.store.read(move |reader| reader.statuses(&[id])).await?;
+            statuses.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
         }
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
     }

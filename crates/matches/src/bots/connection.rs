@@ -1,8 +1,9 @@
 //! One connection to a bot: a TCP socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
 
-use super::failure::Failure;
 use super::target::Target;
 use crate::address::is_public;
+use engine::matches::entry::AnswerClass;
+use metrics::Metrics;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::io;
@@ -16,43 +17,47 @@ use tokio_rustls::client::TlsStream;
 /// Bytes read at a time, on the stack of one poll.
 const READ_BYTES: usize = 4 * 1024;
 
-pub(super) enum BotConnection {
+/// An open connection: the metrics count it until it is dropped.
+pub(super) struct BotConnection {
+    stream: BotStream,
+    metrics: Arc<Metrics>,
+}
+
+enum BotStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl BotConnection {
     /// Connects to the target, at an address that was checked after it was resolved.
-    pub(super) async fn open(target: &Target, is_private_allowed: bool) -> Result<Self, Failure> {
-        let mut failure = Failure::Unreachable;
+    pub(super) async fn open(
+        target: &Target,
+        is_private_allowed: bool,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, AnswerClass> {
+        let mut failure = AnswerClass::Unreachable;
         for address in addresses(target).await? {
             if !is_private_allowed && !is_public(address.ip()) {
-                failure = Failure::Forbidden;
+                failure = AnswerClass::Forbidden;
                 continue;
             }
             if let Ok(stream) = TcpStream::connect(address).await {
                 // Requests are small and wait for each other; a failure to set this only costs time.
                 let _ = stream.set_nodelay(true);
-                return Self::secure(stream, target).await;
+                let stream = secure(stream, target).await?;
+                metrics.matches.bot_connections_opened.inc();
+                metrics.matches.bot_connections.inc();
+                return Ok(Self { stream, metrics: metrics.clone() });
             }
         }
         Err(failure)
     }
 
-    async fn secure(stream: TcpStream, target: &Target) -> Result<Self, Failure> {
-        if !target.is_tls {
-            return Ok(Self::Plain(stream));
-        }
-        let name = ServerName::try_from(target.host.clone()).map_err(|_| Failure::Unreachable)?;
-        let tls = TlsConnector::from(tls_config()).connect(name, stream).await.map_err(|_| Failure::Unreachable)?;
-        Ok(Self::Tls(Box::new(tls)))
-    }
-
     /// Whether an idle connection can still be used: no unexpected bytes came, and the peer has not closed it.
     pub(super) fn is_reusable(&self) -> bool {
-        let stream = match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(tls) => tls.get_ref().0,
+        let stream = match &self.stream {
+            BotStream::Plain(stream) => stream,
+            BotStream::Tls(tls) => tls.get_ref().0,
         };
         let mut byte = [0];
         match stream.try_read(&mut byte) {
@@ -62,9 +67,9 @@ impl BotConnection {
     }
 
     pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(stream) => stream.write_all(bytes).await,
-            Self::Tls(tls) => {
+        match &mut self.stream {
+            BotStream::Plain(stream) => stream.write_all(bytes).await,
+            BotStream::Tls(tls) => {
                 tls.write_all(bytes).await?;
                 tls.flush().await
             }
@@ -73,20 +78,35 @@ impl BotConnection {
 
     /// Appends what has arrived to `bytes`; waits if nothing has. Zero means that the peer has closed.
     pub(super) async fn read_more(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => loop {
+        match &mut self.stream {
+            BotStream::Plain(stream) => loop {
                 stream.readable().await?;
                 match read_now(stream, bytes) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     read => return read,
                 }
             },
-            Self::Tls(tls) => {
+            BotStream::Tls(tls) => {
                 bytes.reserve(READ_BYTES);
                 tls.read_buf(bytes).await
             }
         }
     }
+}
+
+impl Drop for BotConnection {
+    fn drop(&mut self) {
+        self.metrics.matches.bot_connections.dec();
+    }
+}
+
+async fn secure(stream: TcpStream, target: &Target) -> Result<BotStream, AnswerClass> {
+    if !target.key.is_tls {
+        return Ok(BotStream::Plain(stream));
+    }
+    let name = ServerName::try_from(target.key.host.clone()).map_err(|_| AnswerClass::Unreachable)?;
+    let tls = TlsConnector::from(tls_config()).connect(name, stream).await.map_err(|_| AnswerClass::Unreachable)?;
+    Ok(BotStream::Tls(Box::new(tls)))
 }
 
 /// The stack buffer lives only while this runs, never across a wait.
@@ -97,13 +117,13 @@ fn read_now(stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     Ok(count)
 }
 
-async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Failure> {
-    if let Ok(ip) = target.host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, target.port)]);
+async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, AnswerClass> {
+    if let Ok(ip) = target.key.host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, target.key.port)]);
     }
-    match lookup_host((target.host.as_str(), target.port)).await {
+    match lookup_host((target.key.host.as_str(), target.key.port)).await {
         Ok(found) => Ok(found.collect()),
-        Err(_) => Err(Failure::Unreachable),
+        Err(_) => Err(AnswerClass::Unreachable),
     }
 }
 

@@ -1,10 +1,10 @@
 //! One request and its response on one connection of a slot.
 
 use super::connection::BotConnection;
-use super::failure::Failure;
 use super::pool::BotConnectionPermit;
 use super::response::{Progress, Response, ResponseParser};
 use super::target::Target;
+use engine::matches::entry::AnswerClass;
 use std::io::Write;
 
 /// A request, ready to be written.
@@ -33,53 +33,51 @@ impl Request {
 
 /// How one attempt on one connection failed.
 struct AttemptError {
-    failure: Failure,
+    class: AnswerClass,
     /// Whether a reused connection broke before any byte of the response: the peer may just have closed it.
     is_stale: bool,
 }
 
 /// Sends the request and reads its response. A stale idle connection is replaced by a new one, but only when the request may be repeated:
 /// the bot may have received it.
+///
+/// # Errors
+/// The class of answer that a missing response counts as.
 pub(super) async fn run(
     mut slot: BotConnectionPermit,
     target: &Target,
     request: Request,
     is_repeatable: bool,
-) -> Result<Response, Failure> {
-    if let Some(idle) = slot.take_idle() {
-        let open = ConnectionGuard::new(&slot, idle);
-        if open.is_reusable() {
-            match attempt(open, &request, true).await {
-                Ok((response, connection)) => return Ok(finish(slot, response, connection)),
-                Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
-                Err(tried) => return Err(tried.failure),
-            }
+) -> Result<Response, AnswerClass> {
+    if let Some(idle) = slot.take_idle()
+        && idle.is_reusable()
+    {
+        match attempt(idle, &request, true).await {
+            Ok((response, connection)) => return Ok(finish(slot, response, connection)),
+            Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
+            Err(tried) => return Err(tried.class),
         }
     }
-    let connection = BotConnection::open(target, slot.is_private_allowed).await?;
-    slot.record_opened();
-    match attempt(ConnectionGuard::new(&slot, connection), &request, false).await {
+    let connection = slot.open(target).await?;
+    match attempt(connection, &request, false).await {
         Ok((response, connection)) => Ok(finish(slot, response, connection)),
-        Err(tried) => Err(tried.failure),
+        Err(tried) => Err(tried.class),
     }
 }
 
 fn finish(slot: BotConnectionPermit, response: Response, connection: BotConnection) -> Response {
     if response.is_reusable {
         slot.release(connection);
-    } else {
-        slot.record_closed();
     }
     response
 }
 
 async fn attempt(
-    mut open: ConnectionGuard<'_>,
+    mut connection: BotConnection,
     request: &Request,
     is_old: bool,
 ) -> Result<(Response, BotConnection), AttemptError> {
-    let broke = |is_stale| AttemptError { failure: Failure::Unreachable, is_stale };
-    let connection = open.connection();
+    let broke = |is_stale| AttemptError { class: AnswerClass::Unreachable, is_stale };
     connection.write_all(&request.0).await.map_err(|_| broke(is_old))?;
     let mut incoming = ResponseParser::default();
     loop {
@@ -89,41 +87,9 @@ async fn attempt(
             return Err(broke(is_old));
         }
         match incoming.advance(count == 0) {
-            Ok(Progress::Complete(response)) => return Ok((response, open.release())),
+            Ok(Progress::Complete(response)) => return Ok((response, connection)),
             Ok(Progress::Partial) => {}
-            Err(failure) => return Err(AttemptError { failure, is_stale: false }),
-        }
-    }
-}
-
-/// An open connection in use: counted as closed when it is dropped, unless it is released.
-struct ConnectionGuard<'a> {
-    permit: &'a BotConnectionPermit,
-    connection: Option<BotConnection>,
-}
-
-impl<'a> ConnectionGuard<'a> {
-    fn new(slot: &'a BotConnectionPermit, connection: BotConnection) -> Self {
-        Self { permit: slot, connection: Some(connection) }
-    }
-
-    fn is_reusable(&self) -> bool {
-        self.connection.as_ref().is_some_and(BotConnection::is_reusable)
-    }
-
-    fn connection(&mut self) -> &mut BotConnection {
-        self.connection.as_mut().expect("a connection in use is there until it is released")
-    }
-
-    fn release(mut self) -> BotConnection {
-        self.connection.take().expect("a connection in use is there until it is released")
-    }
-}
-
-impl Drop for ConnectionGuard<'_> {
-    fn drop(&mut self) {
-        if self.connection.is_some() {
-            self.permit.record_closed();
+            Err(class) => return Err(AttemptError { class, is_stale: false }),
         }
     }
 }

@@ -6,7 +6,6 @@
 
 mod connection;
 mod exchange;
-mod failure;
 mod pool;
 mod replies;
 mod response;
@@ -15,9 +14,10 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use super::environment::{BotAnswer, BotCall, Webhook};
+use super::environment::{BotCall, Webhook};
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
+use engine::matches::machine::MoveAnswer;
 use exchange::Request;
 use metrics::Metrics;
 use pool::Pool;
@@ -59,7 +59,7 @@ impl BotClient {
     }
 
     /// Calls a bot. The wait for a free connection under the limits does not count as the bot's: its clock starts after.
-    pub async fn call(&self, call: BotCall) -> BotAnswer {
+    pub async fn call(&self, call: BotCall) -> MoveAnswer {
         let Some(target) = Target::parse(&call.url) else {
             return answer_without_move(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
         };
@@ -78,10 +78,10 @@ impl BotClient {
             }
             Ok(Ok(response)) if call.webhook == Webhook::Move => {
                 let (class, mv, shout) = replies::classify_move(&response.body);
-                BotAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
+                MoveAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
             }
             Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
-            Ok(Err(failure)) => answer_without_move(failure.class(), took, call.timeout),
+            Ok(Err(class)) => answer_without_move(class, took, call.timeout),
             Err(_) => answer_without_move(AnswerClass::Late, call.timeout, call.timeout),
         }
     }
@@ -141,7 +141,7 @@ impl BotClient {
     }
 }
 
-fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
+fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> MoveAnswer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
-    BotAnswer { class, latency_ms, mv: None, shout: String::new() }
+    MoveAnswer { class, latency_ms, mv: None, shout: String::new() }
 }

@@ -3,6 +3,7 @@
 
 use super::connection::BotConnection;
 use super::target::{HostKey, Target};
+use engine::matches::entry::AnswerClass;
 use metrics::Metrics;
 use quotas::socket_budget::{SocketBudget, SocketPermit};
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct Pool {
     connections_per_host: usize,
-    pub(super) is_private_allowed: bool,
+    is_private_allowed: bool,
     hosts: Mutex<HashMap<HostKey, Arc<Host>>>,
     metrics: Arc<Metrics>,
     sockets: Arc<SocketBudget>,
@@ -37,9 +38,9 @@ struct IdleConnection {
 /// [`BotConnectionPermit::release`].
 pub(super) struct BotConnectionPermit {
     host: Arc<Host>,
-    pub(super) is_private_allowed: bool,
+    is_private_allowed: bool,
     idle: Option<BotConnection>,
-    /// The socket permit of this permit's connection; `None` only when another host has taken it over.
+    /// The socket permit of this permit's connection, until that is returned to the pool.
     socket: Option<SocketPermit>,
     sockets: Arc<SocketBudget>,
     metrics: Arc<Metrics>,
@@ -78,10 +79,7 @@ impl Pool {
 
     /// Closes all idle connections: their sockets are needed.
     pub(super) fn close_idle(&self) {
-        lock(&self.hosts).values().for_each(|host| {
-            let idle = std::mem::take(&mut *lock(&host.idle));
-            self.metrics.matches.bot_connections.sub(idle.len());
-        });
+        lock(&self.hosts).values().for_each(|host| lock(&host.idle).clear());
     }
 
     /// Closes connections that were idle for too long; drops unused hosts.
@@ -89,10 +87,8 @@ impl Pool {
         let now = Instant::now();
         lock(&self.hosts).retain(|_, host| {
             let mut idle = lock(&host.idle);
-            let before = idle.len();
             idle.retain(|idle| now - idle.since < IDLE_MAX);
             idle.shrink_to_fit();
-            self.metrics.matches.bot_connections.sub(before - idle.len());
             !idle.is_empty() || Arc::strong_count(host) > 1
         });
     }
@@ -106,7 +102,7 @@ impl Pool {
     fn host(&self, target: &Target) -> Arc<Host> {
         let mut hosts = lock(&self.hosts);
         let new = || Host { permits: Arc::new(Semaphore::new(self.connections_per_host)), idle: Mutex::default() };
-        hosts.entry(target.key()).or_insert_with(|| Arc::new(new())).clone()
+        hosts.entry(target.key.clone()).or_insert_with(|| Arc::new(new())).clone()
     }
 }
 
@@ -116,37 +112,24 @@ impl BotConnectionPermit {
         self.idle.take()
     }
 
-    /// A connection was opened under this permit.
-    pub(super) fn record_opened(&self) {
-        self.metrics.matches.bot_connections_opened.inc();
-        self.metrics.matches.bot_connections.inc();
-    }
-
-    /// A connection of this permit is closed.
-    pub(super) fn record_closed(&self) {
-        self.metrics.matches.bot_connections.dec();
+    /// Opens a connection under this permit.
+    pub(super) async fn open(&self, target: &Target) -> Result<BotConnection, AnswerClass> {
+        BotConnection::open(target, self.is_private_allowed, &self.metrics).await
     }
 
     /// Returns the connection to the pool, unless its socket is needed elsewhere.
     pub(super) fn release(mut self, connection: BotConnection) {
-        self.return_idle(connection);
-    }
-
-    fn return_idle(&mut self, connection: BotConnection) {
-        match self.socket.take() {
-            Some(socket) if !self.sockets.is_exhausted_for_bots() => {
-                lock(&self.host.idle).push(IdleConnection { since: Instant::now(), connection, socket });
-            }
-            _ => self.record_closed(),
-        }
+        self.idle = Some(connection);
     }
 }
 
 impl Drop for BotConnectionPermit {
-    /// A permit dropped with its idle connection untouched returns it to the pool.
+    /// A permit dropped with a connection that can be used again returns it to the pool.
     fn drop(&mut self) {
-        if let Some(connection) = self.idle.take() {
-            self.return_idle(connection);
+        if let (Some(connection), Some(socket)) = (self.idle.take(), self.socket.take())
+            && !self.sockets.is_exhausted_for_bots()
+        {
+            lock(&self.host.idle).push(IdleConnection { since: Instant::now(), connection, socket });
         }
     }
 }

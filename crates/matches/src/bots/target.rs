@@ -4,11 +4,7 @@ use http::Uri;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    pub(super) is_tls: bool,
-    /// A name or a literal address; IPv6 without brackets.
-    pub(super) host: String,
-    /// The port, the scheme's own when the URL names none.
-    pub(super) port: u16,
+    pub(super) key: HostKey,
     /// Host and port as the URL has them: the `Host` header.
     pub(super) authority: String,
     /// The path without its last slash, so that `/move` can be added.
@@ -19,7 +15,9 @@ pub(super) struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct HostKey {
     pub(super) is_tls: bool,
+    /// A name or a literal address; IPv6 without brackets.
     pub(super) host: String,
+    /// The port, the scheme's own when the URL names none.
     pub(super) port: u16,
 }
 
@@ -37,17 +35,12 @@ impl Target {
         if host.is_empty() || authority.as_str().contains('@') {
             return None;
         }
+        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         Some(Self {
-            is_tls,
-            host: host.to_owned(),
-            port: authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 }),
+            key: HostKey { is_tls, host: host.to_owned(), port },
             authority: authority.as_str().to_owned(),
             base_path: uri.path().trim_end_matches('/').to_owned(),
         })
-    }
-
-    pub(super) fn key(&self) -> HostKey {
-        HostKey { is_tls: self.is_tls, host: self.host.clone(), port: self.port }
     }
 }
 
@@ -58,7 +51,9 @@ mod tests {
     #[track_caller]
     fn check(url: &str, want: Option<(bool, &str, u16, &str, &str)>) {
         let got = Target::parse(url);
-        let got = got.as_ref().map(|t| (t.is_tls, t.host.as_str(), t.port, t.authority.as_str(), t.base_path.as_str()));
+        let got = got
+            .as_ref()
+            .map(|t| (t.key.is_tls, t.key.host.as_str(), t.key.port, t.authority.as_str(), t.base_path.as_str()));
         assert_eq!(got, want, "{url}");
     }
 

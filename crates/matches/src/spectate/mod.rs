@@ -8,10 +8,9 @@
 //! than there is time for, and matches, creations and readiness checks must not wait behind them.
 
 mod checkpoints;
-mod log_player;
+mod frame;
 mod permits;
 mod replay;
 
 pub use permits::{SpectatorPermits, TooManySpectators};
-pub use replay::Replays;
-pub use replay::{Replay, SliceOutcome};
+pub use replay::{Replay, Replays, SliceOutcome};

@@ -1,7 +1,7 @@
 //! Permits for spectators: limited in total, and for each client address.
 
 use quotas::address_key::AddressKey;
-use quotas::keyed_permits::KeyedPermits;
+use quotas::keyed_permits::{KeyedPermit, KeyedPermits};
 use settings::Config;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,8 +25,7 @@ pub enum TooManySpectators {
 /// The right to watch, until it is dropped.
 pub struct SpectatorPermit {
     _total: OwnedSemaphorePermit,
-    by_address: Arc<KeyedPermits<Option<AddressKey>>>,
-    address: Option<AddressKey>,
+    _at_address: KeyedPermit<Option<AddressKey>>,
 }
 
 impl SpectatorPermits {
@@ -40,16 +39,9 @@ impl SpectatorPermits {
     /// # Errors
     /// [`TooManySpectators::AtAddress`] when the address has reached its limit, [`TooManySpectators::InAll`] when all are taken.
     pub fn acquire(&self, address: Option<AddressKey>) -> Result<SpectatorPermit, TooManySpectators> {
-        let one = self.total.clone().try_acquire_owned().map_err(|_| TooManySpectators::InAll)?;
-        if !self.by_address.try_acquire(address, self.per_address_max) {
-            return Err(TooManySpectators::AtAddress);
-        }
-        Ok(SpectatorPermit { _total: one, by_address: self.by_address.clone(), address })
-    }
-}
-
-impl Drop for SpectatorPermit {
-    fn drop(&mut self) {
-        self.by_address.release(self.address);
+        let total = self.total.clone().try_acquire_owned().map_err(|_| TooManySpectators::InAll)?;
+        let at_address = KeyedPermit::try_acquire(&self.by_address, address, self.per_address_max);
+        let at_address = at_address.ok_or(TooManySpectators::AtAddress)?;
+        Ok(SpectatorPermit { _total: total, _at_address: at_address })
     }
 }

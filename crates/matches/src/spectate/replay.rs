@@ -4,10 +4,10 @@
 //! Knows neither HTTP nor what happens with the frames.
 
 use super::checkpoints::Checkpoints;
-use super::log_player::LogPlayer;
+use super::frame::frame;
 use engine::limits::{REPLAY_CHUNK_BYTES, REPLAY_LOG_BYTES_MAX, REPLAY_SLICE_ENTRIES};
 use engine::matches::lifecycle::MatchState;
-use engine::matches::machine::MatchError;
+use engine::matches::machine::{MatchError, MatchMachine};
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
 use metrics::{Metrics, ResponseMetrics};
@@ -39,7 +39,7 @@ pub struct Replay {
 
 /// How far one viewer has come.
 struct Cursor {
-    player: LogPlayer,
+    machine: MatchMachine,
     turns: Range<u32>,
     encode: fn(Frame) -> String,
     /// Entries that were read and not played yet.
@@ -106,8 +106,8 @@ impl Replays {
         turns: Range<u32>,
         encode: fn(Frame) -> String,
     ) -> Result<Replay, MatchError> {
-        let (player, rows) = (LogPlayer::new(spec)?, VecDeque::new());
-        let cursor = Cursor { player, turns, encode, rows, version: 0, state: MatchState::Waiting };
+        let (machine, rows) = (MatchMachine::new(spec)?, VecDeque::new());
+        let cursor = Cursor { machine, turns, encode, rows, version: 0, state: MatchState::Waiting };
         Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
     }
 }
@@ -131,8 +131,8 @@ impl Cursor {
     fn slice(&mut self, reader: &mut dyn Reader, replays: &Replays) -> Result<Slice, StoreError> {
         self.seek(&replays.checkpoints);
         if self.rows.is_empty() {
-            let id = self.player.machine().spec().id;
-            let Some(page) = reader.match_log(id, self.player.version(), REPLAY_SLICE_ENTRIES)? else {
+            let id = self.machine.spec().id;
+            let Some(page) = reader.match_log(id, self.machine.version(), REPLAY_SLICE_ENTRIES)? else {
                 return Ok(Slice { frames: Vec::new(), outcome: SliceOutcome::Gone });
             };
             self.buffer_rows(page);
@@ -140,7 +140,7 @@ impl Cursor {
         let mut frames = Vec::new();
         let after =
             self.play(replays, &mut frames).unwrap_or_else(|error| Some(SliceOutcome::Broken(error.to_string())));
-        let caught_up = || match self.rows.is_empty() && self.player.version() >= self.version {
+        let caught_up = || match self.rows.is_empty() && self.machine.version() >= self.version {
             true => SliceOutcome::CaughtUp(self.state),
             false => SliceOutcome::More,
         };
@@ -149,12 +149,11 @@ impl Cursor {
 
     /// Continues from a checkpoint if one is nearer to the first requested turn.
     fn seek(&mut self, checkpoints: &Checkpoints) {
-        let machine = self.player.machine();
-        if machine.turns() + 1 < self.turns.start
-            && let Some(nearer) = checkpoints.latest_before(machine.spec().id, self.turns.start)
-            && nearer.turns() > machine.turns()
+        if self.machine.turns() + 1 < self.turns.start
+            && let Some(nearer) = checkpoints.latest_before(self.machine.spec().id, self.turns.start)
+            && nearer.turns() > self.machine.turns()
         {
-            self.player = LogPlayer::from((*nearer).clone());
+            self.machine = (*nearer).clone();
             self.rows.clear();
         }
     }
@@ -176,15 +175,17 @@ impl Cursor {
         while bytes < REPLAY_CHUNK_BYTES
             && let Some(row) = self.rows.pop_front()
         {
-            let is_visible = self.player.play(&row)?;
+            let turn_before = self.machine.turns();
+            self.machine.replay(&row)?;
             replays.metrics.replay_entries.inc();
-            let turn = self.player.machine().turns();
-            if !is_visible {
+            let turn = self.machine.turns();
+            // Only the start position and turns make frames.
+            if row.version > 0 && turn == turn_before {
                 continue;
             }
-            replays.checkpoints.offer(self.player.machine());
+            replays.checkpoints.offer(&self.machine);
             if self.turns.contains(&turn) {
-                let frame = (self.encode)(self.player.frame());
+                let frame = (self.encode)(frame(&self.machine));
                 bytes += frame.len();
                 frames.push(frame);
             }

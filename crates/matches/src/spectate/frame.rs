@@ -1,51 +1,12 @@
-//! A match's log played back as frames.
+//! A frame: what a viewer is shown of a match after a turn.
 
 use engine::matches::entry::AnswerClass;
-use engine::matches::machine::{MatchError, MatchMachine};
-use engine::matches::spec::MatchSpec;
-use engine::rows::MatchLogRow;
+use engine::matches::machine::MatchMachine;
 use rules::snake::Point;
 use wire::viewer::{Cell, Death, Frame, Snake};
 
-/// A machine that applies saved rows and returns the resulting frames.
-pub(super) struct LogPlayer {
-    machine: MatchMachine,
-}
-
-impl LogPlayer {
-    /// A player at the beginning.
-    pub(super) fn new(spec: MatchSpec) -> Result<Self, MatchError> {
-        Ok(Self { machine: MatchMachine::new(spec)? })
-    }
-
-    /// A player that continues from this state.
-    pub(super) fn from(machine: MatchMachine) -> Self {
-        Self { machine }
-    }
-
-    pub(super) fn machine(&self) -> &MatchMachine {
-        &self.machine
-    }
-
-    /// Entries played so far: the viewer's cursor.
-    pub(super) fn version(&self) -> u32 {
-        self.machine.version()
-    }
-
-    /// Plays one row. Returns whether it makes a frame: the start position, or a turn.
-    pub(super) fn play(&mut self, row: &MatchLogRow) -> Result<bool, MatchError> {
-        let turn_before = self.machine.turns();
-        self.machine.replay(row)?;
-        Ok(row.version == 0 || self.machine.turns() > turn_before)
-    }
-
-    /// The last frame.
-    pub(super) fn frame(&self) -> Frame {
-        frame(&self.machine)
-    }
-}
-
-fn frame(machine: &MatchMachine) -> Frame {
+/// The match as it is after the last saved turn.
+pub(super) fn frame(machine: &MatchMachine) -> Frame {
     let board = machine.board();
     Frame {
         turn: board.turn,
