@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
-use engine::matches::machine::MoveAnswer;
+use engine::matches::machine::BotAnswer;
 use engine::rows::MatchLogRow;
 use metrics::Metrics;
 use node::lease::LeaseContext;
@@ -51,7 +51,7 @@ pub trait MatchEnvironment: LeaseContext {
     /// A bot's face; the defaults when it does not answer in time.
     fn fetch_face(&self, url: String) -> impl Future<Output = Face> + Send;
     /// Calls a bot. Never fails: every error is a class of answer.
-    fn call(&self, call: BotCall) -> impl Future<Output = MoveAnswer> + Send;
+    fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
     /// A match's log has grown and is saved, or its state changed: notifies spectators.
     fn notify_saved(&self, id: MatchId);
     /// Waits until a match may have joined the queue.

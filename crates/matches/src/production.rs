@@ -6,7 +6,7 @@ use crate::notifier::Notifier;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
-use engine::matches::machine::MoveAnswer;
+use engine::matches::machine::BotAnswer;
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use metrics::Metrics;
@@ -89,7 +89,7 @@ impl MatchEnvironment for ProductionEnvironment {
         self.bots.face(&url).await
     }
 
-    async fn call(&self, call: BotCall) -> MoveAnswer {
+    async fn call(&self, call: BotCall) -> BotAnswer {
         self.bots.call(call).await
     }
 

@@ -7,7 +7,7 @@ use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
-use engine::matches::machine::{MatchError, MatchMachine, MoveAnswer, NextAction, PendingStep, SeatSet};
+use engine::matches::machine::{BotAnswer, MatchError, MatchMachine, NextAction, PendingStep, SeatSet};
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -194,7 +194,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
 
     /// Requests the moves of the living snakes and plays the turn.
     async fn request_moves(&mut self, seats: SeatSet) -> Result<(), StopReason> {
-        let mut answers_by_seat: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
+        let mut answers_by_seat: Vec<Option<BotAnswer>> = vec![None; self.machine.spec().seats.len()];
         let environment = self.environment;
         let calls = self.calls(seats, Webhook::Move).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });

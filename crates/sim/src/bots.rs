@@ -3,14 +3,14 @@
 
 use crate::dice::hash;
 use engine::matches::entry::{AnswerClass, Face};
-use engine::matches::machine::MoveAnswer;
+use engine::matches::machine::BotAnswer;
 use matches::{BotCall, Webhook};
 use rules::snake::Move;
 use std::time::Duration;
 use wire::webhook::{Coord, Request};
 
 /// What the bot answers, and how long it takes.
-pub(crate) fn answer(call: &BotCall) -> (MoveAnswer, Duration) {
+pub(crate) fn answer(call: &BotCall) -> (BotAnswer, Duration) {
     let hash = hash(&call.body);
     let timeout_ms = call.timeout.as_millis() as u64;
     let (class, latency_ms) = match hash % 97 {
@@ -22,7 +22,7 @@ pub(crate) fn answer(call: &BotCall) -> (MoveAnswer, Duration) {
     };
     let mv = (class == AnswerClass::Valid && call.webhook == Webhook::Move).then(|| choose(&call.body, hash));
     let shout = if hash.is_multiple_of(13) && mv.is_some() { format!("{hash:x}") } else { String::new() };
-    (MoveAnswer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
+    (BotAnswer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
 }
 
 /// The looks of a bot.

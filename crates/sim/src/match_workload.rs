@@ -7,7 +7,7 @@ use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
-use engine::matches::machine::MoveAnswer;
+use engine::matches::machine::BotAnswer;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
 use matches::{BotCall, MatchEnvironment, Webhook};
@@ -55,7 +55,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
         bots::face(&url)
     }
 
-    async fn call(&self, call: BotCall) -> MoveAnswer {
+    async fn call(&self, call: BotCall) -> BotAnswer {
         self.thawed().await;
         let (id, turn, _) = bots::read(&call.body);
         let id: MatchId = id.parse().expect("the runner sends the match's id");

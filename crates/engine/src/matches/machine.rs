@@ -85,7 +85,7 @@ pub enum NextAction {
 
 /// A bot's answer, already classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MoveAnswer {
+pub struct BotAnswer {
     pub class: AnswerClass,
     /// The move, of a valid answer to a request for one.
     pub mv: Option<Move>,
@@ -240,7 +240,7 @@ impl MatchMachine {
     ///
     /// # Errors
     /// [`MatchError::Rules`] when the rules cannot play the turn.
-    pub fn play_turn(&self, mut answers: Vec<Option<MoveAnswer>>) -> Result<PendingStep, MatchError> {
+    pub fn play_turn(&self, mut answers: Vec<Option<BotAnswer>>) -> Result<PendingStep, MatchError> {
         answers.resize(self.spec.seats.len(), None);
         let played: Vec<_> =
             answers.into_iter().enumerate().map(|(seat, answer)| self.move_of_seat(seat, answer)).collect();
@@ -346,11 +346,11 @@ impl MatchMachine {
     }
 
     /// A seat's part in the turn: its move if it gave a valid one, else its previous one, which at first is up.
-    fn move_of_seat(&self, seat: usize, answer: Option<MoveAnswer>) -> Option<PlayedMove> {
+    fn move_of_seat(&self, seat: usize, answer: Option<BotAnswer>) -> Option<PlayedMove> {
         if !self.living_seats().contains(seat) {
             return None;
         }
-        let answer = answer.unwrap_or(MoveAnswer {
+        let answer = answer.unwrap_or(BotAnswer {
             class: AnswerClass::Late,
             mv: None,
             latency_ms: self.spec.timeout_ms,

@@ -17,7 +17,7 @@ mod tests;
 use super::environment::{BotCall, Webhook};
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
-use engine::matches::machine::MoveAnswer;
+use engine::matches::machine::BotAnswer;
 use exchange::Request;
 use metrics::Metrics;
 use pool::Pool;
@@ -59,7 +59,7 @@ impl BotClient {
     }
 
     /// Calls a bot. The wait for a free connection under the limits does not count as the bot's: its clock starts after.
-    pub async fn call(&self, call: BotCall) -> MoveAnswer {
+    pub async fn call(&self, call: BotCall) -> BotAnswer {
         let Some(target) = Target::parse(&call.url) else {
             return answer_without_move(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
         };
@@ -78,7 +78,7 @@ impl BotClient {
             }
             Ok(Ok(response)) if call.webhook == Webhook::Move => {
                 let (class, mv, shout) = replies::classify_move(&response.body);
-                MoveAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
+                BotAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
             }
             Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
             Ok(Err(class)) => answer_without_move(class, took, call.timeout),
@@ -141,7 +141,7 @@ impl BotClient {
     }
 }
 
-fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> MoveAnswer {
+fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
-    MoveAnswer { class, latency_ms, mv: None, shout: String::new() }
+    BotAnswer { class, latency_ms, mv: None, shout: String::new() }
 }

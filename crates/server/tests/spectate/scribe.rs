@@ -5,7 +5,7 @@ use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::ids::WorkerId;
 use engine::matches::archive;
 use engine::matches::entry::AnswerClass;
-use engine::matches::machine::{MatchMachine, MoveAnswer, NextAction, PendingStep};
+use engine::matches::machine::{BotAnswer, MatchMachine, NextAction, PendingStep};
 use engine::rows::MatchLogRow;
 use rules::snake::{Move, Point};
 use std::time::Duration;
@@ -105,7 +105,7 @@ impl<'a> Scribe<'a> {
                     _ => [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4],
                 };
                 let received =
-                    MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
+                    BotAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
                 self.machine.play_turn(vec![Some(received); self.machine.spec().seats.len()]).unwrap()
             }
             NextAction::Finish => panic!("nothing comes after the end"),

@@ -20,12 +20,12 @@ fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
     }
 }
 
-fn valid(mv: Move, latency_ms: u16) -> Option<MoveAnswer> {
-    Some(MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms, shout: String::new() })
+fn valid(mv: Move, latency_ms: u16) -> Option<BotAnswer> {
+    Some(BotAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms, shout: String::new() })
 }
 
 /// Plays to the end with the answers that `bot` gives for (turn, seat); the log, and the machine after each saved row.
-fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<MoveAnswer>) -> (Vec<MatchLogRow>, Vec<MatchMachine>) {
+fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<BotAnswer>) -> (Vec<MatchLogRow>, Vec<MatchMachine>) {
     let mut machine = MatchMachine::new(spec).unwrap();
     let (mut log, mut history) = (Vec::new(), vec![machine.clone()]);
     loop {
@@ -49,12 +49,12 @@ fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<MoveAnswer>) -> (Vec
 }
 
 /// A bot that survives: it circles over four cells.
-fn circler(turn: u32, _seat: usize) -> Option<MoveAnswer> {
+fn circler(turn: u32, _seat: usize) -> Option<BotAnswer> {
     valid([Move::Up, Move::Right, Move::Down, Move::Left][turn as usize % 4], 10)
 }
 
 /// A bot that is a pure function of turn and seat, and misses one turn in eleven.
-fn wanderer(turn: u32, seat: usize) -> Option<MoveAnswer> {
+fn wanderer(turn: u32, seat: usize) -> Option<BotAnswer> {
     let at = (turn as usize / 3 + seat * 2) % 4;
     if turn % 11 == 7 { None } else { valid([Move::Up, Move::Right, Move::Down, Move::Left][at], 3) }
 }
@@ -96,14 +96,14 @@ fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
 #[test]
 fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
     #[track_caller]
-    fn check(machine: &MatchMachine, answer: Option<MoveAnswer>, want: (Move, AnswerClass)) {
+    fn check(machine: &MatchMachine, answer: Option<BotAnswer>, want: (Move, AnswerClass)) {
         let step = machine.play_turn(vec![answer, valid(Move::Up, 1)]).unwrap();
         let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
         let played = played[0].clone().unwrap();
         assert_eq!((played.mv, played.class), want);
     }
     let (_, history) = play(spec(2, 2, 1), |_, _| valid(Move::Left, 9));
-    let broken = |class| Some(MoveAnswer { class, mv: None, latency_ms: 500, shout: String::new() });
+    let broken = |class| Some(BotAnswer { class, mv: None, latency_ms: 500, shout: String::new() });
     let (first, second) = (&history[3], &history[4]);
     check(first, None, (Move::Up, AnswerClass::Late));
     check(first, broken(AnswerClass::Malformed), (Move::Up, AnswerClass::Malformed));
@@ -115,7 +115,7 @@ fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
 #[test]
 fn shouts_are_cut_to_the_limit() {
     let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
-    let answer = MoveAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
+    let answer = BotAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
     let step = history[3].play_turn(vec![Some(answer), None]).unwrap();
     let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
     assert_eq!(played[0].as_ref().unwrap().shout.chars().count(), SHOUT_CHARS_MAX);
