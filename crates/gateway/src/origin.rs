@@ -73,7 +73,7 @@ impl<'a> RequestSource<'a> {
 
     fn from_peer(peer: Option<IpAddr>, headers: &'a HeaderMap, config: &Config) -> Self {
         let is_by_proxy = peer.is_some_and(|peer| config.http_trusted_proxies.contains(peer.to_canonical()));
-        Self { headers, is_from_proxy: is_by_proxy, is_local: config.address.ip().is_loopback() && !is_by_proxy }
+        Self { headers, is_from_proxy: is_by_proxy, is_local: config.interface.0.is_loopback() && !is_by_proxy }
     }
 
     /// Whether the request declares to be sent by a page of another site. Programs send no such headers.
@@ -200,7 +200,7 @@ mod tests {
     /// A server that is reachable from outside, and that trusts these proxies.
     fn public(trusted: &str) -> Config {
         let mut config = Config::default();
-        config.address = ([0, 0, 0, 0], 4000).into();
+        config.set_address(([0, 0, 0, 0], 4000).into());
         config.http_trusted_proxies = Networks::parse(trusted).unwrap();
         config
     }
@@ -256,7 +256,7 @@ mod tests {
         let origin = format!("http://{host}");
         let parts = parts(peer, &[("origin", &origin), ("host", host)]);
         let mut config = public("127.0.0.9/32");
-        config.address = ([127, 0, 0, 1], 4000).into();
+        config.set_address(([127, 0, 0, 1], 4000).into());
         assert_eq!(RequestSource::of(&parts, &config).is_cross_origin(), is_other, "{peer} {host}");
     }
 

@@ -31,10 +31,15 @@ fn flag(setting: &'static Setting, name: &'static str) -> Arg {
         .value_name("VALUE")
         .action(ArgAction::Set)
         .help_heading(section)
-        .help(format!("{} [default: {}] [env: {}]", setting.help.trim_end_matches('.'), setting.default, setting.env()))
+        .help(format!(
+            "{} [default: {}] [env: {}]",
+            setting.help().trim_end_matches('.'),
+            setting.default,
+            setting.env()
+        ))
         .long_help(format!(
             "{}\n\n[value: {}]\n[default: {}]\n[env: {}]",
-            setting.help,
+            setting.help(),
             setting.expects(),
             setting.default,
             setting.env()

@@ -53,7 +53,7 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let runtime = crate::runtime::runtime(config.threads)?;
     let served = runtime.block_on(async {
         let (shutdown, reloads) = (shutdown_signal()?, reload_signals()?);
-        let listener = process::bind(config.address)?;
+        let listener = process::bind(config.address())?;
         let address = listener.local_addr()?;
         let connections_max = config.client_sockets_max();
         tracing::info!(open_files_max = got, connections_max, threads = config.threads, "starting");
@@ -86,7 +86,7 @@ fn ready_line(config: &Config, address: SocketAddr) -> String {
 pub(crate) fn store_description(config: &Config) -> String {
     match config.store() {
         StoreLocation::Sqlite(path) => format!("sqlite {}", path.display()),
-        StoreLocation::Postgres(url) => format!("postgres {}", url.masked_url()),
+        StoreLocation::Postgres(url) => format!("postgres {url}"),
     }
 }
 

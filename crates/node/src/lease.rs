@@ -239,7 +239,7 @@ impl<T: LeaseContext> LeaseRenewer<T> {
 
 /// The address at which other nodes reach this one.
 pub fn advertised(config: &Config) -> String {
-    config.advertise.clone().unwrap_or_else(|| advertised_address(config.address))
+    config.advertise.0.clone().unwrap_or_else(|| advertised_address(config.address()))
 }
 
 /// The address at which others reach a process of this machine that listens on `address`.

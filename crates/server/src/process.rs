@@ -147,7 +147,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     // The requested port may be "any free port"; the configuration shows the actual one.
-    config.address = address_of(&listener, config.address)?;
+    config.set_address(address_of(&listener, config.address())?);
     let grpc = bind_grpc(&mut config)?;
     let ops = bind_ops(&mut config)?;
     for warning in config.warnings() {
@@ -185,7 +185,7 @@ fn address_of(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr,
 /// The gRPC listener, if there is one.
 fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     let Some(port) = config.limiter_grpc_port else { return Ok(None) };
-    let address = SocketAddr::new(config.address.ip(), port);
+    let address = SocketAddr::new(config.interface.0, port);
     let listener = bind_for(address, "grpc-port")?;
     let address = address_of(&listener, address)?;
     config.limiter_grpc_port = Some(address.port());
@@ -204,7 +204,7 @@ pub fn bind_operators(address: SocketAddr) -> Result<TcpListener, ServeError> {
 /// The separate listener for operators, if there is one.
 fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     let Some(port) = config.ops_port else { return Ok(None) };
-    let address = SocketAddr::new(config.ops_address.ip(), port);
+    let address = SocketAddr::new(config.ops_interface.0, port);
     let listener = bind_operators(address)?;
     let address = address_of(&listener, address)?;
     config.ops_port = Some(address.port());

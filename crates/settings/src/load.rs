@@ -3,24 +3,9 @@
 //! Pure: the caller reads the file, the environment and the flags.
 
 use super::error::{ConfigError, ValidationError};
-use super::relations::{self, Machine};
-use super::setting::{AUTO, Setting};
-use super::table::SETTINGS;
-use super::{Config, Source};
-use std::path::{Path, PathBuf};
-
-/// The configuration's sources, layer by layer, as text.
-#[derive(Clone, Debug, Default)]
-pub struct Sources {
-    /// The path and the content of the configuration file, if there is one.
-    pub file: Option<(PathBuf, String)>,
-    /// The environment; names that do not begin with `GAUNTLET_` are ignored.
-    pub env: Vec<(String, String)>,
-    /// Flags by their name without dashes.
-    pub flags: Vec<(&'static str, String)>,
-    /// The machine from which derived values follow.
-    pub machine: Machine,
-}
+use super::source::{Source, Sources};
+use super::table::{AUTO, Config, SETTINGS, Setting};
+use std::path::Path;
 
 /// Names in the environment that belong to this program's other commands, or name the file.
 const OTHER_ENV: [&str; 3] = ["GAUNTLET_CONFIG", "GAUNTLET_TARGET", "GAUNTLET_TOKEN"];
@@ -35,23 +20,61 @@ struct RawValue {
     source: Source,
 }
 
-pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
-    let mut errors = Vec::new();
-    let mut given: Vec<RawValue> =
-        SETTINGS.iter().enumerate().map(|(row, setting)| default_value(row, setting)).collect();
-    if let Some((path, text)) = &sources.file {
-        given.extend(from_file(path, text, &mut errors));
-    }
-    given.extend(from_env(&sources.env, &mut errors));
-    given.extend(from_flags(&sources.flags, &mut errors));
+/// One setting and its value, with secret parts masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, `section.key`.
+    pub key: &'static str,
+    /// Its value as a configuration file would have it; `off` where nothing is set.
+    pub value: String,
+    /// Where it came from.
+    pub source: String,
+}
 
-    let (mut config, is_auto) = apply_layers(&given, &mut errors);
-    choose_store(&mut config, &mut errors);
-    relations::derive(&mut config, sources.machine, |key| is_auto[setting_index(key)]);
-    if errors.is_empty() {
-        relations::check(&config, &mut errors);
+impl Config {
+    /// The configuration from these sources.
+    ///
+    /// # Errors
+    /// All errors at once, each with what was given, where, and what is expected.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        let mut errors = Vec::new();
+        let defaults = SETTINGS.iter().enumerate().map(|(row, setting)| default_value(row, setting));
+        let mut given: Vec<RawValue> = defaults.collect();
+        if let Some((path, text)) = &sources.file {
+            given.extend(from_file(path, text, &mut errors));
+        }
+        given.extend(from_env(&sources.env, &mut errors));
+        given.extend(from_flags(&sources.flags, &mut errors));
+
+        let (mut config, is_auto) = apply_layers(&given, &mut errors);
+        choose_store(&mut config, &mut errors);
+        for (setting, _) in SETTINGS.iter().zip(is_auto).filter(|(_, is_auto)| *is_auto) {
+            setting.auto.iter().for_each(|auto| (auto.derive)(&mut config, sources.machine));
+        }
+        if errors.is_empty() {
+            config.check(&mut errors);
+        }
+        if errors.is_empty() { Ok(config) } else { Err(ConfigError(errors)) }
     }
-    if errors.is_empty() { Ok(config) } else { Err(ConfigError(errors)) }
+
+    /// Every setting in the order of the table, for people: secrets are masked.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let rows = SETTINGS.iter().zip(&self.sources);
+        rows.map(|(setting, source)| Entry {
+            key: setting.key,
+            value: setting.render(self),
+            source: source.to_string(),
+        })
+        .collect()
+    }
+}
+
+impl Default for Config {
+    /// The table's defaults on a modest machine, without file, environment and flags.
+    fn default() -> Self {
+        Self::load(&Sources::default()).expect("the table's defaults are valid, as a test shows")
+    }
 }
 
 fn default_value(row: usize, setting: &Setting) -> RawValue {
@@ -65,7 +88,7 @@ fn apply_layers(given: &[RawValue], errors: &mut Vec<ValidationError>) -> (Confi
     for RawValue { setting_index: row, text, source } in given {
         let setting = &SETTINGS[*row];
         is_auto[*row] = setting.auto.is_some() && text == AUTO;
-        if !is_auto[*row] && (setting.slot)(&mut config).parse(text, setting).is_none() {
+        if !is_auto[*row] && setting.parse(&mut config, text).is_none() {
             errors.push(invalid_value(setting, text, source));
         }
         config.sources[*row] = source.clone();
@@ -181,7 +204,7 @@ fn known_keys() -> Vec<String> {
 }
 
 fn unknown_setting(given: &str, name: &str, known: &[String]) -> ValidationError {
-    let distances = known.iter().map(|known| (edit_distance(name, known), known));
+    let distances = known.iter().map(|known| (strsim::levenshtein(name, known), known));
     let nearest = distances.min().filter(|(edits, _)| *edits <= EDIT_DISTANCE_MAX);
     let expected = match nearest.map(|(_, known)| known) {
         Some(nearest) => format!("the name of a setting: is {nearest} meant? `gauntlet config` lists all"),
@@ -190,21 +213,7 @@ fn unknown_setting(given: &str, name: &str, known: &[String]) -> ValidationError
     ValidationError { given: format!("{given} is not a setting"), expected }
 }
 
-/// Characters to insert, delete or replace to turn one text into the other (Levenshtein's distance).
-fn edit_distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in to.chars().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-pub(super) fn setting_index(key: &str) -> usize {
+fn setting_index(key: &str) -> usize {
     SETTINGS
         .iter()
         .position(|setting| setting.key == key)

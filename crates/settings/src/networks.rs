@@ -1,5 +1,6 @@
 //! Networks: a set of addresses in a setting, as single addresses or prefixes.
 
+use super::value::{Bounds, OFF, Value};
 use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
@@ -25,6 +26,20 @@ impl Networks {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Value for Networks {
+    fn parse(text: &str, _: &Bounds) -> Option<Self> {
+        if text == OFF { Some(Self::default()) } else { Self::parse(text) }
+    }
+
+    fn expects(_: &Bounds) -> String {
+        "networks and addresses separated by commas, such as 10.0.0.0/8, 192.0.2.7, or off".into()
+    }
+
+    fn render(&self, _: &Bounds) -> String {
+        if self.is_empty() { OFF.to_owned() } else { self.to_string() }
     }
 }
 

@@ -1,22 +1,12 @@
-//! Relations between settings: derived values, contradictions, and warnings.
+//! Relations between settings: what follows from several of them, contradictions, and warnings.
 
 use super::error::ValidationError;
-use super::{Config, ServeMode, StoreLocation};
-
-/// The limits of the machine from which settings are derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
-    pub cores: usize,
-    /// Files that a process may hold open at most.
-    pub open_files_max: usize,
-}
-
-impl Default for Machine {
-    /// A modest machine: two cores and the default file limit of many systems.
-    fn default() -> Self {
-        Self { cores: 2, open_files_max: 1_024 }
-    }
-}
+use super::secret::DatabaseUrl;
+use super::table::Config;
+use super::value::{Interface, ServeMode};
+use engine::limits;
+use std::net::SocketAddr;
+use std::path::Path;
 
 /// Files other than sockets of clients, bots or other nodes: the store, the log, the runtime, and a reserve.
 const FILES_RESERVED: usize = 256;
@@ -26,90 +16,181 @@ const BOT_SOCKETS_DIVISOR: usize = 64;
 const CLIENT_SOCKETS_DIVISOR: usize = 8;
 /// Where the file limit leaves hardly anything, each side still gets this many.
 const CONNECTIONS_MIN: usize = 16;
-/// Number of addresses that it takes at least to exhaust all waits, spectators' permits or response bytes.
-const ADDRESSES_TO_EXHAUST_MIN: usize = 4;
 
-/// Fills in the `auto` values, in the order in which they depend on each other.
-pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
-    if is_auto("server.advertise") {
-        config.advertise = None;
-    }
-    if is_auto("server.threads") {
-        config.threads = machine.cores.max(1);
-    }
-    if is_auto("server.open_files_max") {
-        config.open_files_max = machine.open_files_max;
-    }
-    if is_auto("store.connections") {
-        config.store_connections = match config.store() {
-            StoreLocation::Sqlite(_) => 4,
-            StoreLocation::Postgres(_) => 8,
-        };
-    }
-    if is_auto("limiter.service") {
-        config.limiter_service = config.serve_mode == ServeMode::Limiter;
-    }
-    if is_auto("http.connections_max") {
-        config.http_connections_max = connections_max(config);
-    }
-    if is_auto("stories.owner_tasks") {
-        config.stories_owner_tasks = config.threads.min(engine::limits::TABLE_OWNER_TASKS_MAX);
-    }
-    if is_auto("stories.waiters_max") {
-        config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
-    }
-    if is_auto("stories.waiters_per_address_max") {
-        config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_TO_EXHAUST_MIN).max(1);
-    }
-    if is_auto("worlds.sender_threads") {
-        config.worlds_sender_threads = (config.threads / 2).clamp(1, engine::limits::WORLD_SENDER_THREADS_MAX);
-    }
-    if is_auto("spectators.max") {
-        config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
-    }
-    if is_auto("spectators.per_address_max") {
-        config.spectators_per_address_max = (config.spectators_max / ADDRESSES_TO_EXHAUST_MIN).max(1);
-    }
-    if is_auto("replays.threads") {
-        config.replays_threads = (config.threads / 2).clamp(1, engine::limits::REPLAY_THREADS_MAX);
-    }
-    if is_auto("http.response_bytes_per_address_max") {
-        config.http_response_bytes_per_address_max = config.http_response_bytes_max / ADDRESSES_TO_EXHAUST_MIN;
-    }
-    if is_auto("http.bodies_bytes_per_address_max") {
-        config.http_bodies_bytes_per_address_max = config.http_bodies_bytes_max / ADDRESSES_TO_EXHAUST_MIN;
-    }
+/// Where matches are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreLocation<'a> {
+    /// In this SQLite file.
+    Sqlite(&'a Path),
+    /// In the PostgreSQL database of this URL.
+    Postgres(&'a DatabaseUrl),
 }
 
-/// Sockets of clients, bots and other nodes together.
-pub(super) fn sockets_max(config: &Config) -> usize {
-    let kept_back = FILES_RESERVED + grpc_connections(config) + ops_connections(config);
-    config.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
-}
+impl Config {
+    /// Where the API is served.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.interface.0, self.port)
+    }
 
-/// The bots' part of these.
-pub(super) fn bot_sockets_max(config: &Config) -> usize {
-    let sockets = sockets_max(config);
-    sockets - (sockets / CLIENT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN)
-}
+    pub fn set_address(&mut self, address: SocketAddr) {
+        (self.interface, self.port) = (Interface(address.ip()), address.port());
+    }
 
-/// The clients' part of these. Where no games are served, no bots are called.
-pub(super) fn connections_max(config: &Config) -> usize {
-    let sockets = sockets_max(config);
-    match config.serve_mode {
-        ServeMode::All => {
-            sockets - (sockets / BOT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN).min(config.bot_connections_per_host)
+    #[must_use]
+    pub fn store(&self) -> StoreLocation<'_> {
+        self.store_url.as_ref().map_or(StoreLocation::Sqlite(&self.data), StoreLocation::Postgres)
+    }
+
+    /// The number of sockets of clients, bots and other nodes that the limit of open files allows.
+    #[must_use]
+    pub fn sockets_max(&self) -> usize {
+        let grpc_connections = self.limiter_grpc_port.map_or(0, |_| limits::RLS_CONNECTIONS_MAX);
+        let ops_connections = self.ops_port.map_or(0, |_| limits::OPS_CONNECTIONS_MAX);
+        let kept_back = FILES_RESERVED + grpc_connections + ops_connections;
+        self.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
+    }
+
+    /// How many of them bots may have.
+    #[must_use]
+    pub fn bot_sockets_max(&self) -> usize {
+        let sockets = self.sockets_max();
+        sockets - (sockets / CLIENT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN)
+    }
+
+    /// How many of them clients may have: the configured number, but never so many that no bot could be called.
+    #[must_use]
+    pub fn client_sockets_max(&self) -> usize {
+        self.http_connections_max.min(self.connections_max())
+    }
+
+    /// The most that they could have. Where no games are served, no bots are called.
+    pub(crate) fn connections_max(&self) -> usize {
+        let sockets = self.sockets_max();
+        match self.serve_mode {
+            ServeMode::All => {
+                sockets - (sockets / BOT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN).min(self.bot_connections_per_host)
+            }
+            ServeMode::Limiter => sockets,
         }
-        ServeMode::Limiter => sockets,
     }
-}
 
-fn grpc_connections(config: &Config) -> usize {
-    config.limiter_grpc_port.map_or(0, |_| engine::limits::RLS_CONNECTIONS_MAX)
-}
+    /// The relations that must hold.
+    pub(crate) fn check(&self, errors: &mut Vec<ValidationError>) {
+        if self.serve_mode == ServeMode::Limiter && !self.limiter_service {
+            errors.push(ValidationError {
+                given: "server.only is limiter and limiter.service is false".into(),
+                expected: "limiter.service = true, or auto: nothing at all would be served".into(),
+            });
+        }
+        if self.shards > 1 {
+            check_shards(self, errors);
+        }
+        if self.limiter_grpc_port.is_some() && !self.limiter_service {
+            errors.push(ValidationError {
+                given: "limiter.grpc_port is set and limiter.service is false".into(),
+                expected: "limiter.service = true, or limiter.grpc_port = off: no requests would be served there"
+                    .into(),
+            });
+        }
+        if self.worlds_actor_jitter >= self.worlds_actor_period {
+            let (jitter, period) = (self.worlds_actor_jitter.as_millis(), self.worlds_actor_period.as_millis());
+            errors.push(ValidationError {
+                given: format!("worlds.actor_jitter_ms is {jitter} and worlds.actor_period_ms is {period}"),
+                expected: "worlds.actor_jitter_ms < worlds.actor_period_ms: a wait cannot become shorter by itself"
+                    .into(),
+            });
+        }
+        let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
+            if small.1 > large.1 {
+                let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
+                errors.push(ValidationError { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
+            }
+        };
+        at_most(
+            ("matches.claim_size", self.claim_size),
+            ("matches.at_once", self.matches_at_once),
+            "a claim takes no more matches than can be played",
+        );
+        at_most(
+            ("spectators.max", self.spectators_max),
+            ("http.connections_max", self.http_connections_max),
+            "every spectator holds a connection",
+        );
+        at_most(
+            ("http.response_bytes_per_address_max", self.http_response_bytes_per_address_max),
+            ("http.response_bytes_max", self.http_response_bytes_max),
+            "no address can have more than all have",
+        );
+        at_most(
+            ("http.bodies_bytes_per_address_max", self.http_bodies_bytes_per_address_max),
+            ("http.bodies_bytes_max", self.http_bodies_bytes_max),
+            "no address can have more than all have",
+        );
+        at_most(
+            ("stories.waiters_max", self.stories_waiters_max),
+            ("http.connections_max", self.http_connections_max),
+            "every waiting client holds a connection",
+        );
+        at_most(
+            ("stories.tables_per_player_max", self.stories_tables_per_player_max),
+            ("stories.tables_max", self.stories_tables_max),
+            "one player cannot open more tables than all together",
+        );
+        let ms = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
+        at_most(
+            ("stories.countdown_ms", ms(self.stories_countdown)),
+            ("stories.game_timeout_ms", ms(self.stories_game_timeout)),
+            "a countdown that takes longer than the game may be idle never ends",
+        );
+    }
 
-fn ops_connections(config: &Config) -> usize {
-    config.ops_port.map_or(0, |_| engine::limits::OPS_CONNECTIONS_MAX)
+    /// Warnings about values that are valid but probably not intended.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let room = self.connections_max();
+        let has_manner = self.worlds_actor_spawn.is_some() || !self.worlds_actor_start_delay.is_zero();
+        let is_public = !self.interface.0.is_loopback();
+        let found = [
+            (self.http_connections_max > room).then(|| {
+                format!(
+                    "http.connections_max is {}, and server.open_files_max ({}) leaves room for {room}: further clients will wait \
+                     until one leaves; raise the limit of open files (ulimit -n), or lower http.connections_max",
+                    self.http_connections_max, self.open_files_max
+                )
+            }),
+            (self.allow_private_bots && is_public).then(|| {
+                format!(
+                    "bots.allow_private is on while {} can be reached from outside: anyone who may register bots can make this \
+                     server call addresses of your own network",
+                    self.address()
+                )
+            }),
+            (self.limiter_service && is_public && self.limiter_http_token.is_none()).then(|| {
+                format!(
+                    "limiter.service is on while {} can be reached from outside, without limiter.http_token: anyone who reaches it may use up \
+                     every key and change the quotas of /api/v1; set GAUNTLET_LIMITER_HTTP_TOKEN, or listen on loopback",
+                    self.address()
+                )
+            }),
+            (self.limiter_grpc_port.is_some() && is_public && self.limiter_grpc_token.is_none()).then(|| {
+                format!(
+                    "limiter.grpc_port can be reached from outside at {}, without limiter.grpc_token: anyone who reaches it may use up every \
+                     key; set GAUNTLET_LIMITER_GRPC_TOKEN, or listen on loopback",
+                    self.interface.0
+                )
+            }),
+            (self.worlds_actors == 0 && has_manner).then(|| {
+                "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it applies to those \
+                 actors only; POST /api/worlds/{world}/actors has its own"
+                    .to_owned()
+            }),
+            (self.worlds_actors > 0 && self.serve_mode == ServeMode::Limiter).then(|| {
+                "worlds.actors is set while server.only is limiter: without games there is no world, and no actor moves".to_owned()
+            }),
+        ];
+        found.into_iter().flatten().collect()
+    }
 }
 
 /// Settings that several servers under one supervisor cannot share.
@@ -124,7 +205,7 @@ fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
             "store.url = off: each shard has a data file of its own; servers that share a database are started one by one",
         );
     }
-    if config.advertise.is_some() {
+    if config.advertise.0.is_some() {
         refuse("server.advertise is set", "server.advertise = auto: each shard has a port of its own");
     }
     if config.serve_mode == ServeMode::Limiter {
@@ -133,7 +214,7 @@ fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
     if config.limiter_grpc_port.is_some() {
         refuse("limiter.grpc_port is set", "limiter.grpc_port = off: only one server can listen there");
     }
-    let port = config.address.port();
+    let port = config.port;
     if port > 0 && usize::from(port) + config.shards > usize::from(u16::MAX) {
         refuse(&format!("server.port is {port}"), "a lower port: each shard takes one of those behind it");
     }
@@ -146,118 +227,4 @@ fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
             );
         }
     }
-}
-
-/// The relations that must hold.
-pub(super) fn check(config: &Config, errors: &mut Vec<ValidationError>) {
-    if config.serve_mode == ServeMode::Limiter && !config.limiter_service {
-        errors.push(ValidationError {
-            given: "server.only is limiter and limiter.service is false".into(),
-            expected: "limiter.service = true, or auto: nothing at all would be served".into(),
-        });
-    }
-    if config.shards > 1 {
-        check_shards(config, errors);
-    }
-    if config.limiter_grpc_port.is_some() && !config.limiter_service {
-        errors.push(ValidationError {
-            given: "limiter.grpc_port is set and limiter.service is false".into(),
-            expected: "limiter.service = true, or limiter.grpc_port = off: no requests would be served there".into(),
-        });
-    }
-    if config.worlds_actor_jitter >= config.worlds_actor_period {
-        let (jitter, period) = (config.worlds_actor_jitter.as_millis(), config.worlds_actor_period.as_millis());
-        errors.push(ValidationError {
-            given: format!("worlds.actor_jitter_ms is {jitter} and worlds.actor_period_ms is {period}"),
-            expected: "worlds.actor_jitter_ms < worlds.actor_period_ms: a wait cannot become shorter by itself".into(),
-        });
-    }
-    let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
-        if small.1 > large.1 {
-            let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
-            errors.push(ValidationError { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
-        }
-    };
-    at_most(
-        ("matches.claim_size", config.claim_size),
-        ("matches.at_once", config.matches_at_once),
-        "a claim takes no more matches than can be played",
-    );
-    at_most(
-        ("spectators.max", config.spectators_max),
-        ("http.connections_max", config.http_connections_max),
-        "every spectator holds a connection",
-    );
-    at_most(
-        ("http.response_bytes_per_address_max", config.http_response_bytes_per_address_max),
-        ("http.response_bytes_max", config.http_response_bytes_max),
-        "no address can have more than all have",
-    );
-    at_most(
-        ("http.bodies_bytes_per_address_max", config.http_bodies_bytes_per_address_max),
-        ("http.bodies_bytes_max", config.http_bodies_bytes_max),
-        "no address can have more than all have",
-    );
-    at_most(
-        ("stories.waiters_max", config.stories_waiters_max),
-        ("http.connections_max", config.http_connections_max),
-        "every waiting client holds a connection",
-    );
-    at_most(
-        ("stories.tables_per_player_max", config.stories_tables_per_player_max),
-        ("stories.tables_max", config.stories_tables_max),
-        "one player cannot open more tables than all together",
-    );
-    let ms = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
-    at_most(
-        ("stories.countdown_ms", ms(config.stories_countdown)),
-        ("stories.game_timeout_ms", ms(config.stories_game_timeout)),
-        "a countdown that takes longer than the game may be idle never ends",
-    );
-}
-
-/// Warnings about values that are valid but probably not intended.
-pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let room = connections_max(config);
-    let has_manner = config.worlds_actor_spawn.is_some() || !config.worlds_actor_start_delay.is_zero();
-    let is_public = !config.address.ip().is_loopback();
-    let found = [
-        (config.http_connections_max > room).then(|| {
-            format!(
-                "http.connections_max is {}, and server.open_files_max ({}) leaves room for {room}: further clients will wait \
-                 until one leaves; raise the limit of open files (ulimit -n), or lower http.connections_max",
-                config.http_connections_max, config.open_files_max
-            )
-        }),
-        (config.allow_private_bots && is_public).then(|| {
-            format!(
-                "bots.allow_private is on while {} can be reached from outside: anyone who may register bots can make this \
-                 server call addresses of your own network",
-                config.address
-            )
-        }),
-        (config.limiter_service && is_public && config.limiter_http_token.is_none()).then(|| {
-            format!(
-                "limiter.service is on while {} can be reached from outside, without limiter.http_token: anyone who reaches it may use up \
-                 every key and change the quotas of /api/v1; set GAUNTLET_LIMITER_HTTP_TOKEN, or listen on loopback",
-                config.address
-            )
-        }),
-        (config.limiter_grpc_port.is_some() && is_public && config.limiter_grpc_token.is_none()).then(|| {
-            format!(
-                "limiter.grpc_port can be reached from outside at {}, without limiter.grpc_token: anyone who reaches it may use up every \
-                 key; set GAUNTLET_LIMITER_GRPC_TOKEN, or listen on loopback",
-                config.address.ip()
-            )
-        }),
-        (config.worlds_actors == 0 && has_manner).then(|| {
-            "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it applies to those \
-             actors only; POST /api/worlds/{world}/actors has its own"
-                .to_owned()
-        }),
-        (config.worlds_actors > 0 && config.serve_mode == ServeMode::Limiter).then(|| {
-            "worlds.actors is set while server.only is limiter: without games there is no world, and no actor moves".to_owned()
-        }),
-    ];
-    found.into_iter().flatten().collect()
 }

@@ -1,5 +1,6 @@
-//! A text that must not appear in logs, listings or error messages.
+//! Texts that must not appear in logs, listings or error messages, or not as a whole.
 
+use super::value::{Bounds, Value};
 use std::fmt;
 
 /// A secret text: printing it in any way shows a mask.
@@ -19,11 +20,70 @@ impl Secret {
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
 
-    /// A database URL with its passwords masked; masked as a whole when it cannot be parsed safely.
+impl Value for Secret {
+    const IS_SECRET: bool = true;
+
+    fn parse(text: &str, bounds: &Bounds) -> Option<Self> {
+        let is_fit = bounds.range.contains(&(text.len() as u64)) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_fit.then(|| Self::new(text))
+    }
+
+    fn expects(bounds: &Bounds) -> String {
+        let (min, max) = (bounds.range.start(), bounds.range.end());
+        format!("{min} to {max} printable ASCII characters without spaces")
+    }
+
+    fn render(&self, _: &Bounds) -> String {
+        self.to_string()
+    }
+}
+
+/// The URL of a PostgreSQL database: printing it shows no password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(Secret);
+
+impl DatabaseUrl {
     #[must_use]
-    pub fn masked_url(&self) -> String {
-        mask_url(&self.0).unwrap_or_else(|| MASK.to_owned())
+    pub fn new(text: &str) -> Self {
+        Self(Secret::new(text))
+    }
+
+    /// The URL itself. The caller must not print it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+impl Value for DatabaseUrl {
+    const IS_SECRET: bool = true;
+
+    fn parse(text: &str, _: &Bounds) -> Option<Self> {
+        let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace)).then(|| Self::new(text))
+    }
+
+    fn expects(_: &Bounds) -> String {
+        "a URL such as postgres://user:password@host:5432/database".into()
+    }
+
+    fn render(&self, _: &Bounds) -> String {
+        self.to_string()
+    }
+}
+
+/// The URL with its passwords masked; masked as a whole when it cannot be parsed safely.
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(mask_url(self.expose()).as_deref().unwrap_or(MASK))
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -63,7 +123,7 @@ mod tests {
 
     #[track_caller]
     fn check(url: &str, want: &str) {
-        assert_eq!(Secret::new(url).masked_url(), want);
+        assert_eq!(DatabaseUrl::new(url).to_string(), want);
     }
 
     #[test]

@@ -48,11 +48,11 @@ pub(crate) fn serve(config: &Config, typed: &CliSettings) -> Result<ExitCode, Cl
 async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliError> {
     let (shutdown, mut reloads) = (shutdown_signal()?, reload_signals()?);
     tokio::pin!(shutdown);
-    let listener = process::bind(config.address)?;
+    let listener = process::bind(config.address())?;
     let address = listener.local_addr()?;
     let ops = config
         .ops_port
-        .map(|port| process::bind_operators(SocketAddr::new(config.ops_address.ip(), port)))
+        .map(|port| process::bind_operators(SocketAddr::new(config.ops_interface.0, port)))
         .transpose()?;
     let registry = Arc::new(ShardRegistry::new(&plans));
     let (commands, _) = watch::channel(ShardCommands::default());

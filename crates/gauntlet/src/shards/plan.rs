@@ -30,8 +30,8 @@ impl ShardPlan {
         words.extend(file.map(|file| flag_with_path("--config=", file)));
         let plan = |number: usize| Self {
             number,
-            address: SocketAddr::new(config.address.ip(), shard_port(config.address.port(), number)),
-            ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_address.ip(), shard_port(ops, number))),
+            address: SocketAddr::new(config.interface.0, shard_port(config.port, number)),
+            ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_interface.0, shard_port(ops, number))),
             data: shard_path(&config.data, number),
             args: words.clone(),
         };
@@ -79,7 +79,7 @@ mod tests {
     #[track_caller]
     fn check(port: u16, data: &str, given: &[(&'static str, &str)], file: Option<&str>, want: &[&str]) {
         let mut config = Config::default();
-        config.address.set_port(port);
+        config.port = port;
         (config.data, config.shards) = (data.into(), want.len());
         let given: Vec<_> = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let plans = ShardPlan::of(&config, file.map(Path::new), &given);

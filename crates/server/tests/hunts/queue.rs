@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// A server with this port in its address, where no process listens: forwarded requests do not arrive.
 async fn at(database: &Arc<Gated>, port: u16) -> TestServer {
-    let server = TestServer::open_with(database.clone(), |config| config.address = ([127, 0, 0, 1], port).into()).await;
+    let server =
+        TestServer::open_with(database.clone(), |config| config.set_address(([127, 0, 0, 1], port).into())).await;
     tokio::spawn(server::owners::run_hunts(server.app.clone()));
     server
 }
@@ -71,7 +72,7 @@ async fn known(server: &TestServer, token: &str, ticket: &Value) -> (u16, Value)
 #[tokio::test]
 async fn a_match_is_known_although_the_owner_of_the_queue_died() {
     let gate = Gated::new(true);
-    let owner = TestServer::open_with(gate.clone(), |config| config.address = ([127, 0, 0, 1], 1).into()).await;
+    let owner = TestServer::open_with(gate.clone(), |config| config.set_address(([127, 0, 0, 1], 1).into())).await;
     let matchmaker = tokio::spawn(server::owners::run_hunts(owner.app.clone()));
     let other = at(&gate, 2).await;
     let (ann, ticket) = with_a_hunt_before(&gate, &owner).await;

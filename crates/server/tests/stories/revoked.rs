@@ -43,7 +43,7 @@ impl Node {
     async fn open(database: Arc<dyn Database>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = TestServer::open_with(database, |config| config.address = address).await;
+        let server = TestServer::open_with(database, |config| config.set_address(address)).await;
         tokio::spawn(server::background_jobs::run(server.app.clone()));
         listen_at(&server, listener);
         Self { server, address }
