@@ -103,6 +103,30 @@ fn chart_point(stretch: &SeriesBucket) -> ChartPoint {
     ChartPoint { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max, until: stretch.until_s }
 }
 
+/// Layers on top of each other, without those that are zero throughout. Counts that were taken together have the same
+/// position; points without a counterpart below are left out.
+fn stacked(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
+    let mut stack: Vec<Layer> = Vec::new();
+    for mut layer in layers {
+        if layer.points.iter().all(|dot| dot.high <= 0.0) {
+            continue;
+        }
+        layer.points = match stack.last() {
+            None => layer.points.iter().map(|dot| ChartPoint { low: 0.0, high: dot.y, ..*dot }).collect(),
+            Some(below) => {
+                let pairs = layer.points.iter().zip(&below.points).filter(|(dot, below)| dot.x == below.x);
+                let on_top = |(dot, below): (&ChartPoint, &ChartPoint)| {
+                    let high = below.high + dot.y;
+                    ChartPoint { y: high, low: below.high, high, ..*dot }
+                };
+                pairs.map(on_top).collect()
+            }
+        };
+        stack.push(layer);
+    }
+    stack
+}
+
 fn bands(run: &Run) -> Vec<Band> {
     let band = |part: &LoadStepFigures| Band {
         from: part.start_s,

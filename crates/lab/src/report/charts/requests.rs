@@ -1,12 +1,12 @@
 //! Charts of the requests: latency from the intended moment against service time, throughput, load, the distribution of
 //! latency, how every batch ended.
 
-use super::TimeCharts;
-use crate::aggregate::{JourneyFigures, LoadStepFigures, Statistics};
+use super::{TimeCharts, stacked};
+use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures, Statistics};
 use crate::format::sanitize;
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::levels::label;
-use crate::report::svg::{BarChart, BarGroup, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
+use crate::report::svg::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 
 /// What a gap between the two lines means.
 const WAIT_NOTE: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
@@ -126,16 +126,22 @@ fn load(sheet: &TimeCharts<'_>) -> Option<SeriesChart> {
 }
 
 /// How every load step ended, if there are several and not so many that bars become lines.
-pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<Chart> {
-    let group = |part: &&LoadStepFigures| {
-        let values = [part.op.ok, part.op.errors, part.op.denied].map(|count| count as f64).to_vec();
-        BarGroup { label: sanitize(label(part)), values }
+pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<SeriesChart> {
+    let layer = |name: &str, colour: usize, count: fn(&OpFigures) -> u64| {
+        let points = (1..).zip(parts).map(|(i, part)| ChartPoint::new(f64::from(i), count(&part.op) as f64));
+        Layer::new(name, colour, LayerStyle::Bars, points.collect())
     };
-    let bars = BarChart {
+    let layers = [layer("ok", 2, |op| op.ok), layer("errors", 1, |op| op.errors), layer("denied", 4, |op| op.denied)];
+    let chart = SeriesChart {
         title: "How every load step ended".to_owned(),
-        unit: Unit::count("requests"),
-        names: [("ok", 2), ("errors", 1), ("denied", 4)].map(|(name, colour)| (name.to_owned(), colour)).to_vec(),
-        groups: parts.iter().map(group).collect(),
+        x: ChartAxis {
+            unit: Unit::Items(parts.iter().map(|part| sanitize(label(part))).collect()),
+            log: false,
+            reaches_at_least: (parts.len() + 1) as f64,
+        },
+        y: ChartAxis { unit: Unit::count("requests"), ..ChartAxis::default() },
+        layers: stacked(layers),
+        ..SeriesChart::default()
     };
-    (2..=REPORT_ROWS_MAX).contains(&parts.len()).then_some(Chart::Bars(bars))
+    chart.non_empty().filter(|_| (2..=REPORT_ROWS_MAX).contains(&parts.len()))
 }

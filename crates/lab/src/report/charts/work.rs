@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{SeriesByName, TimeCharts};
+use super::{SeriesByName, TimeCharts, stacked};
 use crate::measurement::WorkPoint;
 use crate::report::Run;
-use crate::report::svg::{ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
+use crate::report::svg::{LayerStyle, SeriesChart, Unit};
 
 /// The states from below, with their colours.
 const STATES: [(&str, usize); 6] =
@@ -38,29 +38,11 @@ fn series_name(name: &str, state: &str) -> String {
 
 /// What was created, by its state, each state stacked on those below.
 fn drain(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
-    let mut layers: Vec<Option<Layer>> = Vec::new();
-    for (state, colour) in STATES {
-        let Some(mut layer) = sheet.line(&series_name(name, state), state, colour, LayerStyle::Area) else { continue };
-        if layer.points.iter().all(|dot| dot.high <= 0.0) {
-            continue;
-        }
-        match layers.last().and_then(Option::as_ref) {
-            None => layer.points.iter_mut().for_each(|dot| (dot.low, dot.high) = (0.0, dot.y)),
-            Some(below) => layer.points = stacked(&layer.points, &below.points),
-        }
-        layers.push(Some(layer));
-    }
+    let states = STATES
+        .into_iter()
+        .filter_map(|(state, colour)| sheet.line(&series_name(name, state), state, colour, LayerStyle::Area));
+    let layers = stacked(states).into_iter().map(Some);
     sheet.chart(&format!("{name}: how the work drained"), Unit::count("work items"), layers)
-}
-
-/// The states of one round of status requests have the same moment; points without a counterpart are left out.
-fn stacked(dots: &[ChartPoint], below: &[ChartPoint]) -> Vec<ChartPoint> {
-    let pairs = dots.iter().zip(below).filter(|(dot, below)| dot.x == below.x);
-    let on_top = |(dot, below): (&ChartPoint, &ChartPoint)| {
-        let high = below.high + dot.y;
-        ChartPoint { y: high, low: below.high, high, ..*dot }
-    };
-    pairs.map(on_top).collect()
 }
 
 fn queue(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {

@@ -14,7 +14,7 @@ mod work;
 
 use super::Run;
 use super::charts::{SeriesByName, TimeCharts};
-use super::svg::Chart;
+use super::svg::SeriesChart;
 use crate::aggregate::Statistics;
 use crate::format;
 
@@ -39,7 +39,7 @@ pub(super) enum ContentBlock {
     List(Vec<ListItem>),
     Table(Table),
     /// Only for views that can draw.
-    Chart(Box<Chart>),
+    Chart(Box<SeriesChart>),
 }
 
 /// A line of a list.
@@ -116,8 +116,8 @@ impl ContentBlock {
         Self::List(facts.into_iter().map(|text| ListItem { text, quoted: None }).collect())
     }
 
-    fn charts(charts: impl IntoIterator<Item = impl Into<Chart>>) -> impl Iterator<Item = Self> {
-        charts.into_iter().map(|chart| Self::Chart(Box::new(chart.into())))
+    fn charts(charts: impl IntoIterator<Item = SeriesChart>) -> impl Iterator<Item = Self> {
+        charts.into_iter().map(|chart| Self::Chart(Box::new(chart)))
     }
 
     fn is_empty(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::tone_class;
 use crate::report::content::{ContentBlock, ListItem, Section, Table, TableCell};
 use crate::report::markup::Markup;
-use crate::report::svg::Chart;
+use crate::report::svg::SeriesChart;
 
 /// Characters from which a text cell gets more room.
 const LONG: usize = 16;
@@ -103,10 +103,10 @@ fn bar(page: &mut Markup, percent: u8) {
     });
 }
 
-fn figure(page: &mut Markup, chart: &Chart) {
+fn figure(page: &mut Markup, chart: &SeriesChart) {
     page.element("figure", &[], |page| {
         page.element("figcaption", &[], |page| {
-            page.text_element("strong", &[], chart.title());
+            page.text_element("strong", &[], &chart.title);
             page.element("ul", &[("class", "legend")], |page| {
                 for key in chart.legend() {
                     page.element("li", &[], |page| {
@@ -117,8 +117,8 @@ fn figure(page: &mut Markup, chart: &Chart) {
             });
         });
         page.append(&chart.draw());
-        if !chart.caption().is_empty() {
-            page.text_element("p", &[("class", "about")], chart.caption());
+        if !chart.caption.is_empty() {
+            page.text_element("p", &[("class", "about")], &chart.caption);
         }
     });
 }

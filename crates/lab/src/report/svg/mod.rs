@@ -1,14 +1,11 @@
 //! Charts as SVG, drawn by pure functions: content in, markup out. A chart needs no script, scales with the page, and
 //! has a text description for screen readers. Does not know where figures come from.
 
-mod bar_chart;
-mod describe;
 mod plot_area;
 mod scale;
 mod series_chart;
 mod unit;
 
-pub(super) use bar_chart::{BarChart, BarGroup};
 pub(super) use series_chart::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold};
 pub(super) use unit::Unit;
 
@@ -27,67 +24,12 @@ const CHARACTER_WIDTH: f64 = 0.56 * TEXT_HEIGHT;
 /// Distinguishable colours; further layers start over, with dashes.
 pub(super) const COLOUR_COUNT: usize = 6;
 
-#[derive(Clone, Debug)]
-pub(super) enum Chart {
-    /// Figures over time, or over another figure.
-    Series(SeriesChart),
-    /// Figures of items in a row.
-    Bars(BarChart),
-}
-
 /// An entry of the legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LegendEntry<'a> {
     pub name: &'a str,
     /// Classes of the sample next to it.
     pub class: String,
-}
-
-impl Chart {
-    pub(super) fn title(&self) -> &str {
-        match self {
-            Self::Series(curves) => &curves.title,
-            Self::Bars(bars) => &bars.title,
-        }
-    }
-
-    /// A sentence below the chart; empty if it needs none.
-    pub(super) fn caption(&self) -> &str {
-        match self {
-            Self::Series(curves) => &curves.caption,
-            Self::Bars(_) => "",
-        }
-    }
-
-    pub(super) fn draw(&self) -> Markup {
-        let (words, inside) = match self {
-            Self::Series(curves) => (describe::describe_series_chart(curves), curves.draw()),
-            Self::Bars(bars) => (describe::describe_bar_chart(bars), bars.draw()),
-        };
-        let view = format!("0 0 {WIDTH} {HEIGHT}");
-        let mut svg = Markup::default();
-        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", words.as_str())];
-        svg.element("svg", &attributes, |svg| svg.append(&inside));
-        svg
-    }
-
-    /// What the colours mean.
-    pub(super) fn legend(&self) -> Vec<LegendEntry<'_>> {
-        match self {
-            Self::Series(curves) => curves.layers.iter().map(Layer::legend_entry).collect(),
-            Self::Bars(bars) => bars
-                .names
-                .iter()
-                .map(|(name, hue)| LegendEntry { name, class: format!("key area c{}", colour_index(*hue)) })
-                .collect(),
-        }
-    }
-}
-
-impl From<SeriesChart> for Chart {
-    fn from(curves: SeriesChart) -> Self {
-        Self::Series(curves)
-    }
 }
 
 fn colour_index(i: usize) -> usize {

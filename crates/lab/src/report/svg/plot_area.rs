@@ -57,7 +57,7 @@ impl PlotArea {
         let mut free_from = f64::NEG_INFINITY;
         for (value, text) in &x.ticks {
             let (position, half) = (x.position(*value), text.chars().count() as f64 * CHARACTER_WIDTH / 2.0);
-            if position - half < free_from || position + half > WIDTH {
+            if text.is_empty() || position - half < free_from || position + half > WIDTH {
                 continue;
             }
             free_from = position + half + CHARACTER_WIDTH;

@@ -1,10 +1,15 @@
-//! Figures over time or over another figure: lines, areas, dots and fitted curves on one pair of axes, with bands for
-//! the load steps of a trial, vertical lines for moments, horizontal lines for thresholds. Does not interpret them.
+//! Figures over time, over another figure, or of items in a row: lines, areas, bars, dots and fitted curves on one pair
+//! of axes, with bands for the load steps of a trial, vertical lines for moments, horizontal lines for thresholds. Does
+//! not interpret them.
 
 use super::plot_area::{PlotArea, across, y_extent};
 use super::scale::AxisScale;
 use super::unit::Unit;
-use super::{CHARACTER_WIDTH, LegendEntry, TEXT_HEIGHT, add_label, add_line, add_rectangle, colour_index, coordinate};
+use super::{
+    CHARACTER_WIDTH, HEIGHT, LegendEntry, TEXT_HEIGHT, WIDTH, add_label, add_line, add_rectangle, colour_index,
+    coordinate,
+};
+use crate::format::first_few;
 use crate::report::markup::Markup;
 
 /// Sections of the axis that have a tooltip.
@@ -18,6 +23,12 @@ const GAP_FACTOR: f64 = 3.5;
 
 /// A line breaks where nothing is known for more than this share of what the previous point covers.
 const GAP_SHARE: f64 = 0.5;
+
+/// The share of its slot that a bar takes.
+const BAR_WIDTH_SHARE: f64 = 0.7;
+
+/// The maximum width of a bar.
+const BAR_WIDTH_MAX: f64 = 36.0;
 
 /// Rows in which the labels of moments are placed, so that neighbours do not overlap.
 const MARK_ROWS: usize = 3;
@@ -59,6 +70,8 @@ pub(in crate::report) enum LayerStyle {
     Dashed,
     /// From the minimum to the maximum of each point.
     Area,
+    /// The same, each point by itself.
+    Bars,
     Points,
     /// A law, not a measurement.
     Fitted,
@@ -114,9 +127,9 @@ impl Layer {
         LegendEntry { name: &self.name, class: format!("key {} c{}", self.style.class(), colour_index(self.colour)) }
     }
 
-    /// The value of a point: in a stacked area its own height, without what it is stacked on.
+    /// The value of a point: in stacked areas and bars its own height, without what it is stacked on.
     pub(super) fn value(&self, dot: &ChartPoint) -> f64 {
-        if self.style == LayerStyle::Area { dot.high - dot.low } else { dot.y }
+        if matches!(self.style, LayerStyle::Area | LayerStyle::Bars) { dot.high - dot.low } else { dot.y }
     }
 }
 
@@ -125,7 +138,7 @@ impl LayerStyle {
         match self {
             Self::Line => "line",
             Self::Dashed => "line dashed",
-            Self::Area => "area",
+            Self::Area | Self::Bars => "area",
             Self::Points => "dots",
             Self::Fitted => "line law",
         }
@@ -150,20 +163,31 @@ impl SeriesChart {
         self
     }
 
-    pub(super) fn draw(&self) -> Markup {
+    pub(in crate::report) fn draw(&self) -> Markup {
+        let (words, view) = (describe_series_chart(self), format!("0 0 {WIDTH} {HEIGHT}"));
+        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", words.as_str())];
+        let mut svg = Markup::default();
+        svg.element("svg", &attributes, |svg| self.draw_content(svg));
+        svg
+    }
+
+    fn draw_content(&self, svg: &mut Markup) {
         let frame = self.frame();
         let x = self.x_scale(&frame);
-        let mut svg = Markup::default();
-        self.draw_bands(&mut svg, &frame, &x);
-        frame.draw_y_axis(&mut svg);
-        frame.draw_x_axis(&mut svg, &x, &x.name);
+        self.draw_bands(svg, &frame, &x);
+        frame.draw_y_axis(svg);
+        frame.draw_x_axis(svg, &x, &x.name);
         for layer in &self.layers {
-            self.draw_layer(&mut svg, &frame, &x, layer);
+            self.draw_layer(svg, &frame, &x, layer);
         }
-        self.draw_thresholds(&mut svg, &frame);
-        self.draw_marks(&mut svg, &frame, &x);
-        self.draw_tooltips(&mut svg, &frame, &x);
-        svg
+        self.draw_thresholds(svg, &frame);
+        self.draw_marks(svg, &frame, &x);
+        self.draw_tooltips(svg, &frame, &x);
+    }
+
+    /// What the colours mean.
+    pub(in crate::report) fn legend(&self) -> Vec<LegendEntry<'_>> {
+        self.layers.iter().map(Layer::legend_entry).collect()
     }
 
     fn points(&self) -> impl Iterator<Item = &ChartPoint> {
@@ -208,6 +232,7 @@ impl SeriesChart {
         match layer.style {
             LayerStyle::Points => self.draw_points(svg, frame, x, layer, &class),
             LayerStyle::Area => draw_range(svg, frame, x, &layer.points, &class),
+            LayerStyle::Bars => self.draw_bars(svg, frame, x, layer, &class),
             LayerStyle::Line | LayerStyle::Dashed | LayerStyle::Fitted => {
                 for run in self.split_at_gaps(layer) {
                     if run.iter().any(|dot| dot.low < dot.high) {
@@ -222,10 +247,23 @@ impl SeriesChart {
     fn draw_points(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer, class: &str) {
         for dot in &layer.points {
             let (cx, cy) = (coordinate(x.position(dot.x)), coordinate(frame.y.position(dot.y)));
-            let title = format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(dot.y));
+            let title = self.point_title(layer, dot);
             let attributes = [("class", class), ("cx", cx.as_str()), ("cy", cy.as_str()), ("r", "3.5")];
             svg.element("circle", &attributes, |svg| svg.text_element("title", &[], &title));
         }
+    }
+
+    fn draw_bars(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer, class: &str) {
+        let width = ((x.position(2.0) - x.position(1.0)) * BAR_WIDTH_SHARE).min(BAR_WIDTH_MAX);
+        for dot in layer.points.iter().filter(|dot| dot.high > dot.low) {
+            let (low, high) = (frame.y.position(dot.low), frame.y.position(dot.high));
+            let area = [x.position(dot.x) - width / 2.0, high, width, low - high];
+            add_rectangle(svg, class, area, &self.point_title(layer, dot));
+        }
+    }
+
+    fn point_title(&self, layer: &Layer, dot: &ChartPoint) -> String {
+        format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(layer.value(dot)))
     }
 
     /// Over time, a line is cut where nothing was measured for longer than usual.
@@ -261,7 +299,7 @@ impl SeriesChart {
         let lined: Vec<&Layer> = self
             .layers
             .iter()
-            .filter(|layer| !matches!(layer.style, LayerStyle::Points | LayerStyle::Fitted))
+            .filter(|layer| !matches!(layer.style, LayerStyle::Points | LayerStyle::Bars | LayerStyle::Fitted))
             .collect();
         let longest = lined.iter().map(|layer| layer.points.len()).max().unwrap_or(0);
         let tips = longest.min(TOOLTIPS_MAX);
@@ -310,6 +348,32 @@ fn draw_range(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPo
     let below = dots.iter().rev().map(|dot| corner(dot, dot.low));
     let path = format!("M{}Z", above.chain(below).collect::<Vec<_>>().join("L"));
     svg.void_element("path", &[("class", class), ("d", &path)]);
+}
+
+/// A chart in words, for readers who cannot see it: what each layer shows at its ends and at its maximum.
+fn describe_series_chart(curves: &SeriesChart) -> String {
+    let layers = curves.layers.iter().filter(|layer| layer.style != LayerStyle::Fitted);
+    let layers = first_few(layers.map(|layer| describe_layer(curves, layer)), "; ");
+    let bounds = first_few(curves.thresholds.iter().map(|bound| format!("bound: {}", bound.label)), "; ");
+    let marks = curves.marks.iter().map(|mark| format!("{} at {}", mark.label, curves.x.unit.format(mark.x)));
+    let mut parts = vec![layers, bounds, first_few(marks, "; ")];
+    parts.retain(|part| !part.is_empty());
+    format!("{}. {}.", curves.title, parts.join("; "))
+}
+
+fn describe_layer(curves: &SeriesChart, layer: &Layer) -> String {
+    let height = |dot| layer.value(dot);
+    let (Some(first), Some(last)) = (layer.points.first(), layer.points.last()) else { return layer.name.clone() };
+    let highest = layer.points.iter().max_by(|a, b| height(a).total_cmp(&height(b))).unwrap_or(last);
+    let (y, x) = (&curves.y.unit, &curves.x.unit);
+    format!(
+        "{}: first {}, highest {} at {}, last {}",
+        layer.name,
+        y.format(height(first)),
+        y.format(height(highest)),
+        x.format(highest.x),
+        y.format(height(last)),
+    )
 }
 
 /// Points in order of time, cut where nothing was measured for longer than usual.

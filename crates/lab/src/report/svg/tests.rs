@@ -27,7 +27,7 @@ fn a_small_chart() {
         layer("latency p99", 0, LayerStyle::Line, &[(0.0, 3.0), (20.0, 30.0), (40.0, 300.0), (60.0, 12.0)]),
         layer("level", 1, LayerStyle::Points, &[(30.0, 20.0)]),
     ];
-    let chart = Chart::from(curves(layers).non_empty().unwrap());
+    let chart = curves(layers).non_empty().unwrap();
     let text = chart.draw().into_string().replace("><", ">\n<");
     insta::assert_snapshot!("small_chart", text);
     assert_eq!(chart.legend()[1], LegendEntry { name: "level", class: "key dots c1".to_owned() });
@@ -35,15 +35,22 @@ fn a_small_chart() {
 
 #[test]
 fn small_bars() {
-    let bars = BarChart {
-        title: "How every part ended".to_owned(),
-        unit: Unit::count("requests"),
-        names: vec![("ok".to_owned(), 2), ("errors".to_owned(), 1)],
-        groups: (1..=2)
-            .map(|i| BarGroup { label: format!("burst {i}"), values: vec![2167.0, f64::from(i) - 1.0] })
-            .collect(),
+    let bars = |name: &str, colour: usize, heights: [(f64, f64); 2]| {
+        let point = |(x, (low, high))| ChartPoint { low, high, ..ChartPoint::new(x, high) };
+        Layer::new(name, colour, LayerStyle::Bars, [1.0, 2.0].into_iter().zip(heights).map(point).collect())
     };
-    insta::assert_snapshot!("small_bars", Chart::Bars(bars).draw().into_string().replace("><", ">\n<"));
+    let items = Unit::Items(["burst 1", "burst 2"].map(str::to_owned).to_vec());
+    let chart = SeriesChart {
+        title: "How every part ended".to_owned(),
+        x: ChartAxis { unit: items, log: false, reaches_at_least: 3.0 },
+        y: ChartAxis { unit: Unit::count("requests"), ..ChartAxis::default() },
+        layers: vec![
+            bars("ok", 2, [(0.0, 2167.0), (0.0, 2167.0)]),
+            bars("errors", 1, [(2167.0, 2167.0), (2167.0, 2168.0)]),
+        ],
+        ..SeriesChart::default()
+    };
+    insta::assert_snapshot!("small_bars", chart.draw().into_string().replace("><", ">\n<"));
 }
 
 #[test]
@@ -63,7 +70,7 @@ fn a_spread_shows_what_a_mean_hides() {
     let dots = [0.0, 1.0, 2.0].map(|x| ChartPoint { x, y: 10.0, low: 5.0, high: 90.0, until: None }).to_vec();
     let drawn = |dots: Vec<ChartPoint>| {
         let layers = vec![Layer { name: "p99".to_owned(), colour: 2, style: LayerStyle::Line, points: dots }];
-        Chart::from(curves(layers)).draw().into_string()
+        curves(layers).draw().into_string()
     };
     assert!(drawn(dots.clone()).contains("class=\"spread c2\""));
     assert!(drawn(dots.clone()).contains("p99: 10 ms (highest 90 ms)"));
@@ -84,14 +91,15 @@ proptest! {
     #[test]
     fn whatever_is_drawn_lies_on_the_drawing(
         dots in prop::collection::vec((0.0..1e5_f64, -1e3..1e9_f64), 1..40),
-        log_x in any::<bool>(), log_y in any::<bool>(), form in 0usize..5,
+        log_x in any::<bool>(), log_y in any::<bool>(), form in 0usize..6,
     ) {
-        let form = [LayerStyle::Line, LayerStyle::Dashed, LayerStyle::Area, LayerStyle::Points, LayerStyle::Fitted][form];
+        let form = [LayerStyle::Line, LayerStyle::Dashed, LayerStyle::Area, LayerStyle::Points, LayerStyle::Fitted,
+                    LayerStyle::Bars][form];
         let mut dots = dots;
         dots.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut curves = curves(vec![layer("a", 9, form, &dots)]);
         (curves.x.log, curves.y.log) = (log_x, log_y);
-        let svg = Chart::from(curves).draw().into_string();
+        let svg = curves.draw().into_string();
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         for number in coordinates(&svg) {
             prop_assert!((-0.1..=WIDTH + 0.1).contains(&number), "{number} in {}", svg);

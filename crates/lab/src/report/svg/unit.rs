@@ -26,6 +26,8 @@ pub(in crate::report) enum Unit {
     Time,
     /// One of this many is larger: 100 is the 99th percentile.
     PercentileRank,
+    /// Named items in a row: 1 is the first.
+    Items(Vec<String>),
 }
 
 /// A unit, resolved for an axis up to a given figure.
@@ -59,6 +61,7 @@ impl Unit {
             Self::Number(name) | Self::Count(name) => (1.0, name.as_str()),
             Self::Time => (1.0, "time since the start"),
             Self::PercentileRank => (1.0, "percentile"),
+            Self::Items(_) => (1.0, ""),
             Self::Bytes if highest >= KIB * KIB * KIB => (KIB * KIB * KIB, "GiB"),
             Self::Bytes if highest >= KIB * KIB => (KIB * KIB, "MiB"),
             Self::Bytes => (KIB, "KiB"),
@@ -76,6 +79,7 @@ impl Unit {
             }
             Self::Time => clock(value),
             Self::PercentileRank => percentile_label(value),
+            Self::Items(names) => item_name(names, value),
             Self::Bytes => {
                 let settled = self.resolve(value);
                 format!("{} {}", number(Some(value / settled.factor)), settled.name)
@@ -91,15 +95,17 @@ impl ResolvedUnit {
         match self.unit {
             Unit::Time => TIME_STEPS.into_iter().find(|step| *step >= least).unwrap_or_else(|| round_step(least)),
             Unit::Count(_) => round_step(least).max(1.0),
+            Unit::Items(_) => 1.0,
             Unit::Number(_) | Unit::Bytes | Unit::PercentileRank => round_step(least / self.factor) * self.factor,
         }
     }
 
     /// The text at a tick, where ticks are `step` apart.
     pub(super) fn tick(&self, value: f64, step: f64) -> String {
-        match self.unit {
+        match &self.unit {
             Unit::Time => return clock(value),
             Unit::PercentileRank => return percentile_label(value),
+            Unit::Items(names) => return item_name(names, value),
             Unit::Number(_) | Unit::Count(_) | Unit::Bytes => {}
         }
         let (value, step) = (value / self.factor, step / self.factor);
@@ -120,6 +126,11 @@ impl ResolvedUnit {
 fn percentile_label(one_of: f64) -> String {
     let digits = one_of.log10().ceil().clamp(2.0, 6.0) as usize - 2;
     format!("p{:.digits$}", 100.0 - 100.0 / one_of)
+}
+
+/// Nothing beside the items.
+fn item_name(names: &[String], item: f64) -> String {
+    names.get((item - 1.0) as usize).filter(|_| item >= 1.0).cloned().unwrap_or_default()
 }
 
 /// 1, 2 or 5 times a power of ten, at least `least`.
