@@ -138,10 +138,19 @@ pub(super) fn clock(t_s: f64) -> String {
 /// A text from outside without characters that control a terminal or change the text direction; every white space
 /// becomes one blank.
 pub(crate) fn sanitize(text: &str) -> String {
+    text.split_whitespace().map(strike_controls).collect::<Vec<String>>().join(" ")
+}
+
+/// A whole document, likewise; its lines and blanks stay.
+pub(crate) fn sanitize_lines(text: &str) -> String {
+    text.split('\n').map(|line| strike_controls(&line.replace(['\t', '\r'], " "))).collect::<Vec<_>>().join("\n")
+}
+
+fn strike_controls(text: &str) -> String {
     let steers = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let struck = |c: char| if c.is_control() || steers(c) { REPLACEMENT } else { c };
-    let words = text.split_whitespace().map(|word| word.chars().map(struck).collect());
-    words.collect::<Vec<String>>().join(" ")
+    // XML can hold neither of the last two.
+    let struck = |c: char| c.is_control() || steers(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|c| if struck(c) { REPLACEMENT } else { c }).collect()
 }
 
 /// A Markdown table whose columns also line up in a terminal; all but the first `left` columns are right-aligned.
@@ -289,6 +298,7 @@ mod tests {
     fn control_characters_are_removed() {
         assert_eq!(sanitize("a\x1b[2Jb\u{202e}c\n\td\0"), "a\u{fffd}[2Jb\u{fffd}c d\u{fffd}");
         assert_eq!(sanitize("naïve 日本"), "naïve 日本");
+        assert_eq!(sanitize_lines("a\x1b  b\t\u{202e}\n <c>\u{fffe} "), "a\u{fffd}  b \u{fffd}\n <c>\u{fffd} ");
     }
 
     #[test]

@@ -20,7 +20,6 @@ mod headline;
 mod html;
 mod levels;
 mod markdown;
-mod markup;
 mod progress;
 mod read;
 mod rebuild;

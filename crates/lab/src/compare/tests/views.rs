@@ -52,6 +52,17 @@ fn a_comparison_as_junit() {
 }
 
 #[test]
+fn text_from_outside_stays_text_in_junit() {
+    let mut comparison = compare_runs(&[&TEST_RUN, &SLOWER]);
+    let gate = &mut comparison.sides[1].records[0].run.gates[0];
+    gate.name = "it's \"a\" < b && c]]>\u{7}\tgrößer".to_owned();
+    let escaped = "it's &quot;a&quot; &lt; b &amp;&amp; c]]&gt;\u{fffd} größer";
+    let xml = junit(&comparison, 0.0);
+    assert!(xml.contains(&format!("<testcase classname=\"gates\" name=\"{escaped} ")), "{xml}");
+    assert!(xml.contains("</failure></testcase>") && xml.contains("</skipped></testcase>"));
+}
+
+#[test]
 fn a_comparison_as_json() {
     let comparison = compare_runs(&[&TEST_RUN, &SLOWER]);
     let document: Value = serde_json::from_str(&json(&comparison)).unwrap();

@@ -9,7 +9,7 @@ mod unit;
 pub(super) use series_chart::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold};
 pub(super) use unit::Unit;
 
-use super::markup::Markup;
+use maud::{Markup, html};
 
 /// Width of every drawing in its own units. Pages show it at 0.8 to 1.3 pixels per unit, so that text stays readable.
 const WIDTH: f64 = 400.0;
@@ -24,18 +24,6 @@ const CHARACTER_WIDTH: f64 = 0.56 * TEXT_HEIGHT;
 /// Distinguishable colours; further layers start over, with dashes.
 pub(super) const COLOUR_COUNT: usize = 6;
 
-/// An entry of the legend.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LegendEntry<'a> {
-    pub name: &'a str,
-    /// Classes of the sample next to it.
-    pub class: String,
-}
-
-fn colour_index(i: usize) -> usize {
-    i % COLOUR_COUNT
-}
-
 /// A coordinate with one digit: a tenth of a unit is less than a pixel.
 fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
@@ -46,29 +34,25 @@ fn coordinate(value: f64) -> String {
     }
 }
 
-fn add_line(svg: &mut Markup, class: &'static str, [x1, y1, x2, y2]: [f64; 4]) {
-    let path = format!("M{} {}L{} {}", coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2));
-    svg.void_element("path", &[("class", class), ("d", &path)]);
+fn path(class: &str, d: &str) -> Markup {
+    html! { path class=(class) d=(d) {} }
 }
 
-fn add_label(svg: &mut Markup, class: &'static str, (x, y): (f64, f64), text: &str) {
-    svg.text_element("text", &[("class", class), ("x", &coordinate(x)), ("y", &coordinate(y))], text);
+fn line(class: &str, [x1, y1, x2, y2]: [f64; 4]) -> Markup {
+    path(class, &format!("M{} {}L{} {}", coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2)))
+}
+
+fn label(class: &str, (x, y): (f64, f64), text: &str) -> Markup {
+    html! { @if !text.is_empty() { text class=(class) x=(coordinate(x)) y=(coordinate(y)) { (text) } } }
 }
 
 /// A rectangle; `title` is its tooltip.
-fn add_rectangle(svg: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
-    let (x, y, width, height) = (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));
-    let attributes = [
-        ("class", class),
-        ("x", x.as_str()),
-        ("y", y.as_str()),
-        ("width", width.as_str()),
-        ("height", height.as_str()),
-    ];
-    if title.is_empty() {
-        svg.void_element("rect", &attributes);
-    } else {
-        svg.element("rect", &attributes, |svg| svg.text_element("title", &[], title));
+fn rectangle(class: &str, [x, y, width, height]: [f64; 4], title: &str) -> Markup {
+    let (width, height) = (coordinate(width.max(0.0)), coordinate(height.max(0.0)));
+    html! {
+        rect class=(class) x=(coordinate(x)) y=(coordinate(y)) width=(width) height=(height) {
+            @if !title.is_empty() { title { (title) } }
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 //! of axes, with bands for the load steps of a trial, vertical lines for moments, horizontal lines for thresholds. Does
 //! not interpret them.
 
-use super::plot_area::{PlotArea, across, y_extent};
-use super::scale::AxisScale;
+use maud::{Markup, html};
+
+use super::plot_area::PlotArea;
+use super::scale::Extent;
 use super::unit::Unit;
-use super::{
-    CHARACTER_WIDTH, HEIGHT, LegendEntry, TEXT_HEIGHT, WIDTH, add_label, add_line, add_rectangle, colour_index,
-    coordinate,
-};
+use super::{CHARACTER_WIDTH, COLOUR_COUNT, HEIGHT, TEXT_HEIGHT, WIDTH, coordinate, label, line, path, rectangle};
 use crate::format::first_few;
-use crate::report::markup::Markup;
+
+const X_TICKS_MAX: usize = 7;
+
+const Y_TICKS_MAX: usize = 4;
 
 /// Sections of the axis that have a tooltip.
 const TOOLTIPS_MAX: usize = 64;
@@ -112,6 +114,17 @@ pub(in crate::report) struct Threshold {
     pub label: String,
 }
 
+impl ChartAxis {
+    /// The extent that holds these figures.
+    fn extent(&self, figures: impl Iterator<Item = f64>, exact: bool, ticks_max: usize) -> Extent<'_> {
+        let shown = figures.filter(|figure| figure.is_finite() && (!self.log || *figure > 0.0));
+        let ends = (f64::INFINITY, self.reaches_at_least);
+        let (low, highest) = shown.fold(ends, |(low, high), figure| (low.min(figure), high.max(figure)));
+        let lowest = if low.is_finite() { low } else { 0.0 };
+        Extent { unit: &self.unit, lowest, highest, log: self.log, exact, ticks_max }
+    }
+}
+
 impl ChartPoint {
     pub(in crate::report) fn new(x: f64, y: f64) -> Self {
         Self { x, y, low: y, high: y, until: None }
@@ -123,8 +136,9 @@ impl Layer {
         Self { name: name.to_owned(), colour, style, points }
     }
 
-    pub(super) fn legend_entry(&self) -> LegendEntry<'_> {
-        LegendEntry { name: &self.name, class: format!("key {} c{}", self.style.class(), colour_index(self.colour)) }
+    /// Classes of its drawing, and of the sample in the legend.
+    pub(in crate::report) fn class(&self) -> String {
+        format!("{} c{}", self.style.class(), self.colour % COLOUR_COUNT)
     }
 
     /// The value of a point: in stacked areas and bars its own height, without what it is stacked on.
@@ -164,106 +178,80 @@ impl SeriesChart {
     }
 
     pub(in crate::report) fn draw(&self) -> Markup {
-        let (words, view) = (describe_series_chart(self), format!("0 0 {WIDTH} {HEIGHT}"));
-        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", words.as_str())];
-        let mut svg = Markup::default();
-        svg.element("svg", &attributes, |svg| self.draw_content(svg));
-        svg
-    }
-
-    fn draw_content(&self, svg: &mut Markup) {
-        let frame = self.frame();
-        let x = self.x_scale(&frame);
-        self.draw_bands(svg, &frame, &x);
-        frame.draw_y_axis(svg);
-        frame.draw_x_axis(svg, &x, &x.name);
-        for layer in &self.layers {
-            self.draw_layer(svg, &frame, &x, layer);
+        let plot = &self.plot_area();
+        html! {
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(self.description()) {
+                @if self.bands.len() <= BANDS_MAX { (self.draw_bands(plot)) }
+                (plot.y_axis())
+                (plot.x_axis())
+                @for layer in &self.layers { (self.draw_layer(plot, layer)) }
+                @for bound in &self.thresholds {
+                    @let y = plot.y.position(bound.y);
+                    (line("bound", [plot.left, y, plot.right, y]))
+                    (label("mark e", (plot.right - 2.0, y - 3.0), &bound.label))
+                }
+                @for (i, mark) in self.marks.iter().enumerate() { (draw_mark(plot, i % MARK_ROWS, mark)) }
+                (self.draw_tooltips(plot))
+            }
         }
-        self.draw_thresholds(svg, &frame);
-        self.draw_marks(svg, &frame, &x);
-        self.draw_tooltips(svg, &frame, &x);
-    }
-
-    /// What the colours mean.
-    pub(in crate::report) fn legend(&self) -> Vec<LegendEntry<'_>> {
-        self.layers.iter().map(Layer::legend_entry).collect()
     }
 
     fn points(&self) -> impl Iterator<Item = &ChartPoint> {
         self.layers.iter().flat_map(|layer| &layer.points)
     }
 
-    fn frame(&self) -> PlotArea {
-        let shown =
-            self.points().flat_map(|dot| [dot.low, dot.y, dot.high]).chain(self.thresholds.iter().map(|bound| bound.y));
-        let shown: Vec<f64> = shown.filter(|value| !self.y.log || *value > 0.0).collect();
-        let highest = shown.iter().copied().fold(self.y.reaches_at_least, f64::max);
-        let lowest = shown.iter().copied().fold(f64::INFINITY, f64::min);
-        PlotArea::new(&y_extent(&self.y.unit, if lowest.is_finite() { lowest } else { 0.0 }, highest, self.y.log))
-    }
-
-    fn x_scale(&self, frame: &PlotArea) -> AxisScale {
-        let xs = self.points().map(|dot| dot.x);
-        let xs = xs.chain(self.marks.iter().map(|mark| mark.x)).chain(self.bands.iter().map(|band| band.to));
-        let xs: Vec<f64> = xs.filter(|x| x.is_finite() && (!self.x.log || *x > 0.0)).collect();
-        let highest = xs.iter().copied().fold(self.x.reaches_at_least, f64::max);
-        let lowest = xs.iter().copied().fold(f64::INFINITY, f64::min);
-        frame.x_extent(&across(&self.x.unit, if self.x.log { lowest } else { 0.0 }, highest, self.x.log))
+    fn plot_area(&self) -> PlotArea {
+        let xs = self.points().map(|dot| dot.x).chain(self.marks.iter().map(|mark| mark.x));
+        let xs = xs.chain(self.bands.iter().map(|band| band.to)).map(|x| x.max(0.0));
+        let ys = self.points().flat_map(|dot| [dot.low, dot.y, dot.high]);
+        let ys = ys.chain(self.thresholds.iter().map(|bound| bound.y));
+        PlotArea::new(&self.x.extent(xs, true, X_TICKS_MAX), &self.y.extent(ys, false, Y_TICKS_MAX))
     }
 
     /// Every second load step is shaded, and named where its name fits.
-    fn draw_bands(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
-        if self.bands.len() > BANDS_MAX {
-            return;
-        }
-        for (i, band) in self.bands.iter().enumerate() {
-            let (from, to) = (x.position(band.from), x.position(band.to));
-            let shade = if i % 2 == 0 { "band" } else { "band odd" };
-            add_rectangle(svg, shade, [from, frame.top, to - from, frame.bottom - frame.top], "");
-            if band.label.chars().count() as f64 * CHARACTER_WIDTH < to - from {
-                add_label(svg, "part m", ((from + to) / 2.0, frame.top - 4.0), &band.label);
-            }
-        }
-    }
-
-    fn draw_layer(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer) {
-        let class = format!("{} c{}", layer.style.class(), colour_index(layer.colour));
-        match layer.style {
-            LayerStyle::Points => self.draw_points(svg, frame, x, layer, &class),
-            LayerStyle::Area => draw_range(svg, frame, x, &layer.points, &class),
-            LayerStyle::Bars => self.draw_bars(svg, frame, x, layer, &class),
-            LayerStyle::Line | LayerStyle::Dashed | LayerStyle::Fitted => {
-                for run in self.split_at_gaps(layer) {
-                    if run.iter().any(|dot| dot.low < dot.high) {
-                        draw_range(svg, frame, x, run, &format!("spread c{}", colour_index(layer.colour)));
-                    }
-                    draw_line(svg, frame, x, run, &class);
+    fn draw_bands(&self, plot: &PlotArea) -> Markup {
+        html! {
+            @for (i, band) in self.bands.iter().enumerate() {
+                @let (from, to) = (plot.x.position(band.from), plot.x.position(band.to));
+                @let shade = if i % 2 == 0 { "band" } else { "band odd" };
+                (rectangle(shade, [from, plot.top, to - from, plot.bottom - plot.top], ""))
+                @if band.label.chars().count() as f64 * CHARACTER_WIDTH < to - from {
+                    (label("part m", (from.midpoint(to), plot.top - 4.0), &band.label))
                 }
             }
         }
     }
 
-    fn draw_points(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer, class: &str) {
-        for dot in &layer.points {
-            let (cx, cy) = (coordinate(x.position(dot.x)), coordinate(frame.y.position(dot.y)));
-            let title = self.point_title(layer, dot);
-            let attributes = [("class", class), ("cx", cx.as_str()), ("cy", cy.as_str()), ("r", "3.5")];
-            svg.element("circle", &attributes, |svg| svg.text_element("title", &[], &title));
+    fn draw_layer(&self, plot: &PlotArea, layer: &Layer) -> Markup {
+        let class = layer.class();
+        let title = |dot: &ChartPoint| {
+            format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(layer.value(dot)))
+        };
+        match layer.style {
+            LayerStyle::Points => html! {
+                @for dot in &layer.points {
+                    @let (x, y) = (coordinate(plot.x.position(dot.x)), coordinate(plot.y.position(dot.y)));
+                    circle class=(class) cx=(x) cy=(y) r="3.5" { title { (title(dot)) } }
+                }
+            },
+            LayerStyle::Area => draw_range(plot, &layer.points, &class),
+            LayerStyle::Bars => {
+                let width = ((plot.x.position(2.0) - plot.x.position(1.0)) * BAR_WIDTH_SHARE).min(BAR_WIDTH_MAX);
+                let bar = |dot: &ChartPoint| {
+                    let (low, high) = (plot.y.position(dot.low), plot.y.position(dot.high));
+                    rectangle(&class, [plot.x.position(dot.x) - width / 2.0, high, width, low - high], &title(dot))
+                };
+                html! { @for dot in layer.points.iter().filter(|dot| dot.high > dot.low) { (bar(dot)) } }
+            }
+            LayerStyle::Line | LayerStyle::Dashed | LayerStyle::Fitted => html! {
+                @for run in self.split_at_gaps(layer) {
+                    @if run.iter().any(|dot| dot.low < dot.high) {
+                        (draw_range(plot, run, &format!("spread c{}", layer.colour % COLOUR_COUNT)))
+                    }
+                    (draw_line(plot, run, &class))
+                }
+            },
         }
-    }
-
-    fn draw_bars(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer, class: &str) {
-        let width = ((x.position(2.0) - x.position(1.0)) * BAR_WIDTH_SHARE).min(BAR_WIDTH_MAX);
-        for dot in layer.points.iter().filter(|dot| dot.high > dot.low) {
-            let (low, high) = (frame.y.position(dot.low), frame.y.position(dot.high));
-            let area = [x.position(dot.x) - width / 2.0, high, width, low - high];
-            add_rectangle(svg, class, area, &self.point_title(layer, dot));
-        }
-    }
-
-    fn point_title(&self, layer: &Layer, dot: &ChartPoint) -> String {
-        format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(layer.value(dot)))
     }
 
     /// Over time, a line is cut where nothing was measured for longer than usual.
@@ -271,51 +259,22 @@ impl SeriesChart {
         if self.x.unit == Unit::Time { unbroken(&layer.points) } else { vec![&layer.points] }
     }
 
-    fn draw_thresholds(&self, svg: &mut Markup, frame: &PlotArea) {
-        for bound in &self.thresholds {
-            let y = frame.y.position(bound.y);
-            add_line(svg, "bound", [frame.left, y, frame.right, y]);
-            add_label(svg, "mark e", (frame.right - 2.0, y - 3.0), &bound.label);
-        }
-    }
-
-    fn draw_marks(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
-        for (i, mark) in self.marks.iter().enumerate() {
-            let position = x.position(mark.x);
-            add_line(
-                svg,
-                if mark.is_fault { "moment fault" } else { "moment" },
-                [position, frame.top, position, frame.bottom],
-            );
-            let y = frame.top + TEXT_HEIGHT * (1.0 + (i % MARK_ROWS) as f64);
-            let fits = position + 3.0 + mark.label.chars().count() as f64 * CHARACTER_WIDTH < frame.right;
-            let (class, position) = if fits { ("mark", position + 3.0) } else { ("mark e", position - 3.0) };
-            add_label(svg, class, (position, y), &mark.label);
-        }
-    }
-
     /// Invisible sections with tooltips of what every layer shows there.
-    fn draw_tooltips(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
-        let lined: Vec<&Layer> = self
-            .layers
-            .iter()
-            .filter(|layer| !matches!(layer.style, LayerStyle::Points | LayerStyle::Bars | LayerStyle::Fitted))
-            .collect();
+    fn draw_tooltips(&self, plot: &PlotArea) -> Markup {
+        let has_own =
+            |layer: &&Layer| matches!(layer.style, LayerStyle::Points | LayerStyle::Bars | LayerStyle::Fitted);
+        let lined: Vec<&Layer> = self.layers.iter().filter(|layer| !has_own(layer)).collect();
         let longest = lined.iter().map(|layer| layer.points.len()).max().unwrap_or(0);
         let tips = longest.min(TOOLTIPS_MAX);
-        for tip in 0..tips {
-            let (from, to) = (x.value_at(tip as f64 / tips as f64), x.value_at((tip + 1) as f64 / tips as f64));
+        let tip = |tip: usize| {
+            let [from, to] = [tip, tip + 1].map(|tip| plot.x.value_at(tip as f64 / tips as f64));
             let lines: Vec<String> = lined.iter().filter_map(|layer| self.tooltip(layer, from, to)).collect();
-            if !lines.is_empty() {
-                let title = format!("{}\n{}", self.x.unit.format(from.midpoint(to)), lines.join("\n"));
-                add_rectangle(
-                    svg,
-                    "tip",
-                    [x.position(from), frame.top, x.position(to) - x.position(from), frame.bottom - frame.top],
-                    &title,
-                );
-            }
-        }
+            let title = format!("{}\n{}", self.x.unit.format(from.midpoint(to)), lines.join("\n"));
+            let (left, right) = (plot.x.position(from), plot.x.position(to));
+            let area = [left, plot.top, right - left, plot.bottom - plot.top];
+            (!lines.is_empty()).then(|| rectangle("tip", area, &title))
+        };
+        html! { @for tip in (0..tips).filter_map(tip) { (tip) } }
     }
 
     fn tooltip(&self, layer: &Layer, from: f64, to: f64) -> Option<String> {
@@ -326,54 +285,59 @@ impl SeriesChart {
         let more = if more { format!(" (highest {})", self.y.unit.format(highest)) } else { String::new() };
         (!inside.is_empty()).then(|| format!("{}: {}{more}", layer.name, self.y.unit.format(mean)))
     }
+
+    /// In words, for readers who cannot see it: what each layer shows at its ends and at its maximum.
+    fn description(&self) -> String {
+        let layers = self.layers.iter().filter(|layer| layer.style != LayerStyle::Fitted);
+        let layers = first_few(layers.map(|layer| self.describe_layer(layer)), "; ");
+        let bounds = first_few(self.thresholds.iter().map(|bound| format!("bound: {}", bound.label)), "; ");
+        let marks = self.marks.iter().map(|mark| format!("{} at {}", mark.label, self.x.unit.format(mark.x)));
+        let mut parts = vec![layers, bounds, first_few(marks, "; ")];
+        parts.retain(|part| !part.is_empty());
+        format!("{}. {}.", self.title, parts.join("; "))
+    }
+
+    fn describe_layer(&self, layer: &Layer) -> String {
+        let height = |dot| layer.value(dot);
+        let (Some(first), Some(last)) = (layer.points.first(), layer.points.last()) else { return layer.name.clone() };
+        let highest = layer.points.iter().max_by(|a, b| height(a).total_cmp(&height(b))).unwrap_or(last);
+        let (y, x) = (&self.y.unit, &self.x.unit);
+        format!(
+            "{}: first {}, highest {} at {}, last {}",
+            layer.name,
+            y.format(height(first)),
+            y.format(height(highest)),
+            x.format(highest.x),
+            y.format(height(last)),
+        )
+    }
+}
+
+fn draw_mark(plot: &PlotArea, row: usize, mark: &Mark) -> Markup {
+    let position = plot.x.position(mark.x);
+    let y = plot.top + TEXT_HEIGHT * (1.0 + row as f64);
+    let fits = position + 3.0 + mark.label.chars().count() as f64 * CHARACTER_WIDTH < plot.right;
+    let (class, x) = if fits { ("mark", position + 3.0) } else { ("mark e", position - 3.0) };
+    html! {
+        (line(if mark.is_fault { "moment fault" } else { "moment" }, [position, plot.top, position, plot.bottom]))
+        (label(class, (x, y), &mark.label))
+    }
 }
 
 /// A line through the points; a single point is drawn as a dot, by round line ends.
-fn draw_line(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
-    let mut path = String::with_capacity(dots.len() * 11);
-    for (i, dot) in dots.iter().enumerate() {
-        path.push(if i == 0 { 'M' } else { 'L' });
-        path.push_str(&format!("{} {}", coordinate(x.position(dot.x)), coordinate(frame.y.position(dot.y))));
+fn draw_line(plot: &PlotArea, dots: &[ChartPoint], class: &str) -> Markup {
+    let points: Vec<String> = dots.iter().map(|dot| plot.point(dot.x, dot.y)).collect();
+    match points.as_slice() {
+        [point] => path(&format!("{class} alone"), &format!("M{point}h0")),
+        points => path(class, &format!("M{}", points.join("L"))),
     }
-    let class = if dots.len() == 1 { format!("{class} alone") } else { class.to_owned() };
-    path.push_str(if dots.len() == 1 { "h0" } else { "" });
-    svg.void_element("path", &[("class", &class), ("d", &path)]);
 }
 
 /// The area between minimum and maximum.
-fn draw_range(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
-    let corner =
-        |dot: &ChartPoint, y: f64| format!("{} {}", coordinate(x.position(dot.x)), coordinate(frame.y.position(y)));
-    let above = dots.iter().map(|dot| corner(dot, dot.high));
-    let below = dots.iter().rev().map(|dot| corner(dot, dot.low));
-    let path = format!("M{}Z", above.chain(below).collect::<Vec<_>>().join("L"));
-    svg.void_element("path", &[("class", class), ("d", &path)]);
-}
-
-/// A chart in words, for readers who cannot see it: what each layer shows at its ends and at its maximum.
-fn describe_series_chart(curves: &SeriesChart) -> String {
-    let layers = curves.layers.iter().filter(|layer| layer.style != LayerStyle::Fitted);
-    let layers = first_few(layers.map(|layer| describe_layer(curves, layer)), "; ");
-    let bounds = first_few(curves.thresholds.iter().map(|bound| format!("bound: {}", bound.label)), "; ");
-    let marks = curves.marks.iter().map(|mark| format!("{} at {}", mark.label, curves.x.unit.format(mark.x)));
-    let mut parts = vec![layers, bounds, first_few(marks, "; ")];
-    parts.retain(|part| !part.is_empty());
-    format!("{}. {}.", curves.title, parts.join("; "))
-}
-
-fn describe_layer(curves: &SeriesChart, layer: &Layer) -> String {
-    let height = |dot| layer.value(dot);
-    let (Some(first), Some(last)) = (layer.points.first(), layer.points.last()) else { return layer.name.clone() };
-    let highest = layer.points.iter().max_by(|a, b| height(a).total_cmp(&height(b))).unwrap_or(last);
-    let (y, x) = (&curves.y.unit, &curves.x.unit);
-    format!(
-        "{}: first {}, highest {} at {}, last {}",
-        layer.name,
-        y.format(height(first)),
-        y.format(height(highest)),
-        x.format(highest.x),
-        y.format(height(last)),
-    )
+fn draw_range(plot: &PlotArea, dots: &[ChartPoint], class: &str) -> Markup {
+    let above = dots.iter().map(|dot| plot.point(dot.x, dot.high));
+    let below = dots.iter().rev().map(|dot| plot.point(dot.x, dot.low));
+    path(class, &format!("M{}Z", above.chain(below).collect::<Vec<_>>().join("L")))
 }
 
 /// Points in order of time, cut where nothing was measured for longer than usual.

@@ -30,7 +30,7 @@ fn a_small_chart() {
     let chart = curves(layers).non_empty().unwrap();
     let text = chart.draw().into_string().replace("><", ">\n<");
     insta::assert_snapshot!("small_chart", text);
-    assert_eq!(chart.legend()[1], LegendEntry { name: "level", class: "key dots c1".to_owned() });
+    assert_eq!(chart.layers[1].class(), "dots c1");
 }
 
 #[test]
