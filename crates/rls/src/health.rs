@@ -8,7 +8,7 @@ use std::pin::Pin;
 use tokio::sync::watch;
 use tonic::server::{ServerStreamingService, UnaryService};
 use tonic::{Request, Response, Status};
-use wire::health::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
+use wire::grpc::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
 
 /// The only service with a health status, by its full name; the status of the server as a whole is the same.
 const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";

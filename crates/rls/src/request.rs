@@ -7,7 +7,7 @@ use limiter::{Hit, Quota};
 use metrics::OWN_CLASS_PREFIX;
 use std::time::Duration;
 use tonic::Status;
-use wire::rls::{Entry, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, Unit};
+use wire::grpc::{Entry, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, Unit};
 
 /// A valid request.
 #[derive(Debug, PartialEq)]

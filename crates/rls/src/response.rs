@@ -4,7 +4,7 @@ use super::request::UNITS;
 use http::header::RETRY_AFTER;
 use limiter::{CheckResult, Decision, Moment, Outcome, PolicyDecision};
 use rate_limit::headers::{RATE_LIMIT, RATE_LIMIT_POLICY, RateLimitHeaders};
-use wire::rls::{Code, DescriptorStatus, HeaderValue, RateLimit, RateLimitResponse, Unit};
+use wire::grpc::{Code, DescriptorStatus, HeaderValue, RateLimit, RateLimitResponse, Unit};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -45,7 +45,7 @@ fn descriptor_status<'a>(
         code: code(is_allowed || decision.decision.is_allowed()).into(),
         current_limit: Some(limit(decision)),
         limit_remaining,
-        duration_until_reset: reset.map(|at| at.since(now).into()),
+        duration_until_reset: reset.and_then(|at| at.since(now).try_into().ok()),
     }
 }
 

@@ -15,8 +15,7 @@ use tonic::server::{Grpc, UnaryService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 use tower::Service;
-use wire::health::{CHECK, WATCH};
-use wire::rls::{RateLimitRequest, RateLimitResponse, SHOULD_RATE_LIMIT};
+use wire::grpc::{HEALTH_CHECK, HEALTH_WATCH, RateLimitRequest, RateLimitResponse, SHOULD_RATE_LIMIT};
 
 /// All services of the port.
 #[derive(Clone)]
@@ -48,8 +47,8 @@ impl Service<http::Request<Body>> for Services {
         Box::pin(async move {
             let is_authorized = token.is_none_or(|token| token.is_presented_in(request.headers()));
             Ok(match (request.uri().path(), is_authorized) {
-                (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(HealthCheck(health), request).await,
-                (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(HealthWatch(health), request).await,
+                (HEALTH_CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(HealthCheck(health), request).await,
+                (HEALTH_WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(HealthWatch(health), request).await,
                 // Without a hint at what was wrong with the token.
                 (_, false) => Status::unauthenticated(
                     "this port requires a token: send the metadata `authorization: Bearer <token>`",
@@ -57,8 +56,9 @@ impl Service<http::Request<Body>> for Services {
                 .into_http(),
                 (SHOULD_RATE_LIMIT, true) => grpc(RLS_MESSAGE_BYTES_MAX).unary(rls, request).await,
                 (other, true) => {
-                    let reason =
-                        format!("{other} is not served here: expected {SHOULD_RATE_LIMIT}, {CHECK} or {WATCH}");
+                    let reason = format!(
+                        "{other} is not served here: expected {SHOULD_RATE_LIMIT}, {HEALTH_CHECK} or {HEALTH_WATCH}"
+                    );
                     Status::unimplemented(reason).into_http()
                 }
             })

@@ -3,11 +3,16 @@
 
 pub mod api;
 pub mod delimited;
-pub mod health;
+pub mod grpc;
 pub mod problem;
-pub mod rls;
 pub mod time;
 pub mod viewer;
 pub mod webhook;
 pub mod websocket;
 pub mod world;
+
+/// The messages of `proto/`, by their packages.
+#[expect(unreachable_pub, reason = "the modules above say which messages are public")]
+mod proto {
+    include!(concat!(env!("OUT_DIR"), "/proto.rs"));
+}

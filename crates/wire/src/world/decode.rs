@@ -1,6 +1,6 @@
 //! Decodes what a client sent. Invalid bytes give [`Malformed`], with a text for the client.
 
-use super::client::{ClientFrame, ClientMessage};
+use super::{ClientFrame, ClientMessage};
 use prost::Message;
 use std::fmt;
 

@@ -1,8 +1,6 @@
 //! Encodes a server's frames as bytes, the framing of their connection included, into a reused buffer.
 
-use super::hunt::{Dug, Grabbed, Round};
-use super::server::{Error, Moved, Refused, Registered, Watched, Welcome};
-use super::view::View;
+use super::{Dug, Error, Grabbed, Moved, Refused, Registered, Round, View, Watched, Welcome};
 use crate::websocket::{Opcode, put_header};
 use prost::Message;
 use prost::encoding::{encode_varint, encoded_len_varint};

@@ -8,10 +8,10 @@ use std::marker::PhantomData;
 
 /// An enumeration's number by its name.
 #[expect(non_camel_case_types, reason = "stands where serde names a module")]
-pub(super) struct enum_name<E>(PhantomData<E>);
+pub(crate) struct enum_name<E>(PhantomData<E>);
 
 impl<E> enum_name<E> {
-    pub(super) fn serialize<S: Serializer>(number: &i32, serializer: S) -> Result<S::Ok, S::Error>
+    pub(crate) fn serialize<S: Serializer>(number: &i32, serializer: S) -> Result<S::Ok, S::Error>
     where
         E: TryFrom<i32> + Serialize,
     {
@@ -19,7 +19,7 @@ impl<E> enum_name<E> {
         known.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error>
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error>
     where
         E: Into<i32> + Deserialize<'de>,
     {
@@ -29,15 +29,21 @@ impl<E> enum_name<E> {
 
 /// A number that may be larger than a browser's, as its digits.
 #[expect(non_camel_case_types, reason = "stands where serde names a module")]
-pub(super) struct text_u64;
+pub(crate) struct text_u64;
 
 impl text_u64 {
-    pub(super) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(number)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(|_| D::Error::custom("expected a string of digits below 2^64"))
     }
+}
+
+/// Whether a number is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
