@@ -1,10 +1,10 @@
 //! The engine API that the official board viewer reads: field names and meanings are the viewer's, not ours.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Answer of `GET /api/games/{id}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameReply {
     /// The game.
     #[serde(rename = "Game")]
@@ -12,7 +12,7 @@ pub struct GameReply {
 }
 
 /// A game as the viewer knows it. The official viewer reads only width and height.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct Game {
     /// Id of the game.
@@ -39,14 +39,14 @@ pub struct Game {
 }
 
 /// A rule set's name, as the viewer's API nests it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RulesetName {
     /// Such as `standard`.
     pub name: String,
 }
 
 /// Answer of `GET /api/games/{id}/frames`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FramesReply {
     /// Frames that there are now, on this page or not.
     pub count: u32,
@@ -55,30 +55,22 @@ pub struct FramesReply {
 }
 
 /// One message on the events socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "Type", content = "Data", rename_all = "snake_case")]
 pub enum Event {
     /// The board after a turn.
     Frame(Frame),
     /// Nothing more will come.
-    GameEnd(Nothing),
+    GameEnd {},
     /// Something went wrong that the viewer's user should read.
-    Error(ErrorMessage),
-}
-
-/// An empty object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Nothing {}
-
-/// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErrorMessage {
-    /// For a person.
-    pub message: String,
+    Error {
+        /// For a person.
+        message: String,
+    },
 }
 
 /// The board after a turn; turn 0 is the start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct Frame {
     /// Turns played.
@@ -92,7 +84,7 @@ pub struct Frame {
 }
 
 /// A cell; (0, 0) is bottom left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct Cell {
     /// To the right.
@@ -102,7 +94,7 @@ pub struct Cell {
 }
 
 /// A snake in a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct Snake {
     /// Unique in the game.
@@ -149,7 +141,7 @@ pub struct Snake {
 }
 
 /// How a snake died.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct Death {
     /// The rule book's word for it.

@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at, sleep};
-use wire::viewer::{ErrorMessage, Event, Nothing};
+use wire::viewer::Event;
 
 /// How often to poll without a notification: on a database that other nodes write to, and on a SQLite file.
 const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
@@ -96,7 +96,7 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
     let (events, code, reason) = match closing {
         Closing::Ended(Ended::Gone) => return,
         Closing::Ended(Ended::Closed(code, reason)) => (vec![], code, reason),
-        Closing::Over(None) => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
+        Closing::Over(None) => (vec![Event::GameEnd {}], close_code::NORMAL, "the game is over"),
         Closing::Over(Some(reason)) => (error_and_end(reason), close_code::NORMAL, reason),
         Closing::Failed(reason) => (error_and_end(&reason), close_code::ERROR, "the game cannot be shown"),
     };
@@ -109,7 +109,7 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
 }
 
 fn error_and_end(reason: &str) -> Vec<Event> {
-    vec![Event::Error(ErrorMessage { message: reason.to_owned() }), Event::GameEnd(Nothing {})]
+    vec![Event::Error { message: reason.to_owned() }, Event::GameEnd {}]
 }
 
 /// Why a game that has ended has no result, if it has none.

@@ -6,7 +6,7 @@ use std::fmt;
 use utoipa::ToSchema;
 
 /// An account to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateAccount {
     /// Its unique name; 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
@@ -14,7 +14,7 @@ pub struct CreateAccount {
 }
 
 /// An account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AccountView {
     /// Its id.
     pub id: String,
@@ -25,24 +25,22 @@ pub struct AccountView {
 }
 
 /// A token to be made for the caller's own account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateToken {
     /// What its holder calls it; 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     /// `guest`, `player`, `operator` or `admin`, and no more than the caller's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "player")]
     pub role: Option<String>,
     /// `use` for everyday use, or `load_test`: the limiter has classes of its own for load tests. Only operators and admins make
     /// such tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "use")]
     pub purpose: Option<String>,
 }
 
 /// A token to be made for any account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateTokenFor {
     /// The account's name.
     pub account: String,
@@ -50,17 +48,15 @@ pub struct CreateTokenFor {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     /// `guest`, `player`, `operator` or `admin`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "player")]
     pub role: Option<String>,
     /// `use` for everyday use, or `load_test`: the limiter has classes of its own for load tests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "use")]
     pub purpose: Option<String>,
 }
 
 /// A token, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TokenView {
     /// Its id.
     pub id: String,
@@ -75,7 +71,7 @@ pub struct TokenView {
 }
 
 /// A token was made: the only time that its secret is shown.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TokenCreated {
     /// The token.
     #[serde(flatten)]

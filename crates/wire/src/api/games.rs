@@ -9,33 +9,28 @@ use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 /// A game to be created.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
 pub struct CreateGame {
     /// Ids of the snakes, by seat. The same snake may sit twice. How many may play depends on the map, 16 at most.
     #[schema(min_items = 1, max_items = 16, example = json!(["0190b5a4-7c1e-7000-8000-000000000001"]))]
     pub snakes: Vec<String>,
     /// Width and height in cells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "11x11", pattern = "^[0-9]{1,2}x[0-9]{1,2}$")]
     pub board: Option<String>,
     /// `standard`, `solo`, `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also `snail`): the
     /// standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no difference.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "standard")]
     pub game_type: Option<String>,
     /// `standard`, `empty`, `royale` or `snail_mode`; when absent, the map that goes with the game type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<String>,
     /// Where all chance of the game comes from; when absent, the server draws one. The same seed, rules and answers make
     /// the same game.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<SeedText>,
     /// How long a snake may take for an answer, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 500, minimum = 10, maximum = 10_000)]
     pub timeout_ms: Option<i64>,
     /// Figures of the rules; those left out have the defaults of the game type.
-    #[serde(default, deserialize_with = "object", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object")]
     pub settings: Option<SettingsChoice>,
 }
 
@@ -46,7 +41,7 @@ fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Opt
 }
 
 /// A seed: a whole number up to 2^53 - 1, or (for all 64 bits) its decimal digits as a string.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum SeedText {
     /// A number that every JSON program can hold.
@@ -57,28 +52,24 @@ pub enum SeedText {
 }
 
 /// Figures of the rules, by the names that the webhook API gives them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SettingsChoice {
     /// The chance of a new food each turn, in percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 100)]
     pub food_spawn_chance: Option<i64>,
     /// Food that is always on the board.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub minimum_food: Option<i64>,
     /// Health that a turn on a hazard costs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hazard_damage_per_turn: Option<i64>,
     /// Royale: turns between two steps of the shrinking board.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub shrink_every_n_turns: Option<i64>,
 }
 
 /// A game was created.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameCreated {
     /// Its id.
     pub id: String,
@@ -87,7 +78,7 @@ pub struct GameCreated {
 }
 
 /// Games to be created together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
 pub struct CreateBatch {
     /// The games, 1 to 1,000. Each is judged alone: a bad one does not hinder the others.
     #[schema(value_type = Vec<CreateGame>, min_items = 1, max_items = 1_000)]
@@ -95,43 +86,43 @@ pub struct CreateBatch {
 }
 
 /// What became of each game of a batch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BatchAnswer {
     /// One item a game, in the order of the request.
     pub items: Vec<BatchItem>,
 }
 
 /// What became of one game of a batch: an id, or a problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BatchItem {
     /// The status that the game would have got alone: 201 or an error's.
     #[schema(example = 201)]
     pub status: u16,
     /// Its id, when it was created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Why it was not created, otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 
 /// A snake in a game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameSnake {
     /// The registered snake.
     pub id: String,
     /// Its name when the game was created.
     pub name: String,
     /// Its place once the game has finished; 1 is best, equals share a place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u8>,
     /// Why it is out, once the game has finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 }
 
 /// A game as lists show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameSummary {
     /// Its id.
     pub id: String,
@@ -155,7 +146,7 @@ pub struct GameSummary {
 }
 
 /// The figures of the rules that are in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsView {
     /// The chance of a new food each turn, in percent.
@@ -169,7 +160,7 @@ pub struct SettingsView {
 }
 
 /// Everything about a game.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct GameDetails {
     /// What lists show.
     #[serde(flatten)]
@@ -205,7 +196,7 @@ pub struct GameDetails {
 }
 
 /// Games whose status is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct StatusRequest {
     /// Their ids, at most 500.
     #[schema(max_items = 500)]
@@ -213,7 +204,7 @@ pub struct StatusRequest {
 }
 
 /// Where a game is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameStatus {
     /// Its id.
     pub id: String,

@@ -5,61 +5,49 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A hunt to be made; what is left out has its default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateHunt {
     /// What it is called: small letters, digits and hyphens; unique. A name of its own when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 64, example = "harbour-7")]
     pub name: Option<String>,
     /// How many may join.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 1, maximum = 100_000)]
     pub players_max: Option<i64>,
     /// Who may come in: those who `joined`, or `everybody`, without joining and without an account.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "joined", example = "everybody")]
     pub admission: Option<String>,
     /// How long it is open from now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 3_600_000, minimum = 60_000, maximum = 86_400_000)]
     pub open_ms: Option<i64>,
     /// Columns of its grid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 200)]
     pub width: Option<i64>,
     /// Rows of its grid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 200)]
     pub height: Option<i64>,
     /// Cells of a thousand that are trees.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 50)]
     pub tree_permille: Option<i64>,
     /// Chests of a round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 400)]
     pub chests: Option<i64>,
     /// Power-ups of a round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 40)]
     pub power_ups: Option<i64>,
     /// The most that a chest is worth.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 10)]
     pub points_max: Option<i64>,
     /// How long a round takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 300_000)]
     pub round_ms: Option<i64>,
     /// Rounds of the hunt; 0: as many as there is time for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 0)]
     pub rounds: Option<i64>,
 }
 
 /// A hunt as everybody sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HuntView {
     /// Its id.
     pub id: String,
@@ -97,7 +85,7 @@ pub struct HuntView {
 }
 
 /// A hunt, and whether the caller is in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HuntState {
     /// The hunt.
     #[serde(flatten)]
@@ -110,33 +98,28 @@ pub struct HuntState {
 }
 
 /// A party that wants to be matched; what is left out has its default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTicket {
     /// How many play together, the caller included. The others join by the ticket's id; it is `gathering` until they have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1, minimum = 1, maximum = 8)]
     pub party_size: Option<i64>,
     /// Players of the match, the party included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 4, minimum = 2, maximum = 16)]
     pub players: Option<i64>,
     /// Where to play: small letters, digits and hyphens. Anywhere when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 32, example = "eu-north")]
     pub region: Option<String>,
     /// How good the party is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 0, maximum = 5000)]
     pub rating: Option<i64>,
     /// How long to wait at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 60_000, minimum = 1_000, maximum = 600_000)]
     pub wait_ms: Option<i64>,
 }
 
 /// A ticket as its party sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TicketView {
     /// Its id.
     pub id: String,
@@ -168,7 +151,7 @@ pub struct TicketView {
 }
 
 /// A player's results in all hunts together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HunterView {
     /// Their id.
     pub player: String,
@@ -189,7 +172,7 @@ pub struct HunterView {
 }
 
 /// A round that has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RoundView {
     /// Its number, from 1.
     pub number: u32,
@@ -207,7 +190,7 @@ pub struct RoundView {
 }
 
 /// Everything that was counted, together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HuntStatistics {
     /// Players on the leaderboard.
     pub hunters: u64,
@@ -224,7 +207,7 @@ pub struct HuntStatistics {
 }
 
 /// The aggregator of this process, as operators see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AggregatorView {
     /// Whether it counts.
     pub running: bool,
@@ -237,7 +220,7 @@ pub struct AggregatorView {
 }
 
 /// What the aggregator of this process is to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetAggregator {
     /// Whether it shall count.

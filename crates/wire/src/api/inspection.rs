@@ -1,12 +1,12 @@
 //! The inspection of one game: what an operator needs to see why a match makes no progress.
 
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 /// A game as an operator sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Inspection {
     /// Its id.
     pub id: String,
@@ -46,7 +46,7 @@ pub struct Inspection {
 }
 
 /// Who tried to run a game, and how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InspectionAttempts {
     /// The fencing token of the last claim; 0 before the first.
     pub epoch: u32,
@@ -55,7 +55,7 @@ pub struct InspectionAttempts {
 }
 
 /// The worker that runs a game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InspectionWorker {
     /// Its id: a new one for each start of a process.
     pub id: String,
@@ -65,7 +65,7 @@ pub struct InspectionWorker {
 }
 
 /// The end of a game's log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct InspectionLog {
     /// Entries in the whole log.
     pub version: u32,
@@ -74,7 +74,7 @@ pub struct InspectionLog {
 }
 
 /// One entry of a game's log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct InspectionLogEntry {
     /// Its place in the log, from 0.
     pub version: u32,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use utoipa::ToSchema;
 
 /// A request to the limiter: may this key take so many units now?
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitCheck<'a> {
     /// Who makes the request, as the policies' key patterns match it; 1 to 1,024 bytes.
@@ -31,7 +31,7 @@ fn one() -> u64 {
 }
 
 /// Checks that are decided in order, each alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitCheckBatch<'a> {
     /// 1 to 1,000 checks.
@@ -171,7 +171,7 @@ fn deny() -> String {
 }
 
 /// A policy in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitPolicyView {
     /// Its name.
     pub name: String,
@@ -187,7 +187,7 @@ pub struct LimitPolicyView {
 }
 
 /// All policies in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitPolicies {
     /// How far a count reaches: `process`.
     #[schema(example = "process")]
@@ -210,7 +210,7 @@ pub struct LimitQuota {
 }
 
 /// A quota of one key's own, in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitOverrideView {
     /// The policy.
     pub policy: String,

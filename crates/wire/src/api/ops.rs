@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What a server has done and is doing. `/api/admin/stats`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AdminStats {
     /// The queue that games wait in.
     pub job_queue: JobQueue,
@@ -38,7 +38,7 @@ pub struct AdminStats {
 }
 
 /// Connections of clients, since this process began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ConnectionStats {
     /// Open now, those to the port for operators included.
     pub open: u64,
@@ -53,7 +53,7 @@ pub struct ConnectionStats {
 }
 
 /// The queue that games wait in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct JobQueue {
     /// Games that could start now.
     pub ready: u64,
@@ -66,7 +66,7 @@ pub struct JobQueue {
 }
 
 /// How much of one kind the queue holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct JobCount {
     /// The kind of work.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct JobCount {
 }
 
 /// Games by status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GameCounts {
     /// In the queue.
     pub waiting: u64,
@@ -92,7 +92,7 @@ pub struct GameCounts {
 }
 
 /// How many in recent windows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RecentCounts {
     /// In the last hour.
     pub last_hour: u64,
@@ -103,7 +103,7 @@ pub struct RecentCounts {
 }
 
 /// A failure that an operator should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RecentError {
     /// The kind of work that failed.
     pub name: String,
@@ -116,7 +116,7 @@ pub struct RecentError {
 }
 
 /// What a process takes of its machine; `null` where the system does not say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ProcessStats {
     /// Memory in use, in bytes.
     pub rss_bytes: Option<u64>,
@@ -131,7 +131,7 @@ pub struct ProcessStats {
 }
 
 /// Times over the last minute in milliseconds, kept apart so that what holds a server up can be told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct TimingStats {
     /// Of a read, for a free reader of the store.
     pub pool_wait_ms: QuantileStats,
@@ -152,7 +152,7 @@ pub struct TimingStats {
 }
 
 /// The middle and the tail of a time; `null` when nothing happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct QuantileStats {
     /// Half took no longer.
     pub p50: Option<f64>,
@@ -161,14 +161,14 @@ pub struct QuantileStats {
 }
 
 /// The configuration in force. `/api/admin/config`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ConfigView {
     /// Every setting; secrets are masked.
     pub entries: Vec<ConfigEntry>,
 }
 
 /// One setting that is in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ConfigEntry {
     /// Its name, `section.key`.
     pub key: String,

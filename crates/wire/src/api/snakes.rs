@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A snake to be registered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateSnake {
     /// Unique among the account's snakes; 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
@@ -19,23 +19,20 @@ pub struct CreateSnake {
 }
 
 /// What to change about a snake; what is left out stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct UpdateSnake {
     /// Its new name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 100)]
     pub name: Option<String>,
     /// Its new URL. Games that exist already keep the old one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 500)]
     pub url: Option<String>,
     /// Whether other accounts may put it into their games.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_public: Option<bool>,
 }
 
 /// A registered snake.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = RegisteredSnake)]
 pub struct Snake {
     /// Its id.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A world.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldView {
     /// Its id.
     pub id: String,
@@ -40,57 +40,48 @@ pub struct WorldView {
 }
 
 /// A world to be made; what is left out has its default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateWorld {
     /// What it is called: small letters, digits and hyphens; unique.
     #[schema(min_length = 1, max_length = 64, example = "meadow")]
     pub name: String,
     /// Columns of its grid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 8, maximum = 4096)]
     pub width: Option<i64>,
     /// Rows of its grid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 8, maximum = 4096)]
     pub height: Option<i64>,
     /// Cells of a thousand that are trees.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 50, minimum = 0, maximum = 700)]
     pub tree_permille: Option<i64>,
     /// Whether several movers may stand on a cell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = true)]
     pub is_shared: Option<bool>,
     /// Shortest time between two steps of a mover at a steady rate; 0: as fast as they come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 50, minimum = 0, maximum = 60_000)]
     pub move_min_ms: Option<i64>,
     /// Bacteria that live by Life's rules on cells without trees and movers; none when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<CreateLife>,
     /// How long it is open from now; when absent, it stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 60_000, maximum = 86_400_000)]
     pub open_ms: Option<i64>,
 }
 
 /// How bacteria are to live in a world.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateLife {
     /// From one generation to the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 50, maximum = 3_600_000)]
     pub generation_ms: Option<i64>,
     /// Cells of a thousand that are alive at first, where no tree stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 0, minimum = 0, maximum = 1000)]
     pub start_permille: Option<i64>,
 }
 
 /// Where bacteria are to be put.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SowLife {
     /// The cells: x and y in turn.
@@ -99,14 +90,14 @@ pub struct SowLife {
 }
 
 /// What was sown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SownLife {
     /// Cells with a bacterium now, of those that were asked for: others have a tree or a mover, or are not on the grid.
     pub sown: usize,
 }
 
 /// What lies and stands in a rectangle of a world, a moment ago.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldSection {
     /// The world's name.
     pub world: String,
@@ -131,7 +122,7 @@ pub struct WorldSection {
 }
 
 /// Movers of one cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldHeap {
     /// The column.
     pub x: u16,
@@ -144,7 +135,7 @@ pub struct WorldHeap {
 }
 
 /// What lies on a cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldItem {
     /// The column.
     pub x: u16,
@@ -155,7 +146,7 @@ pub struct WorldItem {
 }
 
 /// How many movers are where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldDensity {
     /// The world's name.
     pub world: String,
@@ -182,7 +173,7 @@ pub struct WorldDensity {
 }
 
 /// What a world counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WorldStats {
     /// The world's name.
     pub world: String,
@@ -221,7 +212,7 @@ pub struct WorldStats {
 }
 
 /// A round of a hunt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldRound {
     /// From 1: the one that runs, or the one to come.
     pub number: u32,
@@ -234,7 +225,7 @@ pub struct WorldRound {
 }
 
 /// A mover's points in a round.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WorldScore {
     /// The mover's id.
     pub mover: u32,
@@ -245,7 +236,7 @@ pub struct WorldScore {
 }
 
 /// What the actors of a world come to. What was planned, who came in and who has moved are counted apart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WorldActors {
     /// Actors that were requested.
     pub planned: u32,
@@ -268,7 +259,7 @@ pub struct WorldActors {
 }
 
 /// How long moves took, from the moment for which each was intended to its answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WorldMoveTime {
     /// Moves that were answered.
     pub moves: u64,
@@ -287,7 +278,7 @@ pub struct WorldMoveTime {
 }
 
 /// How built-in actors are started; what is left out has its default.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetActors {
     /// How many; 0 removes all.
@@ -297,10 +288,8 @@ pub struct SetActors {
     #[serde(default)]
     pub start_delay_ms: u32,
     /// Where they begin: all on one cell, if it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn: Option<WorldCell>,
     /// From one move of an actor to its next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 10, maximum = 3_600_000)]
     pub period_ms: Option<u32>,
     /// By how much each wait is longer or shorter, at most.
@@ -309,7 +298,7 @@ pub struct SetActors {
 }
 
 /// A place on the grid: 0, 0 is on the top left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct WorldCell {
     /// The column.
     pub x: u16,

@@ -2,11 +2,11 @@
 
 use super::view::{StoryPresence, StoryState};
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 /// What happened after the cursor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryFeed {
     /// The viewer's place after these events: the next request's `after`.
     pub seq: u64,
@@ -22,7 +22,7 @@ pub struct StoryFeed {
 }
 
 /// What a stream or a socket says: one at a time, each whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoryMessage {
     /// Everything that the viewer may know: first if there was no cursor, and whenever the cursor was too old.
@@ -32,7 +32,7 @@ pub enum StoryMessage {
 }
 
 /// The cursor is older than what the table remembers, or from the future: begin again from this.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryFeedTooOld {
     /// 410.
     pub status: u16,
@@ -49,7 +49,7 @@ pub struct StoryFeedTooOld {
 }
 
 /// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryEvent {
     /// Its number in this viewer's feed: without gaps.
     pub seq: u64,
@@ -64,7 +64,7 @@ pub struct StoryEvent {
 }
 
 /// What happened. A card is null for those who may not know it; `countdown_at` is when the running countdown ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoryEventKind {
     /// A game began.
@@ -188,7 +188,7 @@ pub enum StoryEventKind {
 }
 
 /// What a player did in a game that is over, and got for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryResult {
     /// Their id.
     pub player: String,

@@ -3,11 +3,11 @@
 use super::event::StoryEvent;
 use super::view::StoryStanding;
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A game as lists show it: the same to everybody.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryListed {
     /// The game's id.
     pub id: String,
@@ -35,7 +35,7 @@ pub struct StoryListed {
 }
 
 /// One of the caller's own games.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryMine {
     /// The game.
     #[serde(flatten)]
@@ -48,7 +48,7 @@ pub struct StoryMine {
 }
 
 /// What happened in a game, in order, as far as the viewer may know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryHistory {
     /// The game's id.
     pub game: String,
@@ -57,7 +57,7 @@ pub struct StoryHistory {
 }
 
 /// A player of Stories, as everybody may see them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryPlayer {
     /// Their id.
     pub player: String,

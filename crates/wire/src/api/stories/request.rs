@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A guest to be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateGuest {
     /// What the others are to see; not unique.
@@ -14,7 +14,7 @@ pub struct CreateGuest {
 }
 
 /// A guest, and their token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GuestCreated {
     /// Their id wherever they sit.
     pub player: String,
@@ -27,7 +27,7 @@ pub struct GuestCreated {
 }
 
 /// Whom a token speaks for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct SessionView {
     /// Their id as a player of Stories; an account's is the account's own.
     pub player: String,
@@ -44,18 +44,15 @@ pub struct SessionView {
 }
 
 /// A game to be opened: at a new table, or as the next one at a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateStory {
     /// A table whose game is over: its next game. A new table when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
     /// Whether bots may take free seats once the story is told; only with a new table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = false)]
     pub bots: Option<bool>,
     /// The table's rules, only with a new table; those left out have their defaults.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<StorySettings>,
 }
 
@@ -98,7 +95,7 @@ pub struct StorySettings {
 }
 
 /// A card that is chosen, picked or voted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowCard {
     /// Its number: 1 to 36 are everybody's, those above are earned.
@@ -107,7 +104,7 @@ pub struct ShowCard {
 }
 
 /// The storyteller's sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TellSentence {
     /// One line of text.
@@ -116,7 +113,7 @@ pub struct TellSentence {
 }
 
 /// Players to be invited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InvitePlayers {
     /// Their ids. Whoever is invited or at the table already is skipped.
@@ -125,7 +122,7 @@ pub struct InvitePlayers {
 }
 
 /// How long countdowns of this phase are to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetCountdown {
     /// In milliseconds. One that runs already begins anew.
@@ -133,7 +130,7 @@ pub struct SetCountdown {
 }
 
 /// Whether bots may play.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetBots {
     /// Whether bots may take free seats once the story is told.
@@ -141,7 +138,7 @@ pub struct SetBots {
 }
 
 /// Something to say to the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SayText {
     /// One line of plain text; whoever shows it escapes it.

@@ -2,11 +2,11 @@
 
 use super::request::StorySettings;
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Everything that the viewer may know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryState {
     /// The table's id.
     pub table: String,
@@ -41,7 +41,7 @@ pub struct StoryState {
 }
 
 /// A member of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryMember {
     /// Their id.
     pub player: String,
@@ -54,7 +54,7 @@ pub struct StoryMember {
 }
 
 /// A line of the chat.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryChatMessage {
     /// When.
     pub at: Timestamp,
@@ -69,7 +69,7 @@ pub struct StoryChatMessage {
 }
 
 /// Who is to open the next game, and until when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryNext {
     /// Their id.
     pub player: String,
@@ -80,7 +80,7 @@ pub struct StoryNext {
 
 /// A game as one viewer sees it. The storyteller sees every hand, pick and vote; a player their own; a visitor none: before the
 /// end, others only see who has picked or voted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryGame {
     /// The game's id: the table's, and its number there.
     pub id: String,
@@ -142,7 +142,7 @@ pub struct StoryGame {
 }
 
 /// What a player of this game knows of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryOwn {
     /// The cards in hand.
     pub hand: Vec<u8>,
@@ -155,7 +155,7 @@ pub struct StoryOwn {
 }
 
 /// A seat of a game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StorySeat {
     /// Who sits there.
     pub player: String,
@@ -192,14 +192,14 @@ pub struct StorySeat {
 }
 
 /// Who is at the table now: whoever waits for its feed, or did within the last 15 seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryPresence {
     /// Ids of members that are here.
     pub online: Vec<String>,
 }
 
 /// Where a player stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryStanding {
     /// Points in all.
     pub score: u64,
