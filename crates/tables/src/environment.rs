@@ -5,6 +5,8 @@ use engine::commands::{Command, Outcome};
 use engine::ids::TableId;
 use engine::rows::TableOwner;
 use engine::time::UnixMs;
+use node::Node;
+use node::clock::random_bytes;
 use node::lease::LeaseContext;
 use rules::chance::Seed;
 use store::StoreError;
@@ -31,4 +33,30 @@ pub trait TableEnvironment: LeaseContext {
     fn steady_now(&self) -> UnixMs;
     /// The date in microseconds since the Unix epoch, on the clock of [`Committed::at_us`].
     fn now_us(&self) -> i64;
+}
+
+/// The real effects: the store, the clock, and random numbers from the operating system.
+impl TableEnvironment for Node {
+    async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
+        let (outcomes, committed_at) = self.store.commit_timed(commands).await?;
+        let since_us = i64::try_from(committed_at.elapsed().as_micros()).unwrap_or(i64::MAX);
+        Ok(Committed { outcomes, at_us: self.clock.now_us().saturating_sub(since_us) })
+    }
+
+    async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
+        let now = self.clock.now();
+        self.store.read(move |reader| reader.table_owner(id, now)).await
+    }
+
+    fn seed(&self) -> Seed {
+        Seed(u64::from_be_bytes(random_bytes()))
+    }
+
+    fn steady_now(&self) -> UnixMs {
+        self.clock.steady()
+    }
+
+    fn now_us(&self) -> i64 {
+        self.clock.now_us()
+    }
 }

@@ -1,24 +1,21 @@
 //! The card tables of this process. Each has one owner, an owner task, which alone changes it and answers requests for it.
 //!
-//! `owner_task` is a task with a mailbox, a map of tables (`owned_table`) and one timing wheel (`timing_wheel`). `waiters` are the long
-//! polls of a table. `ownership` holds the lease under which all tables of the process are owned. `environment` has all their side effects;
-//! the real implementation is in `production`, the simulated one in the crate `sim`. The rules of a table are in `engine::tables`.
+//! `owner_task` is a task with a mailbox, a map of tables (`owned_table`) and their timers. `waiters` are the long polls of a table.
+//! `ownership` holds the lease under which all tables of the process are owned. `environment` has all their side effects; the simulated ones
+//! are in the crate `sim`. The rules of a table are in `engine::tables`.
 //!
 //! Save first, then answer: an action is decided, committed, applied, and only then answered; reads see committed state only.
 
 mod config;
 mod environment;
-mod load;
 mod message;
 mod owned_table;
 mod owner_context;
 mod owner_task;
 mod ownership;
-mod production;
 mod table_permits;
 #[cfg(test)]
 mod tests;
-mod timing_wheel;
 mod wait_permits;
 mod waiters;
 

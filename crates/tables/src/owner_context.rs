@@ -2,13 +2,14 @@
 
 use super::TablesState;
 use super::environment::{Committed, TableEnvironment};
-use super::load::{self, ClaimError, ClaimOutcome};
-use super::timing_wheel::TimingWheel;
 use super::waiters::PresenceNotifier;
-use engine::commands::Command;
+use engine::commands::{Command, Outcome};
 use engine::ids::{TableId, WorkerId};
+use engine::rows::TableOwner;
+use engine::time::UnixMs;
 use futures_util::stream::FuturesUnordered;
 use node::lease::Lease;
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,8 @@ pub(super) struct OwnerContext<O> {
     pub(super) lease: Lease,
     pub(super) shared: Arc<TablesState>,
     pub(super) presence: Arc<PresenceNotifier>,
-    pub(super) wheel: TimingWheel<TableId>,
+    /// Each table's timer, by when it fires.
+    pub(super) timers: BTreeSet<(UnixMs, TableId)>,
     /// The store said that our lease has ended.
     pub(super) is_lease_lost: bool,
     /// No new operation is started any more.
@@ -40,8 +42,15 @@ pub(super) struct CompletedOperation {
 
 pub(super) enum Completion {
     Committed(Result<Committed, StoreError>),
-    Claimed(Result<ClaimOutcome, ClaimError>),
+    Claimed(Result<Outcome, ClaimError>),
     RetryDue,
+}
+
+/// A claim without an answer from the store.
+pub(super) struct ClaimError {
+    pub(super) error: StoreError,
+    /// Whether the claim may have been saved: then the table may be ours, which only another claim tells.
+    pub(super) may_be_ours: bool,
 }
 
 impl<O: TableEnvironment> OwnerContext<O> {
@@ -54,9 +63,10 @@ impl<O: TableEnvironment> OwnerContext<O> {
         self.in_flight.push(Box::pin(commit));
     }
 
-    /// Claims a table; the table gets the result.
+    /// Claims a table; the table gets the result. With `reads_owner_first`, only a table that is free or ours: most requested tables that
+    /// are not in memory belong to another node or do not exist, and those cost a read and no write.
     pub(super) fn claim(&self, table: TableId, reads_owner_first: bool) {
-        let claim = load::claim(self.environment.clone(), table, self.worker, reads_owner_first);
+        let claim = claim(self.environment.clone(), table, self.worker, reads_owner_first);
         self.in_flight
             .push(Box::pin(async move { CompletedOperation { table, completion: Completion::Claimed(claim.await) } }));
     }
@@ -68,4 +78,26 @@ impl<O: TableEnvironment> OwnerContext<O> {
             CompletedOperation { table, completion: Completion::RetryDue }
         }));
     }
+}
+
+async fn claim<O: TableEnvironment>(
+    environment: O,
+    id: TableId,
+    worker: WorkerId,
+    reads_owner_first: bool,
+) -> Result<Outcome, ClaimError> {
+    if reads_owner_first {
+        match environment.owner(id).await {
+            Ok(None) => return Ok(Outcome::NotFound),
+            Ok(Some(TableOwner::Leased { worker: other, address })) if other != worker => {
+                return Ok(Outcome::TableElsewhere { address });
+            }
+            Ok(Some(TableOwner::Leased { .. } | TableOwner::Unowned)) => {}
+            Err(error) => return Err(ClaimError { error, may_be_ours: false }),
+        }
+    }
+    environment.commit(Command::ClaimTable { id, worker, now: environment.now() }).await.map_err(|error| {
+        let may_be_ours = !matches!(error, StoreError::Overloaded { .. });
+        ClaimError { error, may_be_ours }
+    })
 }

@@ -4,10 +4,9 @@
 //! What happens at one table is in `owned_table`; this file decides in which order events are handled, and for which table.
 
 use super::environment::TableEnvironment;
-use super::message::{OwnerMessage, ReplySender};
+use super::message::{OwnerMessage, ReplySender, Request};
 use super::owned_table::OwnedTable;
 use super::owner_context::{CompletedOperation, Completion, OwnerContext};
-use super::timing_wheel::TimingWheel;
 use super::waiters::PresenceNotifier;
 use super::{LimitScope, TableError, TablesState, ViewResult};
 use engine::commands::ClaimedTable;
@@ -17,8 +16,8 @@ use engine::time::UnixMs;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use node::lease::Lease;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,18 +53,16 @@ impl<O: TableEnvironment> OwnerTask<O> {
         shared: Arc<TablesState>,
         presence: Arc<PresenceNotifier>,
     ) -> Self {
-        let wheel = TimingWheel::new(environment.steady_now());
-        let in_flight = FuturesUnordered::new();
         let context = OwnerContext {
             environment,
             worker,
             lease,
             shared,
             presence,
-            wheel,
+            timers: BTreeSet::new(),
             is_lease_lost: false,
             is_draining: false,
-            in_flight,
+            in_flight: FuturesUnordered::new(),
         };
         Self { context, tables: BTreeMap::new() }
     }
@@ -81,7 +78,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
             if self.context.is_draining && self.context.in_flight.is_empty() {
                 return OwnerTaskEnd::Drained;
             }
-            let due = self.context.wheel.next();
+            let due = self.context.timers.first().map(|(due, _)| *due);
             if due != alarm_for {
                 alarm.as_mut().reset(self.alarm_at(due));
                 alarm_for = due;
@@ -182,9 +179,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
     fn view_if_loaded(&mut self, table: TableId, viewer: Option<PlayerId>, reply: ReplySender<ViewResult>) {
         match self.tables.get_mut(&table) {
             Some(owned) if owned.is_loaded() => {
-                self.with_table(table, |owned, context| {
-                    owned.handle_request(context, super::message::Request::View { viewer, reply })
-                });
+                self.with_table(table, |owned, context| owned.handle_request(context, Request::View { viewer, reply }));
             }
             Some(_) | None => drop(reply.send(Err(TableError::NoSuchTable))),
         }
@@ -211,9 +206,9 @@ impl<O: TableEnvironment> OwnerTask<O> {
     }
 
     fn fire_timers(&mut self) {
-        let mut due = Vec::new();
-        self.context.wheel.expire(self.context.environment.steady_now(), &mut due);
-        for table in due {
+        let later = (self.context.environment.steady_now().plus(Duration::from_millis(1)), TableId(0));
+        let later = self.context.timers.split_off(&later);
+        for (_, table) in std::mem::replace(&mut self.context.timers, later) {
             self.with_table(table, OwnedTable::timer_fired);
         }
     }

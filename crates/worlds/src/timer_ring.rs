@@ -2,8 +2,8 @@
 //! one push and a tick's timers lie side by side.
 //!
 //! A timer is a number and nothing else: its owner knows when exactly it is due, and whether at all; a number that fires before its time is
-//! armed again. Has no clock: the caller passes the time, in microseconds since a moment of its choice. Unlike `tables::timing_wheel`,
-//! which can cancel timers and reaches any distance, this one cannot cancel, and arms a million a second.
+//! armed again. Has no clock: the caller passes the time, in microseconds since a moment of its choice. Unlike the
+//! sorted set of the tables' timers, which can cancel and reaches any distance, this one cannot cancel, and arms a million a second.
 
 /// Ticks of one revolution: the longest wait without firing early.
 const TICKS: usize = 2_048;

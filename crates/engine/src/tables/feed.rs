@@ -36,16 +36,6 @@ pub struct FeedUpdate {
     pub committed_at_us: Option<i64>,
 }
 
-/// The answer to a viewer with a cursor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Feed {
-    /// Events after the viewer's cursor.
-    Update(FeedUpdate),
-    /// The window no longer holds what followed on the viewer's cursor, or the cursor is unknown: a full view is
-    /// needed.
-    TooOld,
-}
-
 /// Who gets an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Audience {
@@ -122,19 +112,19 @@ impl FeedWindow {
         self.entries.shrink_to_fit();
     }
 
-    /// The events after `after`, for a viewer who got `seq` events in all.
-    pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Feed {
-        let Some(missing) = seq.checked_sub(after) else { return Feed::TooOld };
+    /// The events after `after`, for a viewer who got `seq` events in all; see [`super::Table::feed`].
+    pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Option<FeedUpdate> {
+        let missing = seq.checked_sub(after)?;
         let newest_first = self.entries.iter().rev().filter(|entry| entry.is_visible_to(viewer));
         let wanted = usize::try_from(missing).unwrap_or(usize::MAX);
         let mut unseen: Vec<&FeedEntry> = newest_first.take(wanted).collect();
         if unseen.len() < wanted {
-            return Feed::TooOld;
+            return None;
         }
         unseen.reverse();
         let committed_at_us = unseen.first().map(|entry| entry.committed_at_us);
         let events = unseen.into_iter().zip(after + 1..).map(|(entry, seq)| entry.event_for(viewer, seq)).collect();
-        Feed::Update(FeedUpdate { events, seq, committed_at_us })
+        Some(FeedUpdate { events, seq, committed_at_us })
     }
 }
 

@@ -27,7 +27,7 @@ pub use action::Action;
 pub use bots::{BOTS, is_bot};
 pub use change::{Change, TableSnapshot};
 pub use entry::{PlayerResult, TableLogRow};
-pub use feed::{Feed, FeedUpdate, TableEvent};
+pub use feed::{FeedUpdate, TableEvent};
 pub use game::TransitionReason;
 pub use index::{GameRole, GameRow, IndexChange};
 pub use people::Newcomer;

@@ -15,7 +15,7 @@ use super::action::Action;
 use super::change::{Change, TableSnapshot};
 use super::decide::DecisionContext;
 use super::entry::{Entry, LoggedEntry, TableLogRow};
-use super::feed::{Feed, FeedEntry, FeedWindow};
+use super::feed::{FeedEntry, FeedUpdate, FeedWindow};
 use super::index::{index_changes_of, is_indexed};
 use super::people::Newcomer;
 use super::refusal::Refusal;
@@ -223,9 +223,10 @@ impl Table {
         table_view(&self.state, viewer, self.seq(viewer))
     }
 
-    /// The events after `after` for this viewer.
+    /// The events after `after` for this viewer; `None` when the window no longer holds what followed on this cursor, or the cursor is
+    /// unknown: a full view is needed.
     #[must_use]
-    pub fn feed(&self, viewer: Option<PlayerId>, after: u64) -> Feed {
+    pub fn feed(&self, viewer: Option<PlayerId>, after: u64) -> Option<FeedUpdate> {
         self.window.since(viewer, after, self.seq(viewer))
     }
 

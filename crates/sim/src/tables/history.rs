@@ -7,7 +7,7 @@ use super::workload::TableWorkload;
 use crate::world::SimWorld;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::LEASE_DURATION;
-use engine::tables::{EventKind, Feed, Table, TableEvent, TableView};
+use engine::tables::{EventKind, Table, TableEvent, TableView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -129,10 +129,10 @@ impl History {
         let mut expected: Vec<ExpectedEvent> = Vec::new();
         for (version, (table, _)) in self.states.iter().enumerate() {
             match table.feed(viewer, expected.len() as u64) {
-                Feed::Update(update) => {
+                Some(update) => {
                     expected.extend(update.events.into_iter().map(|event| ExpectedEvent { event, version }));
                 }
-                Feed::TooOld => panic!("table {}: {viewer:?} cannot follow the log itself at {version}", self.id),
+                None => panic!("table {}: {viewer:?} cannot follow the log itself at {version}", self.id),
             }
         }
         let numbers = expected.iter().map(|expected| expected.event.seq);

@@ -1,6 +1,5 @@
-//! After a commit: the change is applied and sent, or the table is loaded again.
+//! After a commit: what the store's response means for the table. The change is applied and sent, or the table is loaded again.
 
-use super::commit_outcome::{CommitOutcome, commit_outcome};
 use super::feeds::FeedFanout;
 use super::{ATTEMPTS_MAX, Operation, OwnedTable, TIMER_PAUSE, TableResult, catch_panic};
 use crate::environment::{Committed, TableEnvironment};
@@ -12,6 +11,19 @@ use engine::ids::PlayerId;
 use engine::tables::{Change, Table};
 use std::time::Duration;
 use store::StoreError;
+
+/// The outcome of a commit.
+enum CommitOutcome {
+    Saved(i64),
+    /// The table has another version than expected, or another owner: nothing was saved.
+    Fenced,
+    /// Nothing was saved.
+    NotSaved(StoreError),
+    /// Whether it was saved is unknown.
+    Unknown(StoreError),
+    /// An outcome that only an opening can have.
+    Refused(Outcome),
+}
 
 impl OwnedTable {
     /// A commit has ended.
@@ -173,5 +185,28 @@ impl OwnedTable {
             self.arm(context);
         }
         Ok(())
+    }
+}
+
+/// The outcome is unknown when the connection was lost; what was never tried, or cannot be written, is not saved.
+fn commit_outcome(committed: Result<Committed, StoreError>) -> CommitOutcome {
+    let Committed { outcomes, at_us } = match committed {
+        Ok(committed) => committed,
+        Err(error @ (StoreError::Overloaded { .. } | StoreError::Corrupt { .. })) => {
+            return CommitOutcome::NotSaved(error);
+        }
+        Err(error @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {
+            return CommitOutcome::Unknown(error);
+        }
+    };
+    match outcomes.into_iter().next() {
+        Some(Outcome::Done) => CommitOutcome::Saved(at_us),
+        Some(Outcome::Fenced) => CommitOutcome::Fenced,
+        Some(Outcome::VersionConflict(have)) => {
+            tracing::error!(have, "a table's log has another length than its owner expected; it is loaded again");
+            CommitOutcome::Fenced
+        }
+        Some(other) => CommitOutcome::Refused(other),
+        None => CommitOutcome::Unknown(StoreError::Unavailable { why: "the store gave no answer".to_owned() }),
     }
 }

@@ -4,7 +4,7 @@ use crate::waiters::WaitResult;
 use crate::{Feed, FeedResponse, TableError};
 use engine::commands::TableAppend;
 use engine::ids::{PlayerId, TableId};
-use engine::tables::{self, Change, Table};
+use engine::tables::{Change, Table};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -86,10 +86,7 @@ impl<'t> FeedFanout<'t> {
 
 /// What happened since; a full view for a cursor that the table cannot continue.
 pub(super) fn feed(table: &Table, viewer: Option<PlayerId>, after: u64) -> Feed {
-    match table.feed(viewer, after) {
-        tables::Feed::Update(update) => Feed::News(update),
-        tables::Feed::TooOld => Feed::TooOld(Box::new(table.view(viewer))),
-    }
+    table.feed(viewer, after).map_or_else(|| Feed::TooOld(Box::new(table.view(viewer))), Feed::News)
 }
 
 /// A panic in one table's state machine unloads that table, and affects nothing else.

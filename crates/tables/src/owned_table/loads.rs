@@ -3,9 +3,8 @@
 use super::{Operation, OwnedTable, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, TableResult, catch_panic};
 use crate::TableError;
 use crate::environment::TableEnvironment;
-use crate::load::{ClaimError, ClaimOutcome};
-use crate::owner_context::OwnerContext;
-use engine::commands::ClaimedTable;
+use crate::owner_context::{ClaimError, OwnerContext};
+use engine::commands::{ClaimedTable, Outcome};
 use engine::limits::LEASE_DURATION;
 use engine::tables::Table;
 
@@ -26,20 +25,24 @@ impl OwnedTable {
     pub(crate) fn claimed<O: TableEnvironment>(
         &mut self,
         context: &mut OwnerContext<O>,
-        claimed: Result<ClaimOutcome, ClaimError>,
+        claimed: Result<Outcome, ClaimError>,
     ) -> TableResult {
         self.operation = None;
         match claimed {
-            Ok(ClaimOutcome::Ours(claimed)) => self.adopt(context, &claimed),
+            Ok(Outcome::TableClaimed(claimed)) => self.adopt(context, &claimed),
             // Our own address: an earlier process, whose lease has not expired yet.
-            Ok(ClaimOutcome::Elsewhere(address)) if address == context.environment.address() => {
+            Ok(Outcome::TableElsewhere { address }) if address == context.environment.address() => {
                 Err(TableError::HeldByPreviousProcess { lease: LEASE_DURATION })
             }
-            Ok(ClaimOutcome::Elsewhere(address)) => Err(TableError::Elsewhere { address }),
-            Ok(ClaimOutcome::Missing) => Err(TableError::NoSuchTable),
-            Ok(ClaimOutcome::LeaseLost) => {
+            Ok(Outcome::TableElsewhere { address }) => Err(TableError::Elsewhere { address }),
+            Ok(Outcome::NotFound) => Err(TableError::NoSuchTable),
+            Ok(Outcome::LeaseLost) => {
                 context.is_lease_lost = true;
                 Err(TableError::NotServing)
+            }
+            Ok(other) => {
+                tracing::error!(table.id = %self.id, outcome = ?other, "the store answered a claim of a table with something else");
+                Err(TableError::Broken)
             }
             Err(ClaimError { error, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(error)),
             Err(ClaimError { error, .. }) => {

@@ -4,7 +4,6 @@
 //! When it is unknown whether a commit was saved, the table is claimed again, which fences what may still be in flight, and loaded from the
 //! store before it answers another request. An error from a function here means that the table leaves this owner task.
 
-mod commit_outcome;
 mod commits;
 mod feeds;
 mod loads;
@@ -15,7 +14,6 @@ use super::environment::TableEnvironment;
 use super::message::{ActionRequest, ReplySender, Request};
 use super::owner_context::OwnerContext;
 use super::table_permits::{TablePermit, UnknownOpening};
-use super::timing_wheel::Timer;
 use super::waiters::{FeedWait, Waiters};
 use super::{ActionResult, FeedResponse, NewTable, OpenResult, TableError, ViewResult};
 use engine::commands::{Command, OpenTable};
@@ -48,7 +46,8 @@ pub(super) struct OwnedTable {
     operation: Option<Box<Operation>>,
     queue: VecDeque<Request>,
     waiters: Option<Arc<Waiters>>,
-    timer: Option<(UnixMs, Timer)>,
+    /// When its timer fires.
+    timer: Option<UnixMs>,
     /// When it last got a request.
     last_request_at: UnixMs,
     /// Until then all players count as present: they need time to find the table again after it was loaded.

@@ -5,9 +5,13 @@ use crate::TableError;
 use crate::environment::TableEnvironment;
 use crate::owner_context::OwnerContext;
 use engine::commands::Command;
-use engine::tables::Action;
+use engine::ids::PlayerId;
+use engine::tables::{Action, Change, Table};
 use engine::time::UnixMs;
 use tokio::time::Instant;
+
+/// Timers of many tables fire together, at multiples of so many milliseconds.
+const TICK_MS: i64 = 16;
 
 impl OwnedTable {
     /// The table's timer has fired.
@@ -42,23 +46,28 @@ impl OwnedTable {
 
     /// Does what is due in the game. Returns whether there was anything.
     fn tick<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, now: UnixMs) -> Result<bool, TableError> {
-        let Some(table) = self.table.as_ref().filter(|_| !context.is_draining && context.lease.is_valid()) else {
-            return Ok(false);
-        };
-        let change = catch_panic(self.id, || table.tick(now, &|player| self.is_present(player)))?;
-        let Some(change) = change else { return Ok(false) };
-        context.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
-        self.operation = Some(Box::new(Operation::Ticking { change }));
-        Ok(true)
+        self.act_alone(context, |table, is_present| table.tick(now, is_present))
     }
 
     /// Ends a game without other players or waiting clients. Returns whether there was anything to do.
     fn close<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, now: UnixMs) -> Result<bool, TableError> {
+        self.act_alone(context, |table, _| {
+            let closed = table.decide(table.opener(), None, &Action::Close, now, &|_| false);
+            closed.ok().filter(|change| !change.is_empty())
+        })
+    }
+
+    /// Commits what the table decides by itself, while it may. Returns whether there was anything.
+    fn act_alone<O: TableEnvironment>(
+        &mut self,
+        context: &mut OwnerContext<O>,
+        decide: impl FnOnce(&Table, &dyn Fn(PlayerId) -> bool) -> Option<Change>,
+    ) -> Result<bool, TableError> {
         let Some(table) = self.table.as_ref().filter(|_| !context.is_draining && context.lease.is_valid()) else {
             return Ok(false);
         };
-        let closed = catch_panic(self.id, || table.decide(table.opener(), None, &Action::Close, now, &|_| false))?;
-        let Some(change) = closed.ok().filter(|change| !change.is_empty()) else { return Ok(false) };
+        let change = catch_panic(self.id, || decide(table, &|player| self.is_present(player)))?;
+        let Some(change) = change else { return Ok(false) };
         context.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
         self.operation = Some(Box::new(Operation::Ticking { change }));
         Ok(true)
@@ -108,12 +117,12 @@ impl OwnedTable {
         .into_iter()
         .flatten()
         .min();
-        let due = due.map(|due| due.max(self.not_before));
-        if due == self.timer.map(|(due, _)| due) {
-            return;
+        let due = due.map(|due| next_tick(due.max(self.not_before)));
+        if due != self.timer {
+            self.disarm(context);
+            self.timer = due;
+            context.timers.extend(due.map(|due| (due, self.id)));
         }
-        self.disarm(context);
-        self.timer = due.map(|due| (due, context.wheel.arm(due, self.id)));
     }
 
     fn drop_empty_waiters(&mut self) {
@@ -123,8 +132,8 @@ impl OwnedTable {
     }
 
     pub(super) fn disarm<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>) {
-        if let Some((_, timer)) = self.timer.take() {
-            context.wheel.disarm(timer);
+        if let Some(due) = self.timer.take() {
+            context.timers.remove(&(due, self.id));
         }
     }
 
@@ -144,4 +153,9 @@ impl OwnedTable {
         let is_idle = self.waiters.is_none() && self.table.as_ref().is_some_and(|table| table.live_game().is_none());
         is_idle.then(|| self.last_request_at.plus(context.shared.config.presence_grace))
     }
+}
+
+/// The tick in which a timer fires: never early.
+fn next_tick(due: UnixMs) -> UnixMs {
+    UnixMs(due.0.saturating_add(TICK_MS - 1) / TICK_MS * TICK_MS)
 }

@@ -110,9 +110,7 @@ impl TableFixture {
         if change.rows.is_empty() {
             return;
         }
-        let Feed::Update(update) = self.table.feed(viewer, before) else {
-            panic!("what has just happened is remembered")
-        };
+        let Some(update) = self.table.feed(viewer, before) else { panic!("what has just happened is remembered") };
         assert_eq!(update.seq, seq);
         assert!(update.events.iter().map(|event| event.seq).eq(before + 1..=seq));
         update.events.iter().for_each(|event| self.oracle.check_event(viewer, &event.kind));

@@ -190,10 +190,10 @@ proptest! {
         prop_assert!(fixture.rows.is_empty());
         for (viewer, seq) in fixture.viewers.clone().into_iter().zip(seqs) {
             prop_assert_eq!(fixture.table.seq(viewer), seq);
-            let up_to_date = Feed::Update(FeedUpdate { events: Vec::new(), seq, committed_at_us: None });
+            let up_to_date = Some(FeedUpdate { events: Vec::new(), seq, committed_at_us: None });
             prop_assert_eq!(fixture.table.feed(viewer, seq), up_to_date);
             if seq > 0 {
-                prop_assert_eq!(fixture.table.feed(viewer, seq - 1), Feed::TooOld);
+                prop_assert_eq!(fixture.table.feed(viewer, seq - 1), None);
             }
         }
         after.into_iter().for_each(|step| take(&mut fixture, step));
