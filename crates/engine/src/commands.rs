@@ -8,8 +8,9 @@ mod tables;
 mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
+pub use crate::worlds::WorldAppend;
 pub use tables::{ClaimedTable, OpenTable, TableAppend};
-pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldAppend, WorldCommand};
+pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use crate::matches::lifecycle::MatchState;

@@ -28,8 +28,8 @@ pub async fn own_tables(app: App) {
 pub async fn own_worlds(app: App) {
     worlds::start_built_in_actors(&app.worlds, &app.config);
     let hunts = app.hunts.clone();
-    let environment = worlds::ProductionEnvironment::new(app.node.clone(), move |world| hunts.notify_claims(world));
-    worlds::run(environment, app.worlds.clone(), app.drain.clone()).await;
+    let on_claims_saved = move |world| hunts.notify_claims(world);
+    worlds::run(app.node.clone(), app.worlds.clone(), app.drain.clone(), on_claims_saved).await;
 }
 
 /// Counts claims, and matches parties for hunts.

@@ -1,7 +1,6 @@
 //! Where an actor worker gets its answers: one mailbox for all its actors.
 
 use crate::actor_plan::PlanShare;
-use crate::client_sink::CloseReason;
 use crate::mailbox::Mailbox;
 use engine::worlds::{Answer, MoverRef, Refusal};
 
@@ -29,7 +28,7 @@ pub(crate) enum ActorWorkerMessage {
     /// The plan from now on.
     PlanChanged(PlanShare),
     /// The world has left memory.
-    Ended(CloseReason),
+    Ended,
 }
 
 /// The mailbox of one worker.

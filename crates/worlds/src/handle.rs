@@ -1,6 +1,6 @@
 //! The handle of one world: inputs go into its mailbox in batches, control messages beside them; only a registration waits for the writer.
 
-use super::client_sink::{ClientSink, CloseReason};
+use super::client_sink::ClientSink;
 use super::inbox::{ControlMessage, MoverHandle, RegisterError, SendError, WriterInbox};
 use super::inline_rounds;
 use super::mailbox::{SendOutcome, TrySendError};
@@ -93,16 +93,16 @@ impl WorldHandle {
         inputs: &mut Vec<Input>,
         put: impl FnOnce(&mut Vec<Input>) -> Result<R, TrySendError>,
     ) -> Result<R, SendError> {
-        if let Some(reason) = self.context.inbox.close_reason.get() {
+        let inbox = &self.context.inbox;
+        if let Some(reason) = inbox.close_reason.get() {
             return Err(SendError::Gone(*reason));
         }
         let put = if self.context.senders.is_behind() { Err(TrySendError::Full) } else { put(inputs) };
-        put.map_err(|reason| match reason {
-            TrySendError::Full => {
+        put.map_err(|reason| {
+            if reason == TrySendError::Full {
                 self.context.metrics.worlds.inputs_refused.add(inputs.len() as u64);
-                SendError::Busy
             }
-            TrySendError::Closed => SendError::Gone(self.context.inbox.close_reason()),
+            inbox.send_error(reason)
         })
     }
 
@@ -128,11 +128,8 @@ impl WorldHandle {
         sink: Arc<dyn ClientSink>,
     ) -> Result<(Registered, MoverHandle), RegisterError> {
         let (reply, response) = oneshot::channel();
-        let message = ControlMessage::Register { registration: Box::new(registration), sink, reply };
-        self.context.inbox.send_control(message).map_err(|reason| match reason {
-            TrySendError::Full => RegisterError::Busy,
-            TrySendError::Closed => RegisterError::Gone(self.context.inbox.close_reason()),
-        })?;
+        let registration = Box::new(registration);
+        self.context.inbox.send_control(ControlMessage::Register { registration, sink, reply })?;
         // The writer ended before it replied.
         response.await.unwrap_or_else(|_| Err(RegisterError::Gone(self.context.inbox.close_reason())))
     }
@@ -146,10 +143,7 @@ impl WorldHandle {
             return Err(SowError::NoLife);
         }
         let (reply, sown) = oneshot::channel();
-        self.context.inbox.send_control(ControlMessage::Sow { cells, reply }).map_err(|reason| match reason {
-            TrySendError::Full => SendError::Busy,
-            TrySendError::Closed => SendError::Gone(self.context.inbox.close_reason()),
-        })?;
+        self.context.inbox.send_control(ControlMessage::Sow { cells, reply })?;
         // The writer ended before it replied.
         sown.await.map_err(|_| SendError::Gone(self.context.inbox.close_reason()).into())
     }
@@ -170,27 +164,15 @@ impl WorldHandle {
         self.context.pictures.last().filter(|_| self.context.lease.is_valid())
     }
 
-    /// Attaches an actor worker, which then receives its number.
-    pub(super) fn add_actor_worker(&self, inbox: Arc<ActorInbox>) -> Result<(), CloseReason> {
-        self.context
-            .inbox
-            .mailbox
-            .send_control(ControlMessage::AddActorWorker(inbox))
-            .map_err(|_| self.context.inbox.close_reason())
+    /// Attaches an actor worker, which then receives its number; false when the world is gone.
+    pub(super) fn add_actor_worker(&self, inbox: Arc<ActorInbox>) -> bool {
+        self.context.inbox.mailbox.send_control(ControlMessage::AddActorWorker(inbox)).is_ok()
     }
 
     /// Registers an actor; the reply goes to its worker's inbox.
-    pub(super) fn register_actor(
-        &self,
-        worker: u16,
-        actor: u32,
-        registration: Registration,
-    ) -> Result<(), RegisterError> {
-        let message = ControlMessage::RegisterActor { worker, actor, registration: Box::new(registration) };
-        self.context.inbox.send_control(message).map_err(|reason| match reason {
-            TrySendError::Full => RegisterError::Busy,
-            TrySendError::Closed => RegisterError::Gone(self.context.inbox.close_reason()),
-        })
+    pub(super) fn register_actor(&self, worker: u16, actor: u32, registration: Registration) -> Result<(), SendError> {
+        let registration = Box::new(registration);
+        self.context.inbox.send_control(ControlMessage::RegisterActor { worker, actor, registration })
     }
 
     pub(super) fn remove_actor(&self, seat: MoverRef) {

@@ -90,6 +90,15 @@ pub enum RegisterError {
     Gone(CloseReason),
 }
 
+impl From<SendError> for RegisterError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Busy => Self::Busy,
+            SendError::Gone(reason) => Self::Gone(reason),
+        }
+    }
+}
+
 impl WriterInbox {
     pub(super) fn new(inputs_max: usize) -> Self {
         Self {
@@ -116,11 +125,19 @@ impl WriterInbox {
     }
 
     /// Sends a control message from outside.
-    pub(super) fn send_control(&self, message: ControlMessage) -> Result<(), TrySendError> {
+    pub(super) fn send_control(&self, message: ControlMessage) -> Result<(), SendError> {
         if self.is_refusing() {
-            return Err(TrySendError::Closed);
+            return Err(self.send_error(TrySendError::Closed));
         }
-        self.mailbox.try_send_control(message, WORLD_CONTROL_MESSAGES_MAX).map_err(|(reason, _)| reason)
+        let sent = self.mailbox.try_send_control(message, WORLD_CONTROL_MESSAGES_MAX);
+        sent.map_err(|(reason, _)| self.send_error(reason))
+    }
+
+    pub(super) fn send_error(&self, reason: TrySendError) -> SendError {
+        match reason {
+            TrySendError::Full => SendError::Busy,
+            TrySendError::Closed => SendError::Gone(self.close_reason()),
+        }
     }
 
     pub(super) fn close_reason(&self) -> CloseReason {
@@ -143,11 +160,7 @@ impl MoverHandle {
     /// # Errors
     /// When too many control messages are queued, or the world is gone.
     pub fn watch(&self, options: Option<ViewOptions>) -> Result<(), SendError> {
-        let message = ControlMessage::Watch { occupancy: self.occupancy, options };
-        self.inbox.send_control(message).map_err(|reason| match reason {
-            TrySendError::Full => SendError::Busy,
-            TrySendError::Closed => SendError::Gone(self.inbox.close_reason()),
-        })
+        self.inbox.send_control(ControlMessage::Watch { occupancy: self.occupancy, options })
     }
 
     /// Leaves for good: the mover is removed at once.

@@ -21,7 +21,6 @@ mod mailbox;
 mod ownership;
 mod ownership_message;
 mod pictures;
-mod production;
 mod sender_pool;
 mod subscribers;
 #[cfg(test)]
@@ -36,7 +35,6 @@ pub use environment::WorldEnvironment;
 pub use handle::{SowError, WorldHandle, WorldInfo};
 pub use inbox::{MoverHandle, RegisterError, SendError};
 pub use ownership::run;
-pub use production::ProductionEnvironment;
 
 use capacity::{CapacityClass, Loaded, LoadedWorlds};
 use engine::ids::{WorldId, WorldName};

@@ -10,7 +10,7 @@ use super::handle::{WorldContext, WorldHandle, WorldInfo};
 use super::inbox::{ControlMessage, WriterInbox};
 use super::ownership_message::{EndedWriter, OwnershipMessage};
 use super::pictures::Pictures;
-use super::writer::{Writer, WriterParams};
+use super::writer::Writer;
 use super::{VisitError, Worlds, WorldsState, inline_rounds};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
@@ -28,14 +28,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 
-/// A response of the store.
-enum StoreResponse {
-    Found { name: WorldName, found: Result<Option<WorldEntry>, StoreError> },
-    Claimed { name: WorldName, worker: WorkerId, claimed: Result<Outcome, StoreError> },
-    Released(WorldName),
-}
-
-type StoreFuture = Pin<Box<dyn Future<Output = StoreResponse> + Send>>;
+/// A command or a read on its way: the response of the store.
+type StoreFuture = Pin<Box<dyn Future<Output = OwnershipMessage> + Send>>;
 
 /// Whether worlds may be owned.
 enum LeaseState {
@@ -53,20 +47,28 @@ struct WorldOwnership<O: WorldEnvironment> {
     /// Worlds to be claimed once the worlds evicted for them are gone.
     waiting_for_room: Vec<WorldRow>,
     in_flight: FuturesUnordered<StoreFuture>,
+    on_claims_saved: Arc<dyn Fn(WorldId) + Send + Sync>,
 }
 
 /// Owns worlds until the drain.
-pub async fn run<O: WorldEnvironment>(environment: O, worlds: Worlds, drain: Drain) {
+///
+/// `on_claims_saved` is called for a world whose claim log has grown and is saved, by writers, on their own threads: it must not wait.
+pub async fn run<O: WorldEnvironment>(
+    environment: O,
+    worlds: Worlds,
+    drain: Drain,
+    on_claims_saved: impl Fn(WorldId) + Send + Sync + 'static,
+) {
     let shared = worlds.shared;
     let mut inbox = shared.inbox.clone().lock_owned().await;
-    let in_flight = FuturesUnordered::new();
     let mut ownership = WorldOwnership {
         environment,
         shared,
         lease: LeaseState::None,
         waiting: Vec::new(),
         waiting_for_room: Vec::new(),
-        in_flight,
+        in_flight: FuturesUnordered::new(),
+        on_claims_saved: Arc::new(on_claims_saved),
     };
     ownership.run(&mut inbox, &drain).await;
     ownership.drain(&mut inbox).await;
@@ -79,7 +81,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
                 biased;
                 () = drain.begun() => return,
                 Some(message) = inbox.recv() => self.handle_message(message),
-                Some(response) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(response),
+                Some(message) = self.in_flight.next(), if !self.in_flight.is_empty() => self.handle_message(message),
             }
             self.release_idle_lease();
         }
@@ -93,7 +95,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         while !self.shared.loaded().is_empty() || !self.in_flight.is_empty() {
             tokio::select! {
                 Some(message) = inbox.recv() => self.handle_message(message),
-                Some(response) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(response),
+                Some(message) = self.in_flight.next(), if !self.in_flight.is_empty() => self.handle_message(message),
             }
         }
         while let Ok(message) = inbox.try_recv() {
@@ -108,22 +110,17 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             OwnershipMessage::Finish(row) => self.finish(row),
             OwnershipMessage::Ready { name, ready } => self.writer_ready(&name, ready),
             OwnershipMessage::Ended(ended) => self.writer_ended(ended),
-            OwnershipMessage::LeaseAcquired(worker, lease) => self.lease_acquired(worker, lease),
-            OwnershipMessage::LeaseLost(worker) => self.lease_lost(worker),
-        }
-    }
-
-    fn complete(&mut self, response: StoreResponse) {
-        match response {
-            StoreResponse::Found { name, found } => match found {
-                Ok(found) => self.found(&name, found),
-                Err(reason) => self.shared.finish_loading(&name, Err(read_error(&name, reason))),
-            },
-            StoreResponse::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
-            StoreResponse::Released(name) => {
+            OwnershipMessage::Found { name, found: Ok(found) } => self.found(&name, found),
+            OwnershipMessage::Found { name, found: Err(reason) } => {
+                self.shared.finish_loading(&name, Err(read_error(&name, reason)));
+            }
+            OwnershipMessage::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
+            OwnershipMessage::Released(name) => {
                 self.forget(&name);
                 self.shared.remove_unloaded(&name);
             }
+            OwnershipMessage::LeaseAcquired(worker, lease) => self.lease_acquired(worker, lease),
+            OwnershipMessage::LeaseLost(worker) => self.lease_lost(worker),
         }
     }
 
@@ -135,7 +132,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         let environment = self.environment.clone();
         self.in_flight.push(Box::pin(async move {
             let found = environment.find(name.clone()).await;
-            StoreResponse::Found { name, found }
+            OwnershipMessage::Found { name, found }
         }));
     }
 
@@ -235,7 +232,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
                 let claim = WorldCommand::Claim { id: row.id, worker, now: environment.now() };
                 self.in_flight.push(Box::pin(async move {
                     let claimed = environment.commit(Command::World(claim)).await;
-                    StoreResponse::Claimed { name, worker, claimed }
+                    OwnershipMessage::Claimed { name, worker, claimed }
                 }));
             }
             LeaseState::Acquiring { .. } => self.waiting.push(row),
@@ -279,24 +276,24 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
     fn start_writer(&mut self, claimed: ClaimedWorld, lease: Lease) {
         let name = claimed.row.name.clone();
         let (environment, shared, runtime) = (self.environment.clone(), self.shared.clone(), Handle::current());
+        let on_claims_saved = self.on_claims_saved.clone();
         let (id, epoch) = (claimed.row.id, claimed.epoch);
         let active_at_us = self.claimed_as(&name, epoch);
         let thread = std::thread::Builder::new().name(format!("world-{name}"));
         let started = self.shared.senders().and_then(|senders| {
             thread.spawn(move || match open_world(&environment, &claimed, &shared, lease, senders, active_at_us) {
-                Ok((world, context)) => run_world(environment, world, context, epoch, shared, runtime),
+                Ok((world, context)) => {
+                    let (name, inbox) = (claimed.row.name, context.inbox.clone());
+                    let ready = Ok(WorldHandle { context: context.clone() });
+                    let _ = shared.ownership.send(OwnershipMessage::Ready { name, ready });
+                    let writer = Writer::new(environment, world, context, shared, runtime, on_claims_saved);
+                    inline_rounds::run_writer(&inbox.mailbox, &inbox.parked_writer, Box::new(writer));
+                }
                 Err(reason) => {
-                    let _ = shared
-                        .ownership
-                        .send(OwnershipMessage::Ready { name: claimed.row.name.clone(), ready: Err(reason) });
-                    let (name, snapshot, is_finished) = (claimed.row.name, None, false);
-                    let _ = shared.ownership.send(OwnershipMessage::Ended(EndedWriter {
-                        id,
-                        name,
-                        epoch,
-                        is_finished,
-                        snapshot,
-                    }));
+                    let name = claimed.row.name;
+                    let _ = shared.ownership.send(OwnershipMessage::Ready { name: name.clone(), ready: Err(reason) });
+                    let ended = EndedWriter { id, name, epoch, is_finished: false, snapshot: None };
+                    let _ = shared.ownership.send(OwnershipMessage::Ended(ended));
                 }
             })
         });
@@ -342,7 +339,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         self.shared.mark_unloading(&ended.name);
         let EndedWriter { id, name, epoch, is_finished, snapshot } = ended;
         if !matches!(self.lease, LeaseState::Held { .. }) {
-            return self.in_flight.push(Box::pin(async move { StoreResponse::Released(name) }));
+            return self.in_flight.push(Box::pin(async move { OwnershipMessage::Released(name) }));
         }
         let environment = self.environment.clone();
         self.in_flight.push(Box::pin(async move {
@@ -355,7 +352,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             }
             // If the release is not saved, the lease expires.
             let _ = environment.commit(Command::World(WorldCommand::Release { id, epoch, is_finished })).await;
-            StoreResponse::Released(name)
+            OwnershipMessage::Released(name)
         }));
     }
 
@@ -364,7 +361,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         self.shared.finish_loading(&name, Err(VisitError::Draining));
         self.in_flight.push(Box::pin(async move {
             let _ = environment.commit(Command::World(WorldCommand::Release { id, epoch, is_finished: false })).await;
-            StoreResponse::Released(name)
+            OwnershipMessage::Released(name)
         }));
     }
 
@@ -537,35 +534,4 @@ fn open_world<O: WorldEnvironment>(
         active_at_us,
     };
     Ok((world, Arc::new(context)))
-}
-
-/// Runs a world's writer to its end, on this thread.
-fn run_world<O: WorldEnvironment>(
-    environment: O,
-    world: World,
-    context: Arc<WorldContext>,
-    epoch: u32,
-    shared: Arc<WorldsState>,
-    runtime: Handle,
-) {
-    let (name, ownership, settings) = (context.info.name.clone(), shared.ownership.clone(), shared.config);
-    let handle = WorldHandle { context: context.clone() };
-    let _ = ownership.send(OwnershipMessage::Ready { name: name.clone(), ready: Ok(handle) });
-    // The list's handle and the writer's own context; any further reference is a client's.
-    let retire = Box::new(move || shared.unload_if_unused(&name, 1));
-    let (snapshot_every, idle, leave_max) = (settings.snapshot_every, settings.idle_timeout, settings.drain_max);
-    let mailbox = context.inbox.clone();
-    let params = WriterParams {
-        environment,
-        world,
-        epoch,
-        context,
-        ownership,
-        runtime,
-        snapshot_every,
-        idle_timeout: idle,
-        drain_max: leave_max,
-        retire,
-    };
-    inline_rounds::run_writer(&mailbox.mailbox, &mailbox.parked_writer, Box::new(Writer::new(params)));
 }

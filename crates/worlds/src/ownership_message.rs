@@ -1,10 +1,12 @@
-//! What the ownership of a process's worlds receives from visitors, writers and its lease.
+//! What the ownership of a process's worlds receives from visitors, writers, the store and its lease.
 
 use super::VisitError;
 use super::handle::WorldHandle;
+use engine::commands::Outcome;
 use engine::ids::{WorkerId, WorldId, WorldName};
-use engine::rows::WorldRow;
+use engine::rows::{WorldEntry, WorldRow};
 use node::lease::Lease;
+use store::StoreError;
 
 /// What the ownership receives.
 pub(super) enum OwnershipMessage {
@@ -18,6 +20,17 @@ pub(super) enum OwnershipMessage {
         ready: Result<WorldHandle, VisitError>,
     },
     Ended(EndedWriter),
+    /// The stored row of a visited world, and its owner.
+    Found {
+        name: WorldName,
+        found: Result<Option<WorldEntry>, StoreError>,
+    },
+    Claimed {
+        name: WorldName,
+        worker: WorkerId,
+        claimed: Result<Outcome, StoreError>,
+    },
+    Released(WorldName),
     LeaseAcquired(WorkerId, Lease),
     LeaseLost(WorkerId),
 }

@@ -24,7 +24,7 @@ const BATCH_ITEMS_MAX: usize = 256;
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
 
 /// One message for one sink.
-enum BatchItem {
+pub(super) enum BatchItem {
     Answer(Answer),
     /// The view at this index of the batch.
     View(usize),
@@ -46,9 +46,7 @@ pub(super) struct SendBatch {
 #[derive(Clone)]
 pub(super) struct SenderPool(Arc<SenderThreads>);
 
-struct SenderThreads {
-    threads: Vec<Arc<SenderThread>>,
-}
+struct SenderThreads(Vec<Arc<SenderThread>>);
 
 /// One sender thread, as writers see it.
 struct SenderThread {
@@ -77,8 +75,8 @@ impl SenderPool {
             let (mailbox, spares, unsent) = (Mailbox::new(0), Mutex::default(), AtomicUsize::new(0));
             Arc::new(SenderThread { mailbox, spares, unsent, metrics: metrics.clone() })
         };
-        let threads = SenderThreads { threads: std::iter::repeat_with(thread).take(count.max(1)).collect() };
-        for thread in &threads.threads {
+        let threads = SenderThreads(std::iter::repeat_with(thread).take(count.max(1)).collect());
+        for thread in &threads.0 {
             let thread = thread.clone();
             std::thread::Builder::new().name("world-sender".to_owned()).spawn(move || thread.run())?;
         }
@@ -87,32 +85,27 @@ impl SenderPool {
 
     /// Whether so much is unsent that clients should not ask for more.
     pub(super) fn is_behind(&self) -> bool {
-        self.0.threads.iter().any(|thread| thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
+        self.0.0.iter().any(|thread| thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
     }
 
     /// Whether hardly anything is unsent.
     fn is_nearly_drained(&self) -> bool {
-        self.0.threads.iter().all(|thread| thread.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
+        self.0.0.iter().all(|thread| thread.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
     }
 
     pub(super) fn buffer(&self) -> OutboundBuffer {
-        let batches = self.0.threads.iter().map(|thread| thread.take_spare()).collect();
+        let batches = self.0.0.iter().map(|thread| thread.take_spare()).collect();
         OutboundBuffer { senders: self.clone(), batches, frames: Vec::new() }
     }
 }
 
 impl Drop for SenderThreads {
     fn drop(&mut self) {
-        self.threads.iter().for_each(|thread| thread.mailbox.close());
+        self.0.iter().for_each(|thread| thread.mailbox.close());
     }
 }
 
 impl OutboundBuffer {
-    /// Queues an answer. `index` is the sink's index, always the same.
-    pub(super) fn answer(&mut self, index: u32, sink: &Arc<dyn ClientSink>, answer: Answer) {
-        self.push(index, sink, BatchItem::Answer(answer));
-    }
-
     /// Queues a view that `write_view` writes; returns whether there was anything to see.
     pub(super) fn view(
         &mut self,
@@ -134,21 +127,6 @@ impl OutboundBuffer {
         true
     }
 
-    /// Queues an event.
-    pub(super) fn event(&mut self, index: u32, sink: &Arc<dyn ClientSink>, event: &Arc<HuntEvent>) {
-        self.push(index, sink, BatchItem::Event(event.clone()));
-    }
-
-    /// Queues a change of the view options.
-    pub(super) fn view_changed(&mut self, index: u32, sink: &Arc<dyn ClientSink>, options: Option<ViewOptions>) {
-        self.push(index, sink, BatchItem::ViewChanged(options));
-    }
-
-    /// Queues the end of the connection.
-    pub(super) fn close(&mut self, index: u32, sink: &Arc<dyn ClientSink>, reason: CloseReason) {
-        self.push(index, sink, BatchItem::Close(reason));
-    }
-
     /// Whether hardly anything of what was handed over is unsent.
     pub(super) fn is_nearly_drained(&self) -> bool {
         self.senders.is_nearly_drained()
@@ -156,7 +134,7 @@ impl OutboundBuffer {
 
     /// Whether the thread of this sink has so much to send that another view would only wait.
     pub(super) fn is_behind(&self, index: u32) -> bool {
-        let thread = &self.senders.0.threads[self.thread_index(index)];
+        let thread = &self.senders.0.0[self.thread_index(index)];
         thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX / 2
     }
 
@@ -164,7 +142,7 @@ impl OutboundBuffer {
     pub(super) fn flush(&mut self) {
         let mut room = WORLD_INLINE_SENDS_MAX;
         for at in 0..self.batches.len() {
-            let (batch, thread) = (&mut self.batches[at], &self.senders.0.threads[at]);
+            let (batch, thread) = (&mut self.batches[at], &self.senders.0.0[at]);
             let items = batch.items.len();
             // Views are expensive to encode, and what a thread has not sent yet goes first.
             if items > room || batch.views_used > 0 || thread.unsent.load(Ordering::Acquire) > 0 {
@@ -178,7 +156,8 @@ impl OutboundBuffer {
         }
     }
 
-    fn push(&mut self, index: u32, sink: &Arc<dyn ClientSink>, item: BatchItem) {
+    /// Queues a message. `index` is the sink's index, always the same.
+    pub(super) fn push(&mut self, index: u32, sink: &Arc<dyn ClientSink>, item: BatchItem) {
         let at = self.thread_index(index);
         self.batches[at].items.push((sink.clone(), item));
         if self.batches[at].items.len() >= BATCH_ITEMS_MAX {
@@ -190,7 +169,7 @@ impl OutboundBuffer {
         if self.batches[at].items.is_empty() {
             return;
         }
-        let thread = &self.senders.0.threads[at];
+        let thread = &self.senders.0.0[at];
         let mut batch = std::mem::replace(&mut self.batches[at], thread.take_spare());
         batch.queued_at = Some(Instant::now());
         thread.unsent.fetch_add(batch.items.len(), Ordering::Relaxed);

@@ -123,22 +123,21 @@ impl Subscribers {
 
     /// A due view was skipped.
     pub(super) fn mark_skipped(&mut self, index: u32) {
-        if let Some(subscriber) = self.slots.get_mut(index as usize).and_then(|slot| slot.subscriber.as_mut()) {
+        if let Some(subscriber) = self.get_mut(index) {
             subscriber.skipped = subscriber.skipped.saturating_add(1);
         }
     }
 
     /// A viewer has the newest view.
     pub(super) fn mark_caught_up(&mut self, index: u32) {
-        if let Some(subscriber) = self.slots.get_mut(index as usize).and_then(|slot| slot.subscriber.as_mut()) {
+        if let Some(subscriber) = self.get_mut(index) {
             subscriber.skipped = 0;
         }
     }
 
     /// Marks all events below a number as received. Returns the previous number, if the index is occupied.
     pub(super) fn advance_events(&mut self, index: u32, next_event: u64) -> Option<u64> {
-        let subscriber = self.slots.get_mut(index as usize)?.subscriber.as_mut()?;
-        Some(std::mem::replace(&mut subscriber.next_event, next_event))
+        Some(std::mem::replace(&mut self.get_mut(index)?.next_event, next_event))
     }
 
     /// All indexes in use are below this number.
@@ -160,6 +159,10 @@ impl Subscribers {
 
     pub(super) fn get(&self, index: u32) -> Option<&Subscriber> {
         self.slots.get(index as usize)?.subscriber.as_ref()
+    }
+
+    fn get_mut(&mut self, index: u32) -> Option<&mut Subscriber> {
+        self.slots.get_mut(index as usize)?.subscriber.as_mut()
     }
 
     /// Sets a mover's views per second, or none. A mover without views gets the first at once, one with views gets it when the next would

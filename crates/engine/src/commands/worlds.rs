@@ -4,6 +4,7 @@
 use crate::ids::{PlayerId, TicketId, WorkerId, WorldId};
 use crate::rows::{RoundRow, WorldLogRow, WorldRow};
 use crate::time::UnixMs;
+use crate::worlds::WorldAppend;
 use std::time::Duration;
 
 /// One thing to do about a world.
@@ -92,18 +93,6 @@ pub enum WorldCommand {
         /// Worlds deleted by one call, so that other commands do not wait long behind it.
         max: usize,
     },
-}
-
-/// Entries for a world's claim log, and the two fences that guard it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorldAppend {
-    pub id: WorldId,
-    /// The owner's fencing token: a later claim makes it void.
-    pub epoch: u32,
-    /// How many entries were ever added before these, the deleted ones included.
-    pub expected_version: u32,
-    /// The entries, in order; the first one's version is `expected_version`.
-    pub rows: Vec<WorldLogRow>,
 }
 
 /// What follows from entries `from_version..to_version` of a world's log.

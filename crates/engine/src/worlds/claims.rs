@@ -16,21 +16,25 @@ use super::input::{Answer, Done, MoverRef};
 use super::refusal::Refusal;
 use super::rounds::RoundPhase;
 use super::world::{World, WorldLoadError};
+use crate::ids::WorldId;
 use crate::limits::MOVER_ANSWERS_KEPT;
 use crate::time::UnixMs;
 use rules::world::{Item, PowerUp};
 
-/// What is to be saved.
+/// Entries for a world's claim log, and the two fences that guard it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingClaims {
-    /// Rows that the log must have before.
+pub struct WorldAppend {
+    pub id: WorldId,
+    /// The owner's fencing token: a later claim makes it void.
+    pub epoch: u32,
+    /// How many entries were ever added before these, the deleted ones included.
     pub expected_version: u32,
-    /// The rows that follow.
+    /// The entries, in order; the first one's version is `expected_version`.
     pub rows: Vec<WorldLogRow>,
 }
 
-impl PendingClaims {
-    /// Rows that the log has after it: the argument of [`World::committed`].
+impl WorldAppend {
+    /// Entries that the log has with these: the argument of [`World::committed`].
     #[must_use]
     pub fn version(&self) -> u32 {
         self.expected_version + self.rows.len() as u32
@@ -87,13 +91,13 @@ impl World {
     }
 
     /// What is to be saved now; nothing while the last group is in flight. Moves continue meanwhile.
-    pub fn take_claims(&mut self) -> Option<PendingClaims> {
+    pub fn take_claims(&mut self) -> Option<WorldAppend> {
         let (expected_version, rows) = self.log.take_group()?;
         let rows = (expected_version..).zip(rows).map(|(version, bytes)| WorldLogRow { version, bytes }).collect();
-        Some(PendingClaims { expected_version, rows })
+        Some(WorldAppend { id: self.id, epoch: self.epoch, expected_version, rows })
     }
 
-    /// The group in flight is committed, and the log has so many rows ([`PendingClaims::version`]): from here on all
+    /// The group in flight is committed, and the log has so many rows ([`WorldAppend::version`]): from here on all
     /// viewers see it, and waiting answers are sent. A version that nothing waits for changes nothing.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ mod viewer;
 mod visibility;
 mod world;
 
-pub use claims::PendingClaims;
+pub use claims::WorldAppend;
 pub use crowd::CellSummary;
 pub use delta::{EnteredMover, ViewDelta};
 pub use facts::{Claim, Fact, Hunter, HunterScore, WorldLogRow};

@@ -168,6 +168,12 @@ impl World {
         &self.settings
     }
 
+    /// The fencing token of the claim under which it was opened.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Whether any mover is here, connected or within its grace.
     #[must_use]
     pub fn has_movers(&self) -> bool {

@@ -52,18 +52,13 @@ impl Node {
     pub(super) fn save(
         &mut self,
         store: &mut dyn Backend,
-        id: WorldId,
         fate: CommitFate,
         now_us: i64,
         out: &mut Vec<Answer>,
     ) -> SaveResult {
         let Some(held) = &mut self.held else { return SaveResult::Saved };
-        let append = held.delayed.take().or_else(|| {
-            let pending = held.world.take_claims()?;
-            Some(WorldAppend { id, epoch: held.epoch, expected_version: pending.expected_version, rows: pending.rows })
-        });
-        let Some(append) = append else { return SaveResult::Saved };
-        let version = append.expected_version + append.rows.len() as u32;
+        let Some(append) = held.delayed.take().or_else(|| held.world.take_claims()) else { return SaveResult::Saved };
+        let version = append.version();
         let kept = match fate {
             CommitFate::Late => {
                 held.delayed = Some(append);

@@ -250,7 +250,7 @@ impl Hunt {
     fn save(&mut self, node: usize, fate: CommitFate) {
         let mut out = Vec::new();
         let is_latest = self.is_latest(node);
-        let kept = self.nodes[node].save(&mut *self.store, WORLD, fate, self.now_us, &mut out);
+        let kept = self.nodes[node].save(&mut *self.store, fate, self.now_us, &mut out);
         self.received.receive(node, is_latest, &mut self.hunters, &out);
         self.record_save(node, kept);
     }

@@ -4,8 +4,7 @@
 //! Time here is the monotonic clock's, in microseconds since the worker started.
 
 use super::counters::{ActorCounters, Report};
-use crate::actor_inbox::{ActorInbox, ActorWorkerMessage};
-use crate::actor_inbox::{actor_of, tag};
+use crate::actor_inbox::{ActorInbox, ActorWorkerMessage, actor_of, tag};
 use crate::actor_plan::PlanShare;
 use crate::handle::WorldHandle;
 use crate::inbox::SendError;
@@ -117,7 +116,7 @@ impl ActorWorker {
 
     /// Moves actors until none is wanted, or the world leaves memory.
     pub(super) fn run(mut self) {
-        if self.world.add_actor_worker(self.inbox.clone()).is_err() {
+        if !self.world.add_actor_worker(self.inbox.clone()) {
             return;
         }
         while !self.is_ended && (self.target > 0 || self.has_actors()) {
@@ -191,7 +190,7 @@ impl ActorWorker {
                     self.target = self.target.min(self.report.registered);
                 }
                 ActorWorkerMessage::PlanChanged(share) => self.apply_plan(share),
-                ActorWorkerMessage::Ended(_) => self.is_ended = true,
+                ActorWorkerMessage::Ended => self.is_ended = true,
             }
         }
         self.messages = messages;

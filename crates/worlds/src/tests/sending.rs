@@ -1,7 +1,7 @@
 //! Which thread sends: the writer itself when there is little, a sender thread otherwise, and always in order.
 
 use super::super::client_sink::{ClientSink, CloseReason, OutboundMessage};
-use super::super::sender_pool::{OutboundBuffer, SenderPool};
+use super::super::sender_pool::{BatchItem, OutboundBuffer, SenderPool};
 use super::recording_sink::PATIENCE;
 use engine::limits::WORLD_INLINE_SENDS_MAX;
 use engine::worlds::{Answer, Done, MoverId, MoverRef, ViewDelta};
@@ -55,7 +55,7 @@ impl Scene {
     fn answer(&mut self, seq: u32) {
         let seat = MoverRef { slot: 0, id: MoverId(1) };
         let result = Ok(Done::Moved(Cell { x: 0, y: 0 }));
-        self.outbound.answer(0, &self.sink, Answer { tag: 0, mover: seat, seq, result });
+        self.outbound.push(0, &self.sink, BatchItem::Answer(Answer { tag: 0, mover: seat, seq, result }));
     }
 
     /// The next message, and whether this thread sent it.

@@ -280,8 +280,6 @@ impl WorldEnvironment for TestEnvironment {
         assert!(!self.store.is_clock_broken.swap(false, Ordering::Relaxed), "made to panic");
         self.store.now_us()
     }
-
-    fn notify_claims_saved(&self, _id: WorldId) {}
 }
 
 /// One process.
@@ -360,7 +358,7 @@ impl Node {
         if store.is_own {
             assert_eq!(store.commit_now(Command::EndAllLeases), Outcome::Done);
         }
-        let task = tokio::spawn(run(touch, worlds.clone(), drain.clone()));
+        let task = tokio::spawn(run(touch, worlds.clone(), drain.clone(), |_| {}));
         Self { worlds, metrics, drain, task }
     }
 

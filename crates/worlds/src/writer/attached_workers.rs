@@ -1,7 +1,6 @@
 //! Actor workers as a writer sees them: answers with a worker's number in their tag go to its inbox, in batches.
 
 use crate::actor_inbox::{ActorInbox, ActorWorkerMessage, WORKER_SHIFT};
-use crate::client_sink::CloseReason;
 use engine::worlds::Answer;
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ impl AttachedWorkers {
     pub(super) fn attach(&mut self, inbox: Arc<ActorInbox>) {
         let at = self.workers.iter().position(Option::is_none).unwrap_or(self.workers.len());
         let Ok(number) = u16::try_from(at + 1) else {
-            let _ = inbox.mailbox.send_control(ActorWorkerMessage::Ended(CloseReason::Gone));
+            let _ = inbox.mailbox.send_control(ActorWorkerMessage::Ended);
             return;
         };
         if at == self.workers.len() {
@@ -76,10 +75,10 @@ impl AttachedWorkers {
     }
 
     /// Sends all workers the end.
-    pub(super) fn close(&mut self, reason: CloseReason) {
+    pub(super) fn close(&mut self) {
         self.flush();
         for worker in self.workers.drain(..).flatten() {
-            let _ = worker.inbox.mailbox.send_control(ActorWorkerMessage::Ended(reason));
+            let _ = worker.inbox.mailbox.send_control(ActorWorkerMessage::Ended);
         }
     }
 }

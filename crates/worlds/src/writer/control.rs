@@ -5,7 +5,8 @@ use crate::actor_inbox::ActorWorkerMessage;
 use crate::client_sink::{ClientSink, CloseReason};
 use crate::environment::WorldEnvironment;
 use crate::inbox::{ControlMessage, MoverHandle, Occupancy, RegisterError, RegisterReply};
-use engine::worlds::{MoverRef, Registration, ViewOptions};
+use crate::sender_pool::BatchItem;
+use engine::worlds::{Registration, ViewOptions};
 use std::sync::Arc;
 
 impl<O: WorldEnvironment> Writer<O> {
@@ -27,7 +28,7 @@ impl<O: WorldEnvironment> Writer<O> {
             ControlMessage::RegisterActor { worker, actor, registration } => {
                 self.register_actor(worker, actor, &registration);
             }
-            ControlMessage::RemoveActor(seat) => self.remove_actor(seat),
+            ControlMessage::RemoveActor(seat) => self.world.leave(seat),
             ControlMessage::ClaimsSaved(outcome) => self.claims_saved(outcome),
             ControlMessage::SnapshotSaved(outcome) => self.snapshot_saved(outcome),
             // A client that does not wait for the reply has its bacteria all the same.
@@ -47,7 +48,7 @@ impl<O: WorldEnvironment> Writer<O> {
         };
         let (occupancy, previous) = self.subscribers.add(registered.mover, sink, self.broadcast_log.next_number());
         if let Some((index, previous)) = previous {
-            self.outbound.close(index, &previous.sink, CloseReason::Replaced);
+            self.outbound.push(index, &previous.sink, BatchItem::Close(CloseReason::Replaced));
         }
         if let Some(index) = self.subscribers.index_of(occupancy) {
             self.subscribers.set_view_rate(index, per_s, self.elapsed_us());
@@ -64,7 +65,7 @@ impl<O: WorldEnvironment> Writer<O> {
         // After the last view with the old options, before the first with the new ones.
         send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
         if let Some(subscriber) = self.subscribers.get(index) {
-            self.outbound.view_changed(index, &subscriber.sink, options);
+            self.outbound.push(index, &subscriber.sink, BatchItem::ViewChanged(options));
         }
     }
 
@@ -81,32 +82,24 @@ impl<O: WorldEnvironment> Writer<O> {
     }
 
     fn register_actor(&mut self, worker: u16, actor: u32, registration: &Registration) {
-        let reply = match self.world.register(registration, self.now_us) {
+        let (reply, seat) = match self.world.register(registration, self.now_us) {
             Ok(registered) => {
-                ActorWorkerMessage::Registered { actor, seat: registered.mover, next_seq: registered.next_seq }
+                let (seat, next_seq) = (registered.mover, registered.next_seq);
+                (ActorWorkerMessage::Registered { actor, seat, next_seq }, Some(seat))
             }
-            Err(refusal) => ActorWorkerMessage::Refused { actor, refusal },
+            Err(refusal) => (ActorWorkerMessage::Refused { actor, refusal }, None),
         };
-        let seat = match reply {
-            ActorWorkerMessage::Registered { seat, .. } => Some(seat),
-            _ => None,
-        };
-        if !self.actor_workers.send(worker, reply)
-            && let Some(seat) = seat
-        {
+        let is_sent = self.actor_workers.send(worker, reply);
+        if let Some(seat) = seat.filter(|_| !is_sent) {
             self.world.leave(seat);
         }
-    }
-
-    fn remove_actor(&mut self, seat: MoverRef) {
-        self.world.leave(seat);
     }
 
     /// The world leaves memory: nothing new is taken in; what was decided is saved, and sent.
     fn start_draining(&mut self, reason: CloseReason) {
         self.context.inbox.start_refusing(reason);
         if self.state == WriterState::Serving {
-            self.state = WriterState::Draining { by: self.round_began + self.drain_max, reason };
+            self.state = WriterState::Draining { by: self.round_began + self.shared.config.drain_max, reason };
         }
     }
 }

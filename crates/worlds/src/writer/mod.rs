@@ -20,10 +20,12 @@ use super::inbox::ControlMessage;
 use super::inline_rounds::RoundRunner;
 use super::ownership_message::{EndedWriter, OwnershipMessage};
 use super::pictures::PictureSchedule;
-use super::sender_pool::OutboundBuffer;
+use super::sender_pool::{BatchItem, OutboundBuffer};
 use super::subscribers::Subscribers;
+use crate::WorldsState;
 use attached_workers::AttachedWorkers;
 use broadcast_log::BroadcastLog;
+use engine::ids::WorldId;
 use engine::limits::{WORLD_IDLE_CHECK_INTERVAL, WORLD_TICK, WORLD_VIEWS_PER_SLICE};
 use engine::worlds::{Answer, HuntEvent, Input, MoverRef, World};
 use round_limiter::RoundLimiter;
@@ -33,22 +35,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedSender;
-
-pub(super) struct WriterParams<O> {
-    pub(super) environment: O,
-    pub(super) world: World,
-    pub(super) epoch: u32,
-    pub(super) context: Arc<WorldContext>,
-    pub(super) ownership: UnboundedSender<OwnershipMessage>,
-    pub(super) runtime: Handle,
-    pub(super) snapshot_every: Duration,
-    pub(super) idle_timeout: Duration,
-    /// How long to wait for the store while unloading.
-    pub(super) drain_max: Duration,
-    /// Whether the world may leave memory now: no handles exist. From then on visits do not find it.
-    pub(super) retire: Box<dyn Fn() -> bool + Send>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriterState {
@@ -91,10 +77,10 @@ pub(super) struct Writer<O: WorldEnvironment> {
     idle: IdleTimer,
     /// What the metrics show.
     exported: Population,
-    ownership: UnboundedSender<OwnershipMessage>,
+    shared: Arc<WorldsState>,
     runtime: Handle,
-    drain_max: Duration,
-    retire: Box<dyn Fn() -> bool + Send>,
+    /// Is called for a world whose claim log has grown and is saved. Never waits.
+    on_claims_saved: Arc<dyn Fn(WorldId) + Send + Sync>,
 }
 
 /// Since when the world has no movers.
@@ -112,23 +98,27 @@ struct Population {
 }
 
 impl<O: WorldEnvironment> Writer<O> {
-    pub(super) fn new(params: WriterParams<O>) -> Self {
-        let began = Instant::now();
-        let outbound = params.context.senders.buffer();
+    pub(super) fn new(
+        environment: O,
+        world: World,
+        context: Arc<WorldContext>,
+        shared: Arc<WorldsState>,
+        runtime: Handle,
+        on_claims_saved: Arc<dyn Fn(WorldId) + Send + Sync>,
+    ) -> Self {
+        let (began, config) = (Instant::now(), &shared.config);
+        let schedule = SnapshotSchedule::new(context.info.id, config.snapshot_every, began);
         let idle =
-            IdleTimer { after: params.idle_timeout, since: Some(began), check_at: began + WORLD_IDLE_CHECK_INTERVAL };
-        params.context.metrics.worlds.loaded.inc();
+            IdleTimer { after: config.idle_timeout, since: Some(began), check_at: began + WORLD_IDLE_CHECK_INTERVAL };
+        context.metrics.worlds.loaded.inc();
         Self {
-            saving: PendingSaves::new(
-                params.epoch,
-                SnapshotSchedule::new(params.context.info.id, params.snapshot_every, began),
-            ),
-            environment: params.environment,
-            world: params.world,
-            context: params.context,
+            saving: PendingSaves::new(schedule),
+            environment,
+            world,
+            outbound: context.senders.buffer(),
+            context,
             subscribers: Subscribers::new(0),
             actor_workers: AttachedWorkers::default(),
-            outbound,
             picture_schedule: PictureSchedule::new(),
             inputs: Vec::new(),
             control: Vec::new(),
@@ -145,10 +135,9 @@ impl<O: WorldEnvironment> Writer<O> {
             gone: Vec::new(),
             idle,
             exported: Population::default(),
-            ownership: params.ownership,
-            runtime: params.runtime,
-            drain_max: params.drain_max,
-            retire: params.retire,
+            shared,
+            runtime,
+            on_claims_saved,
         }
     }
 
@@ -212,7 +201,7 @@ impl<O: WorldEnvironment> Writer<O> {
         self.world.tick(self.now_us, &mut self.gone);
         for seat in self.gone.drain(..) {
             if let Some((index, subscriber)) = self.subscribers.remove_seat(seat) {
-                self.outbound.close(index, &subscriber.sink, CloseReason::Gone);
+                self.outbound.push(index, &subscriber.sink, BatchItem::Close(CloseReason::Gone));
             }
         }
         let begun = Instant::now();
@@ -230,7 +219,7 @@ impl<O: WorldEnvironment> Writer<O> {
             if let Some(index) = self.subscribers.index_of_seat(answer.mover) {
                 send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
                 if let Some(subscriber) = self.subscribers.get(index) {
-                    self.outbound.answer(index, &subscriber.sink, answer);
+                    self.outbound.push(index, &subscriber.sink, BatchItem::Answer(answer));
                 }
             }
         }
@@ -320,9 +309,15 @@ impl<O: WorldEnvironment> Writer<O> {
             return;
         }
         let since = *self.idle.since.get_or_insert(self.round_began);
-        if self.round_began.duration_since(since) >= self.idle.after && (self.retire)() {
+        if self.round_began.duration_since(since) >= self.idle.after && self.retire() {
             self.state = WriterState::Ended(CloseReason::WorldMoved);
         }
+    }
+
+    /// Whether the world may leave memory now: then visits do not find it any more.
+    fn retire(&self) -> bool {
+        // The list's handle and this context; any further reference is a client's.
+        self.shared.unload_if_unused(&self.context.info.name, 1)
     }
 
     /// Updates the metrics.
@@ -346,10 +341,10 @@ impl<O: WorldEnvironment> Writer<O> {
         self.close_all(reason);
         self.update_gauges(Population::default());
         // An ownership that is gone has released its lease, or its lease expires.
-        let _ = self.ownership.send(OwnershipMessage::Ended(EndedWriter {
+        let _ = self.shared.ownership.send(OwnershipMessage::Ended(EndedWriter {
             id: self.context.info.id,
             name: self.context.info.name.clone(),
-            epoch: self.saving.epoch(),
+            epoch: self.world.epoch(),
             is_finished: snapshot.is_some() && self.world.is_over(),
             snapshot,
         }));
@@ -362,7 +357,7 @@ impl<O: WorldEnvironment> Writer<O> {
         for index in 0..self.subscribers.index_end() {
             send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
             if let Some(subscriber) = self.subscribers.get(index) {
-                self.outbound.close(index, &subscriber.sink, reason);
+                self.outbound.push(index, &subscriber.sink, BatchItem::Close(reason));
             }
         }
         self.outbound.flush();
@@ -377,7 +372,7 @@ impl<O: WorldEnvironment> Writer<O> {
                 self.actor_workers.attach(inbox);
             }
         }
-        self.actor_workers.close(reason);
+        self.actor_workers.close();
     }
 }
 
@@ -441,7 +436,7 @@ fn send_missed_events(
 ) {
     let Some(next_event) = subscribers.advance_events(index, log.next_number()) else { return };
     if let Some(subscriber) = subscribers.get(index) {
-        log.since(next_event).for_each(|event| outbound.event(index, &subscriber.sink, event));
+        log.since(next_event).for_each(|event| outbound.push(index, &subscriber.sink, BatchItem::Event(event.clone())));
     }
 }
 

@@ -17,7 +17,6 @@ use store::StoreError;
 
 /// What is in flight to the store, and what is due.
 pub(super) struct PendingSaves {
-    epoch: u32,
     claims_in_flight: Option<PendingAppend>,
     /// Claims that the store had no room for: tried again at this time.
     retry: Option<(Instant, WorldAppend)>,
@@ -46,9 +45,8 @@ struct PendingAppend {
 }
 
 impl PendingSaves {
-    pub(super) fn new(epoch: u32, schedule: SnapshotSchedule) -> Self {
+    pub(super) fn new(schedule: SnapshotSchedule) -> Self {
         Self {
-            epoch,
             claims_in_flight: None,
             retry: None,
             schedule,
@@ -56,10 +54,6 @@ impl PendingSaves {
             is_snapshot_lost: false,
             is_failing: false,
         }
-    }
-
-    pub(super) fn epoch(&self) -> u32 {
-        self.epoch
     }
 
     /// Whether no claims and no snapshot are in flight: a snapshot would arrive after the last one, and be older.
@@ -88,13 +82,8 @@ impl<O: WorldEnvironment> Writer<O> {
             Some((at, append)) if self.round_began < at => return self.saving.retry = Some((at, append)),
             Some((_, append)) => append,
             None => {
-                let Some(pending) = self.world.take_claims() else { return };
-                WorldAppend {
-                    id: self.context.info.id,
-                    epoch: self.saving.epoch,
-                    expected_version: pending.expected_version,
-                    rows: pending.rows,
-                }
+                let Some(append) = self.world.take_claims() else { return };
+                append
             }
         };
         self.saving.claims_in_flight = Some(PendingAppend { append: append.clone(), begun: Instant::now() });
@@ -108,13 +97,12 @@ impl<O: WorldEnvironment> Writer<O> {
         metrics.claim_wait.observe(pending.begun.elapsed());
         match outcome {
             Ok(Outcome::Done) => {
-                let version = pending.append.expected_version + pending.append.rows.len() as u32;
                 metrics.claims.add(pending.append.rows.len() as u64);
-                if let Err(error) = self.world.committed(version, self.now_us, &mut self.answers) {
+                if let Err(error) = self.world.committed(pending.append.version(), self.now_us, &mut self.answers) {
                     tracing::error!(world = %self.context.info.name, %error, "a world broke an invariant; it leaves memory");
                     self.state = WriterState::Lost(CloseReason::Broken);
                 }
-                self.environment.notify_claims_saved(self.context.info.id);
+                (self.on_claims_saved)(self.context.info.id);
             }
             // Nothing was tried.
             Err(StoreError::Overloaded { .. }) => {
@@ -158,7 +146,7 @@ impl<O: WorldEnvironment> Writer<O> {
 
     /// Sends a snapshot to the store. It is assembled on the way: no move waits while megabytes are copied.
     fn send_snapshot(&self, snapshot: Snapshot) {
-        let (id, epoch, metrics) = (self.context.info.id, self.saving.epoch, self.context.metrics.clone());
+        let (id, epoch, metrics) = (self.context.info.id, self.world.epoch(), self.context.metrics.clone());
         let command = move || {
             let (claims_version, bytes) = (snapshot.claims_version, snapshot.into_bytes());
             metrics.worlds.snapshot_bytes.add(bytes.len() as u64);
