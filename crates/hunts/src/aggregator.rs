@@ -12,11 +12,11 @@ use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_CLAIMS_UNCOUNTED_MAX, HUNT_COUNT_P
 use engine::rows::AggregationLag;
 use metrics::Metrics;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::StoreError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex, MutexGuard, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// The minimum time between two passes: the claims of one are counted in one commit.
@@ -29,8 +29,8 @@ const SWEEP_MAX: usize = 1_000;
 /// The interface of the aggregator for the rest of the process.
 pub struct AggregatorHandle {
     notices: mpsc::Sender<WorldId>,
-    /// Taken by the running aggregator.
-    inbox: Mutex<Option<mpsc::Receiver<WorldId>>>,
+    /// Held by the running aggregator.
+    inbox: Mutex<mpsc::Receiver<WorldId>>,
     /// A notice was dropped: all logs are to be read.
     has_dropped_notice: AtomicBool,
     is_enabled: watch::Sender<bool>,
@@ -61,7 +61,7 @@ impl AggregatorHandle {
         let (notices, inbox) = mpsc::channel(HUNT_NOTICES_MAX);
         Self {
             notices,
-            inbox: Mutex::new(Some(inbox)),
+            inbox: Mutex::new(inbox),
             has_dropped_notice: AtomicBool::new(false),
             is_enabled: watch::Sender::new(true),
             counted: watch::Sender::new(0),
@@ -94,24 +94,14 @@ impl AggregatorHandle {
     pub fn subscribe_counted(&self) -> watch::Receiver<u64> {
         self.counted.subscribe()
     }
-
-    fn take_inbox(&self) -> Option<mpsc::Receiver<WorldId>> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn return_inbox(&self, inbox: mpsc::Receiver<WorldId>) {
-        *self.inbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox);
-    }
 }
 
 /// Counts until the drain.
 pub(super) async fn run(hunts: &Hunts) {
-    let Some(inbox) = hunts.aggregator.take_inbox() else { return };
-    let switch = hunts.aggregator.is_enabled.subscribe();
     let mut aggregator = Aggregator {
         hunts,
-        inbox: InboxGuard { inbox: Some(inbox), hunts },
-        enabled: switch,
+        inbox: hunts.aggregator.inbox.lock().await,
+        enabled: hunts.aggregator.is_enabled.subscribe(),
         pending: BTreeSet::new(),
         uncountable: BTreeMap::new(),
         sweep_at: Instant::now(),
@@ -122,23 +112,9 @@ pub(super) async fn run(hunts: &Hunts) {
     }
 }
 
-/// The queue's receiver, returned however the aggregator ends, so that another one can start.
-struct InboxGuard<'a> {
-    inbox: Option<mpsc::Receiver<WorldId>>,
-    hunts: &'a Hunts,
-}
-
-impl Drop for InboxGuard<'_> {
-    fn drop(&mut self) {
-        if let Some(inbox) = self.inbox.take() {
-            self.hunts.aggregator.return_inbox(inbox);
-        }
-    }
-}
-
 struct Aggregator<'a> {
     hunts: &'a Hunts,
-    inbox: InboxGuard<'a>,
+    inbox: MutexGuard<'a, mpsc::Receiver<WorldId>>,
     enabled: watch::Receiver<bool>,
     pending: BTreeSet<WorldId>,
     /// Logs that cannot be counted any further, and the entry at which they stand: each is logged once.
@@ -194,15 +170,14 @@ impl Aggregator<'_> {
     /// Waits for a notice, or for the next sweep.
     async fn wait_for_work(&mut self) {
         let aggregation = &self.hunts.aggregator;
-        let Some(inbox) = self.inbox.inbox.as_mut() else { return };
         if self.pending.is_empty() && !aggregation.has_dropped_notice.load(Ordering::Acquire) {
             tokio::select! {
-                world = inbox.recv() => self.pending.extend(world),
+                world = self.inbox.recv() => self.pending.extend(world),
                 () = sleep_until(self.sweep_at) => {}
                 _ = self.enabled.changed() => return,
             }
         }
-        while let Ok(world) = inbox.try_recv() {
+        while let Ok(world) = self.inbox.try_recv() {
             self.pending.insert(world);
         }
     }

@@ -73,7 +73,8 @@ pub(super) async fn save_hunts(hunts: &Hunts, mut unsettled: UnsettledMatches<'_
 impl Match {
     /// A new match, made by the owner of the queue.
     pub(super) fn new(tickets: Vec<Ticket>, owner: WorkerId, date: UnixMs) -> Self {
-        let hunt = new_hunt::matched_hunt_row(players(&tickets), date);
+        let players = tickets.first().map_or(0, |ticket| ticket.players);
+        let hunt = new_hunt::matched_hunt_row(players, date);
         Self { tickets, hunt, owner, is_in_doubt: false, is_dissolved: false }
     }
 
@@ -96,8 +97,4 @@ impl Match {
             None => SaveOutcome::Unknown,
         }
     }
-}
-
-fn players(tickets: &[Ticket]) -> u8 {
-    tickets.first().map_or(0, |ticket| ticket.players)
 }

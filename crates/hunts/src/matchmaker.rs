@@ -137,7 +137,7 @@ pub struct Matchmaker {
 }
 
 #[derive(Default)]
-struct MatchmakingQueue {
+pub(super) struct MatchmakingQueue {
     pool: TicketPool,
     tickets: BTreeMap<TicketId, TicketRecord>,
     /// Tickets that have not ended, by player.
@@ -182,13 +182,8 @@ impl Matchmaker {
     }
 
     /// Every update under this lock is complete before anything can panic.
-    fn lock(&self) -> MutexGuard<'_, MatchmakingQueue> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, MatchmakingQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether a ticket was accepted under the current lease, whatever its state.
-    pub(super) fn has_issued(&self, id: TicketId) -> bool {
-        self.lock().has_issued(id)
     }
 
     /// The worker under which this process owns the queue.
@@ -222,20 +217,6 @@ impl Matchmaker {
         Ok(seen)
     }
 
-    /// Adds a player to the party of a ticket. `last` as for [`Matchmaker::submit`].
-    ///
-    /// # Errors
-    /// [`TicketError`], and nothing has changed.
-    pub(super) fn join(
-        &self,
-        id: TicketId,
-        player: PlayerId,
-        last: Option<TicketId>,
-        now: UnixMs,
-    ) -> Result<TicketReceiver, TicketError> {
-        self.lock().join(id, player, last, now)
-    }
-
     /// The ticket by which a player was matched last, as far as it is known here.
     pub(super) fn last_match(&self, player: PlayerId) -> Option<TicketId> {
         self.lock().matched_by_player.get(&player).copied()
@@ -267,7 +248,7 @@ impl Matchmaker {
         let known = queue.tickets.get_mut(&id).filter(may)?;
         known.is_cancel_requested = true;
         let seen = known.status.subscribe();
-        if queue.pool.cancel(id).is_some() {
+        if queue.pool.remove(id).is_some() {
             queue.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
         }
         Some(seen)
@@ -327,7 +308,7 @@ impl Matchmaker {
         }
         let open: BTreeSet<_> = queue.open_by_player.values().copied().collect();
         for id in open {
-            if queue.pool.cancel(id).is_some() {
+            if queue.pool.remove(id).is_some() {
                 queue.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
             }
         }
@@ -352,7 +333,8 @@ impl TicketRecord {
 }
 
 impl MatchmakingQueue {
-    fn has_issued(&self, id: TicketId) -> bool {
+    /// Whether a ticket was accepted under the current lease, whatever its state.
+    pub(super) fn has_issued(&self, id: TicketId) -> bool {
         self.owner.as_ref().is_some_and(|owner| is_issued_under(id, owner.worker))
     }
 
@@ -385,7 +367,11 @@ impl MatchmakingQueue {
         Ok(seen)
     }
 
-    fn join(
+    /// Adds a player to the party of a ticket. `last` as for [`Matchmaker::submit`].
+    ///
+    /// # Errors
+    /// [`TicketError`], and nothing has changed.
+    pub(super) fn join(
         &mut self,
         id: TicketId,
         player: PlayerId,
@@ -420,7 +406,7 @@ impl MatchmakingQueue {
     fn requeue(&mut self, tickets: Vec<Ticket>, now: UnixMs, metrics: &Metrics) {
         for ticket in tickets {
             if self.is_wanted(ticket.id) {
-                self.pool.reinsert(vec![ticket]);
+                self.pool.insert(ticket);
             } else {
                 self.end_ticket(ticket.id, TicketState::Cancelled, now, metrics);
             }

@@ -95,13 +95,14 @@ pub async fn join_ticket(
     let matchmaker = &hunts.matchmaker;
     for _ in 0..ATTEMPTS_MAX {
         let last = matchmaker.last_match(player);
-        if !matchmaker.has_issued(id) {
+        if !matchmaker.lock().has_issued(id) {
             break;
         }
         if let Some(hunt) = active_hunt_of(hunts, player).await? {
             return Ok(Err(TicketError::InHunt(hunt.name)));
         }
-        match matchmaker.join(id, player, last, hunts.node.clock.steady()) {
+        let joined = matchmaker.lock().join(id, player, last, hunts.node.clock.steady());
+        match joined {
             Err(TicketError::JustMatched) => {}
             joined => return Ok(joined),
         }
@@ -124,7 +125,7 @@ pub async fn locate_ticket(hunts: &Hunts, id: TicketId, player: PlayerId) -> Res
     let queue_lease = &hunts.queue_lease;
     let mut attempts = queue_lease.attempts.subscribe();
     for _ in 0..ATTEMPTS_MAX {
-        if hunts.matchmaker.has_issued(id) {
+        if hunts.matchmaker.lock().has_issued(id) {
             return Ok(TicketLocation::Forgotten);
         }
         let now = hunts.node.clock.now();

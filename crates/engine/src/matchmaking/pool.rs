@@ -74,18 +74,6 @@ impl TicketPool {
         self.waiting.get(&id).ok_or(TicketRefusal::NotWaiting)
     }
 
-    /// Takes tickets back whose match did not come about: they wait on as if nothing had happened. Not refused: they were in.
-    pub fn reinsert(&mut self, tickets: Vec<Ticket>) {
-        for ticket in tickets {
-            self.insert(ticket);
-        }
-    }
-
-    /// Takes a ticket out; `None` when it does not wait.
-    pub fn cancel(&mut self, id: TicketId) -> Option<Ticket> {
-        self.remove(id)
-    }
-
     /// How many wait.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -179,7 +167,8 @@ impl TicketPool {
         suiting.take(MATCHMAKING_CANDIDATES_MAX)
     }
 
-    fn insert(&mut self, ticket: Ticket) {
+    /// Takes a ticket in unchecked. One whose match did not come about waits on as if nothing had happened.
+    pub fn insert(&mut self, ticket: Ticket) {
         let id = ticket.id;
         self.by_player.extend(ticket.party.iter().map(|player| (*player, id)));
         self.by_end.insert((ticket.until, id));
@@ -190,7 +179,8 @@ impl TicketPool {
         self.waiting.insert(id, ticket);
     }
 
-    fn remove(&mut self, id: TicketId) -> Option<Ticket> {
+    /// Takes a ticket out; `None` when it does not wait.
+    pub fn remove(&mut self, id: TicketId) -> Option<Ticket> {
         let ticket = self.waiting.remove(&id)?;
         for player in &ticket.party {
             if self.by_player.get(player) == Some(&id) {

@@ -120,7 +120,7 @@ fn a_party_is_looked_for_with_once_all_of_it_have_joined() {
 
 fn joined_at(pool: &TicketPool, id: u128) -> (UnixMs, UnixMs, Vec<PlayerId>) {
     let mut copy = pool.clone();
-    let ticket = copy.cancel(TicketId(id)).unwrap();
+    let ticket = copy.remove(TicketId(id)).unwrap();
     (ticket.since, ticket.until, ticket.party)
 }
 
@@ -147,7 +147,7 @@ fn a_player_is_on_one_ticket_at_a_time() {
         Ticket { owner: PlayerId(7), party: vec![PlayerId(7)], ..ticket(9, 1, 2, 0) },
         TicketRefusal::AlreadyWaiting(TicketId(1)),
     );
-    assert!(pool.cancel(TicketId(1)).is_some());
+    assert!(pool.remove(TicketId(1)).is_some());
     assert!(pool.join(TicketId(3), PlayerId(7), UnixMs(0)).is_ok());
 }
 
@@ -175,8 +175,8 @@ fn what_cannot_be_matched_is_not_taken() {
     check_refused(&mut pool, Ticket { rating: RATING_MAX + 1, ..usual }, TicketRefusal::InvalidRating);
     let again = Ticket { id: TicketId(9), ..ticket(1, 1, 3, 0) };
     check_refused(&mut pool, again.clone(), TicketRefusal::AlreadyWaiting(TicketId(1)));
-    assert!(pool.cancel(TicketId(1)).is_some());
-    assert!(pool.cancel(TicketId(1)).is_none());
+    assert!(pool.remove(TicketId(1)).is_some());
+    assert!(pool.remove(TicketId(1)).is_none());
     assert_eq!(pool.add(again), Ok(()));
 }
 
@@ -194,7 +194,7 @@ fn those_whose_match_came_to_nothing_wait_on() {
     let mut pool = pool([ticket(1, 1, 2, 0), ticket(2, 1, 2, 0)]);
     let Some(TicketEnd::Matched(tickets)) = pool.step(UnixMs(0)).pop() else { panic!("they suit") };
     assert!(pool.is_empty());
-    pool.reinsert(tickets);
+    tickets.into_iter().for_each(|ticket| pool.insert(ticket));
     check_refused(
         &mut pool,
         Ticket { id: TicketId(9), ..ticket(1, 1, 2, 0) },
@@ -306,7 +306,7 @@ proptest! {
                 }
                 Deed::Cancel(id) => {
                     let was_open = open.remove(&TicketId(id)).is_some();
-                    prop_assert_eq!(pool.cancel(TicketId(id)).is_some(), was_open);
+                    prop_assert_eq!(pool.remove(TicketId(id)).is_some(), was_open);
                 }
                 Deed::Join(id, player) => {
                     if let Ok(ticket) = pool.join(TicketId(id), PlayerId(player), now) {
@@ -318,7 +318,7 @@ proptest! {
                 Deed::PutBack => {
                     let back: Vec<Ticket> = std::mem::take(&mut last_match);
                     open.extend(back.iter().map(|ticket| (ticket.id, ticket.until)));
-                    pool.reinsert(back);
+                    back.into_iter().for_each(|ticket| pool.insert(ticket));
                 }
                 Deed::Step(ms) => {
                     now = UnixMs(now.0 + ms);

@@ -84,5 +84,5 @@ async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     };
     assert!(is_known_after(TICKET_RETENTION.saturating_sub(Duration::from_millis(1))));
     assert!(!is_known_after(TICKET_RETENTION));
-    assert!(matchmaker.has_issued(id), "it is forgotten, and was not lost");
+    assert!(matchmaker.lock().has_issued(id), "it is forgotten, and was not lost");
 }
