@@ -5,6 +5,7 @@
 //! is given a seed), no sockets, no SQL, no JSON and no async: those are in `server`, `store` and `wire`.
 
 pub mod commands;
+pub mod digest;
 pub mod hunts;
 pub mod ids;
 pub mod limits;

@@ -7,7 +7,6 @@ use quotas::address_key::AddressKey;
 use quotas::keyed_permits::KeyedPermits;
 use quotas::socket_budget::{SocketBudget, SocketPermit};
 use std::sync::Arc;
-use tables::TablesConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The permits of one process.
@@ -30,15 +29,15 @@ pub(super) struct ForwardPermit {
 }
 
 impl ForwardPermits {
-    /// A fraction of the requests that may wait at this process may wait through it.
+    /// Of the requests that may wait at this process, in total and of one address, a fraction may wait through it.
     #[must_use]
-    pub fn new(settings: &TablesConfig) -> Self {
+    pub fn new(waiters_max: usize, waiters_per_address_max: usize) -> Self {
         let share = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
         Self {
             actions: Arc::new(Semaphore::new(FORWARDS_MAX)),
-            waits: Arc::new(Semaphore::new(share(settings.waiters_max))),
+            waits: Arc::new(Semaphore::new(share(waiters_max))),
             waits_by_address: Arc::default(),
-            per_address_max: share(settings.waiters_per_address_max),
+            per_address_max: share(waiters_per_address_max),
         }
     }
 
@@ -82,12 +81,10 @@ impl Drop for ForwardPermit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use settings::Config;
 
     #[test]
     fn no_address_takes_all_permits_and_waits_do_not_block_actions() {
-        let settings = TablesConfig::of(&Config::default());
-        let permits = ForwardPermits::new(&TablesConfig { waiters_max: 12, waiters_per_address_max: 8, ..settings });
+        let permits = ForwardPermits::new(12, 8);
         let address = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
         let first = [permits.try_acquire_wait(address(1)).unwrap(), permits.try_acquire_wait(address(1)).unwrap()];
         assert_eq!(permits.try_acquire_wait(address(1)).unwrap_err(), ForwardError::TooManyOfAddress { max: 2 });

@@ -261,7 +261,6 @@ mod tests {
     use node::Node;
     use node::clock::Clock;
     use node::drain::Drain;
-    use settings::Config;
     use store::testing::MemoryDatabase;
     use store::{Store, StoreConfig};
 
@@ -284,9 +283,8 @@ mod tests {
     async fn a_forgotten_stop_ends_by_itself() {
         let metrics = Arc::<Metrics>::default();
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-        let config = Config::default();
-        let node = Node::new(store, Clock::default(), &config);
-        let hunts = Arc::new(Hunts::new(&config, node, Drain::default(), metrics));
+        let node = Node::new(store, Clock::default(), "127.0.0.1:1");
+        let hunts = Arc::new(Hunts::new(8, node, Drain::default(), metrics));
         let aggregation = &hunts.aggregator;
         aggregation.set_enabled(false);
         let (mut switch, began) = (aggregation.is_enabled.subscribe(), Instant::now());

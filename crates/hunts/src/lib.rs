@@ -20,7 +20,6 @@ use engine::rows::{Admission, WorldRow};
 use metrics::Metrics;
 use node::Node;
 use node::drain::Drain;
-use settings::Config;
 use std::sync::Arc;
 use store::StoreError;
 
@@ -36,14 +35,15 @@ pub struct Hunts {
 }
 
 impl Hunts {
-    /// Handles of a new process; nothing is counted or matched before [`run`].
+    /// Handles of a new process; nothing is counted or matched before [`run`]. Clients of one address have at most
+    /// `tickets_per_address_max` tickets.
     #[must_use]
-    pub fn new(config: &Config, node: Node, drain: Drain, metrics: Arc<Metrics>) -> Self {
+    pub fn new(tickets_per_address_max: usize, node: Node, drain: Drain, metrics: Arc<Metrics>) -> Self {
         Self {
             node,
             drain,
             aggregator: AggregatorHandle::new(Arc::clone(&metrics)),
-            matchmaker: Matchmaker::new(config.quotas_tickets_per_address_max, metrics.clone()),
+            matchmaker: Matchmaker::new(tickets_per_address_max, metrics.clone()),
             queue_lease: QueueLease::default(),
             metrics,
         }

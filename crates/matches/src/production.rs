@@ -14,7 +14,6 @@ use node::Node;
 use node::drain::Drain;
 use node::lease::LeaseContext;
 use quotas::socket_budget::SocketBudget;
-use settings::Config;
 use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
@@ -35,13 +34,11 @@ impl ProductionEnvironment {
     pub fn new(
         node: Node,
         notifier: Notifier,
-        config: &Config,
+        bots: BotClient,
         sockets: Arc<SocketBudget>,
         metrics: Arc<Metrics>,
         drain: Drain,
     ) -> Self {
-        let (per_host, allows_private) = (config.bot_connections_per_host, config.allow_private_bots);
-        let bots = BotClient::new(per_host, allows_private, metrics.clone(), sockets.clone());
         tokio::spawn(sweep(bots.clone(), sockets, drain));
         Self { node, notifier, metrics, bots }
     }

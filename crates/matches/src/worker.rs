@@ -8,7 +8,6 @@ use engine::ids::{MatchId, WorkerId};
 use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
 use node::drain::Drain;
 use node::lease::{Lease, LeaseRenewer, LeaseSlot};
-use settings::Config;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;
@@ -20,24 +19,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub struct RunnerConfig {
     /// Matches that run at the same time.
     pub matches_at_once: usize,
-    /// Matches taken by one claim.
+    /// Matches taken by one claim, at most [`CLAIM_MAX`].
     pub claim_size: usize,
     /// How often to look at the queue without a notification: for orphans, and for other nodes' matches.
     pub claim_period: Duration,
     /// Claims without progress after which a match is failed.
     pub attempts_max: u32,
-}
-
-impl RunnerConfig {
-    #[must_use]
-    pub fn of(config: &Config) -> Self {
-        Self {
-            matches_at_once: config.matches_at_once,
-            claim_size: config.claim_size.min(CLAIM_MAX),
-            claim_period: config.claim_period,
-            attempts_max: config.attempts_max,
-        }
-    }
 }
 
 /// Runs worker after worker until the drain. The slot is that of all runners of this process.
@@ -107,7 +94,7 @@ impl<O: MatchEnvironment> Worker<O> {
                 Some(ended) = self.rooms.join_next_with_id() => self.room_ended(ended).await,
                 () = sleep_until(look_at), if space > 0 => {
                     last_claim = Instant::now();
-                    match self.claim(space.min(self.config.claim_size)).await {
+                    match self.claim(space.min(self.config.claim_size).min(CLAIM_MAX)).await {
                         Ok(is_more) if is_more => look_at = last_claim + CLAIM_INTERVAL_MIN,
                         Ok(_) => look_at = Instant::now() + self.config.claim_period,
                         Err(LeaseLostError) => return WorkerEnd::LeaseLost,

@@ -9,7 +9,6 @@ use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::limits::{LEASE_DURATION, LEASE_MARGIN, LEASE_RENEW_INTERVAL};
 use engine::time::UnixMs;
-use settings::Config;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -237,13 +236,9 @@ impl<T: LeaseContext> LeaseRenewer<T> {
     }
 }
 
-/// The address at which other nodes reach this one.
-pub fn advertised(config: &Config) -> String {
-    config.advertise.0.clone().unwrap_or_else(|| advertised_address(config.address()))
-}
-
 /// The address at which others reach a process of this machine that listens on `address`.
-fn advertised_address(address: SocketAddr) -> String {
+#[must_use]
+pub fn advertised_address(address: SocketAddr) -> String {
     advertised_address_on(address, &rustix::system::uname().nodename().to_string_lossy())
 }
 

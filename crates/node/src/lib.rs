@@ -10,8 +10,7 @@ pub mod lease;
 use clock::{Clock, random_bytes};
 use engine::commands::{Command, Outcome};
 use engine::time::UnixMs;
-use lease::{LeaseContext, advertised};
-use settings::Config;
+use lease::LeaseContext;
 use std::sync::Arc;
 use store::{Store, StoreError};
 
@@ -24,9 +23,10 @@ pub struct Node {
 }
 
 impl Node {
+    /// `address` is where other nodes reach this one.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, config: &Config) -> Self {
-        Self { store, clock, address: advertised(config).into() }
+    pub fn new(store: Store, clock: Clock, address: impl Into<Arc<str>>) -> Self {
+        Self { store, clock, address: address.into() }
     }
 }
 

@@ -19,9 +19,7 @@ pub use token::ServiceToken;
 use limiter::limits::LIMIT_MAX;
 use limiter::{Capacity, CheckResult, Decision, Hit, Limiter, Moment, Policy, PolicyDecision, Quota, Seed};
 use metrics::{DecisionOutcome, Metrics, OWN_CLASS_PREFIX, Page};
-use node::clock::random_bytes;
 use rules::{Change, ChangeError, LimitRuleSet, REFERENCE, RuleOwnerMessage};
-use settings::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -38,6 +36,17 @@ const SWEEP_INTERVAL: Duration = Duration::from_millis(20);
 /// The interval at which an empty limiter checks for new keys. Their eviction is late by no more than that.
 const EMPTY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEPS_PER_ROUND: u128 = SWEEP_ROUND.as_millis() / SWEEP_INTERVAL.as_millis();
+
+/// Limits of a process's rate limiter.
+#[derive(Clone, Copy, Debug)]
+pub struct RateLimitConfig {
+    /// Of the gateway's policies, of all others, and of the reference limiter: each may hold so much.
+    pub capacity: Capacity,
+    /// Whether it decides and counts, and refuses nothing.
+    pub is_shadow: bool,
+    /// Spreads the keys, so that no client can choose where its keys lie.
+    pub seed: Seed,
+}
 
 /// The rate limiter of one process.
 pub struct RateLimiter {
@@ -66,23 +75,23 @@ struct ActiveRules {
 impl RateLimiter {
     /// A limiter without rules: it limits nothing until [`rules::RuleOwner`] has started.
     #[must_use]
-    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(config: RateLimitConfig, metrics: Arc<Metrics>) -> Self {
         Self::with_clock(config, metrics, LimitClock::default())
     }
 
     /// The same, with the caller's clock.
     #[must_use]
-    pub fn with_clock(config: &Config, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
-        let capacity = Capacity { keys_max: config.limiter_keys_max, timestamps_max: config.limiter_timestamps_max };
-        let limiter = || Limiter::new(capacity, Seed::new(random_bytes()));
-        let reference = ReferenceLimiter::new(capacity, &metrics, config.limiter_shadow);
+    pub fn with_clock(config: RateLimitConfig, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
+        let RateLimitConfig { capacity, is_shadow, .. } = config;
+        let limiter = || Limiter::new(capacity, config.seed);
+        let reference = ReferenceLimiter::new(config, &metrics);
         let (to_owner, inbox) = mpsc::channel(rules::INBOX_CAPACITY);
         Self {
             clock,
             gateway: limiter(),
             external: limiter(),
             reference,
-            is_shadow: config.limiter_shadow,
+            is_shadow,
             rules: RwLock::default(),
             to_owner,
             inbox: Mutex::new(Some(inbox)),

@@ -1,11 +1,11 @@
 //! The only policy of the reference API: an exact log for each client, 100 requests in 60 seconds unless configured otherwise, for all
 //! clients or for one. It has no patterns and no classes, so it is separate from the other policies and checked alone.
 
+use super::RateLimitConfig;
 use super::headers::RETRY_WHEN_FULL_S;
 use super::rules::{self, REFERENCE};
-use limiter::{Budget, Capacity, Decision, Keyed, Log, Moment, PolicyStats, Quota, Seed, TooManyOverrides, WhenFull};
+use limiter::{Budget, Decision, Keyed, Log, Moment, PolicyStats, Quota, TooManyOverrides, WhenFull};
 use metrics::{DecisionCounters, DecisionOutcome, Metrics};
-use node::clock::random_bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::api::LimitQuota;
@@ -44,10 +44,10 @@ pub struct ReferenceLimiter {
 
 impl ReferenceLimiter {
     /// A limiter without usage. Its capacity is separate, so that clients cannot use up that of the policies.
-    pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
-        let budget = Arc::new(Budget::new(capacity));
-        let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, Seed::new(random_bytes()));
-        Self { clients, decisions: metrics.decisions().counters(REFERENCE, CLASS), is_shadow }
+    pub(super) fn new(config: RateLimitConfig, metrics: &Metrics) -> Self {
+        let budget = Arc::new(Budget::new(config.capacity));
+        let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, config.seed);
+        Self { clients, decisions: metrics.decisions().counters(REFERENCE, CLASS), is_shadow: config.is_shadow }
     }
 
     pub(super) fn check(&self, client: &[u8], now: Moment) -> ReferenceDecision {

@@ -15,11 +15,12 @@ struct TestLimiter {
     metrics: Arc<Metrics>,
 }
 
-fn test_limiter(file: &str, configure: impl FnOnce(&mut Config)) -> TestLimiter {
-    let mut config = Config::default();
+fn test_limiter(file: &str, configure: impl FnOnce(&mut RateLimitConfig)) -> TestLimiter {
+    let capacity = Capacity { keys_max: 2_000_000, timestamps_max: 50_000_000 };
+    let mut config = RateLimitConfig { capacity, is_shadow: false, seed: Seed::new([7; 32]) };
     configure(&mut config);
     let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
-    let limits = RateLimiter::with_clock(&config, metrics.clone(), clock.clone());
+    let limits = RateLimiter::with_clock(config, metrics.clone(), clock.clone());
     limits
         .replace_rules(LimitRuleSet {
             file: parse_policies(file, limits.timestamps_max()).unwrap(),
@@ -129,7 +130,7 @@ fn decisions_are_counted_by_what_each_policy_said() {
 
 #[test]
 fn a_limiter_in_shadow_refuses_nobody_and_says_what_it_would_have() {
-    let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.limiter_shadow = true);
+    let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.is_shadow = true);
     for _ in 0..3 {
         assert_eq!(limiter.hit("k", 1).0, Outcome::Allowed);
     }
@@ -180,7 +181,7 @@ fn a_quota_of_a_keys_own_comes_and_goes() {
 
 #[test]
 fn memory_comes_back_within_a_round_without_traffic() {
-    let limiter = test_limiter(&policy("burst", 5, "1s", ""), |config| config.limiter_keys_max = 100_000);
+    let limiter = test_limiter(&policy("burst", 5, "1s", ""), |config| config.capacity.keys_max = 100_000);
     for number in 0..50_000 {
         limiter.hit(&format!("key-{number}"), 1);
         limiter.rate_limiter.check_reference(format!("key-{number}").as_bytes());
@@ -195,7 +196,7 @@ fn memory_comes_back_within_a_round_without_traffic() {
 
 #[test]
 fn a_full_limiter_says_so() {
-    let limiter = test_limiter(&policy("burst", 5, "60s", LOG), |config| config.limiter_keys_max = 1_024);
+    let limiter = test_limiter(&policy("burst", 5, "60s", LOG), |config| config.capacity.keys_max = 1_024);
     let outcomes: Vec<_> = (0..1_025).map(|number| limiter.hit(&format!("key-{number}"), 1).0).collect();
     assert_eq!((outcomes[1_023], outcomes[1_024]), (Outcome::Allowed, Outcome::Full));
     assert_eq!(limiter.hit("key-new", 1).1.retry_after_s, Some(10));
@@ -218,7 +219,7 @@ fn is_allowed_by_gateway(limiter: &TestLimiter, key: &str) -> bool {
 #[test]
 fn nobody_outside_uses_up_what_the_gateway_counts() {
     let file = policy("door", 2, "60s", "class = \"gateway.*\"") + &policy("all", 1, "60s", "");
-    let limiter = test_limiter(&file, |config| config.limiter_keys_max = 1_024);
+    let limiter = test_limiter(&file, |config| config.capacity.keys_max = 1_024);
     for key in 0..2_000 {
         let _ = limiter.hit(&format!("token:{key}"), 1);
     }
@@ -233,7 +234,7 @@ fn nobody_outside_uses_up_what_the_gateway_counts() {
 
 #[test]
 fn a_limiter_in_shadow_tells_nobody_to_slow_down() {
-    let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.limiter_shadow = true);
+    let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.is_shadow = true);
     for _ in 0..2 {
         assert_eq!(limiter.hit("k", 1), (Outcome::Allowed, RateLimitHeaders::default()));
     }

@@ -1,9 +1,8 @@
 //! The token that requests to the rate limiter's service must carry, over HTTP or gRPC, if one is set. Stored as its digest; compared
 //! in constant time.
 
+use engine::digest::{digest, is_equal_in_constant_time};
 use http::{HeaderMap, header};
-use settings::Secret;
-use settings::digest::{digest, is_equal_in_constant_time};
 use std::fmt;
 
 /// A token that requests must carry.
@@ -12,8 +11,8 @@ pub struct ServiceToken([u8; 32]);
 
 impl ServiceToken {
     #[must_use]
-    pub fn new(secret: &Secret) -> Self {
-        Self(digest(secret.expose()))
+    pub fn new(secret: &str) -> Self {
+        Self(digest(secret))
     }
 
     /// Whether a request carries it.
@@ -43,7 +42,7 @@ mod tests {
     #[track_caller]
     fn check(authorization: Option<&'static str>, want: bool) {
         let value = authorization.map(|text| (header::AUTHORIZATION, header::HeaderValue::from_static(text)));
-        let token = ServiceToken::new(&Secret::new("0123456789abcdef"));
+        let token = ServiceToken::new("0123456789abcdef");
         assert_eq!(token.is_presented_in(&value.into_iter().collect()), want, "{authorization:?}");
     }
 

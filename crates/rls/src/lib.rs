@@ -17,7 +17,6 @@ use metrics::Metrics;
 use quotas::address_limit::AddressLimit;
 use rate_limit::{RateLimiter, ServiceToken};
 use service::{Rls, Services};
-use settings::Config;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -39,28 +38,14 @@ pub struct RlsConfig {
     pub request_timeout: Duration,
     /// Time within which a peer must send something.
     pub idle_timeout: Duration,
-    /// Connections at the same time.
+    /// Connections at the same time, at most [`RLS_CONNECTIONS_MAX`].
     pub connections_max: usize,
     /// The cap on connections of one address.
     pub address_limit: AddressLimit,
     /// Time that requests in progress get after the shutdown signal.
     pub drain_max: Duration,
     /// The token that requests must carry, except health checks.
-    token: Option<ServiceToken>,
-}
-
-impl RlsConfig {
-    #[must_use]
-    pub fn of(config: &Config, drain_max: Duration) -> Self {
-        Self {
-            request_timeout: config.http_body_timeout,
-            idle_timeout: config.http_idle_timeout,
-            connections_max: config.http_connections_max.min(RLS_CONNECTIONS_MAX),
-            address_limit: AddressLimit::of(config),
-            drain_max,
-            token: config.limiter_grpc_token.as_ref().map(ServiceToken::new),
-        }
-    }
+    pub token: Option<ServiceToken>,
 }
 
 /// Serves until `shutdown` completes and then until the last request in progress is answered, for at most [`RlsConfig::drain_max`].
@@ -74,7 +59,7 @@ pub async fn serve(
     let (shutdown_sender, shutdown_receiver) = oneshot::channel();
     let (drain_sender, draining) = watch::channel(false);
     let services = Services { rls: Rls(limits), health: Health::new(draining), token: config.token };
-    let caps = (config.connections_max, config.address_limit.clone());
+    let caps = (config.connections_max.min(RLS_CONNECTIONS_MAX), config.address_limit.clone());
     let connections = GrpcListener::new(listener, caps, config.idle_timeout, metrics).incoming();
     let served = Server::builder()
         .timeout(config.request_timeout)

@@ -7,9 +7,10 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Descrip
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use envoy_types::pb::google::protobuf::UInt64Value;
+use limiter::{Capacity, Seed};
 use rate_limit::LimitClock;
+use rate_limit::RateLimitConfig;
 use rate_limit::rules::{LimitRuleSet, StoredRules, parse_policies};
-use settings::Networks;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -25,7 +26,11 @@ fn terms() -> RlsConfig {
         request_timeout: Duration::from_secs(30),
         idle_timeout: Duration::from_secs(30),
         connections_max: 10,
-        address_limit: AddressLimit { max: 2, includes_loopback: false, trusted_proxies: Networks::default() },
+        address_limit: AddressLimit {
+            max: 2,
+            includes_loopback: false,
+            trusted_proxies: settings::Networks::default(),
+        },
         drain_max: Duration::from_secs(30),
         token: None,
     }
@@ -40,11 +45,11 @@ struct TestService {
 }
 
 impl TestService {
-    async fn open(file: &str, terms: RlsConfig, configure: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::default();
-        configure(&mut config);
+    async fn open(file: &str, terms: RlsConfig, is_shadow: bool) -> Self {
+        let capacity = Capacity { keys_max: 10_000, timestamps_max: 10_000 };
+        let config = RateLimitConfig { capacity, is_shadow, seed: Seed::new([7; 32]) };
         let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
-        let limits = RateLimiter::with_clock(&config, metrics.clone(), clock.clone());
+        let limits = RateLimiter::with_clock(config, metrics.clone(), clock.clone());
         limits
             .replace_rules(LimitRuleSet {
                 file: parse_policies(file, limits.timestamps_max()).unwrap(),
@@ -113,7 +118,7 @@ fn status_text(status: &DescriptorStatus) -> String {
 #[track_caller]
 fn check(file: &str, exchanges: &[(RateLimitRequest, &str)]) {
     let responses = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let service = TestService::open(file, terms(), |_| {}).await;
+        let service = TestService::open(file, terms(), false).await;
         let (mut client, mut responses) = (service.client().await, Vec::new());
         for (request, _) in exchanges {
             responses.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner());
@@ -264,7 +269,7 @@ fn a_policy_in_shadow_says_nothing() {
 
 #[tokio::test]
 async fn a_limiter_in_shadow_denies_nobody() {
-    let service = TestService::open(BURST, terms(), |config| config.limiter_shadow = true).await;
+    let service = TestService::open(BURST, terms(), true).await;
     let too_much = request_with(&["user=1"], |request| request.hits_addend = 4);
     let response = service.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
     assert_eq!(text(&response), "OK: OK");
@@ -272,7 +277,7 @@ async fn a_limiter_in_shadow_denies_nobody() {
 
 #[tokio::test]
 async fn headers_are_for_the_answer_to_the_limited() {
-    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let service = TestService::open(BURST, terms(), false).await;
     let mut client = service.client().await;
     let mut headers = async |hits| {
         let request = request_with(&["user=1"], |request| request.hits_addend = hits);
@@ -291,7 +296,7 @@ async fn headers_are_for_the_answer_to_the_limited() {
 
 #[tokio::test]
 async fn requests_that_make_no_sense_are_refused() {
-    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let service = TestService::open(BURST, terms(), false).await;
     let mut client = service.client().await;
     let mut check = async |request: RateLimitRequest, code: Code, words: &str| {
         let status = client.should_rate_limit(request).await.unwrap_err();
@@ -332,7 +337,7 @@ async fn requests_that_make_no_sense_are_refused() {
 
 #[tokio::test]
 async fn the_longest_request_that_makes_sense_fits() {
-    let service = TestService::open("", terms(), |_| {}).await;
+    let service = TestService::open("", terms(), false).await;
     let longest = format!("user={}", "x".repeat(1_019));
     let response =
         service.client().await.should_rate_limit(request(&[longest.as_str(); 64])).await.unwrap().into_inner();
@@ -341,7 +346,7 @@ async fn the_longest_request_that_makes_sense_fits() {
 
 #[tokio::test]
 async fn other_methods_are_not_served() {
-    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let service = TestService::open(BURST, terms(), false).await;
     let channel = Channel::from_shared(format!("http://{}", service.address)).unwrap().connect().await.unwrap();
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();
@@ -353,7 +358,7 @@ async fn other_methods_are_not_served() {
 
 #[tokio::test]
 async fn whoever_asks_is_told_whether_it_serves() {
-    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let service = TestService::open(BURST, terms(), false).await;
     let mut client = service.health().await;
     let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
     let known = "envoy.service.ratelimit.v3.RateLimitService";
@@ -379,8 +384,8 @@ async fn whoever_asks_is_told_whether_it_serves() {
 
 #[tokio::test]
 async fn without_the_token_nothing_is_judged() {
-    let token = ServiceToken::new(&settings::Secret::new("0123456789abcdef"));
-    let service = TestService::open(BURST, RlsConfig { token: Some(token), ..terms() }, |_| {}).await;
+    let token = ServiceToken::new("0123456789abcdef");
+    let service = TestService::open(BURST, RlsConfig { token: Some(token), ..terms() }, false).await;
     let mut client = service.client().await;
     let mut ask = async |authorization: Option<&'static str>| {
         let mut request = tonic::Request::new(request(&["user=1"]));
@@ -409,7 +414,7 @@ async fn check_refused(service: &TestService) {
 
 #[tokio::test]
 async fn further_connections_are_sent_away_until_one_leaves() {
-    let service = TestService::open(BURST, RlsConfig { connections_max: 1, ..terms() }, |_| {}).await;
+    let service = TestService::open(BURST, RlsConfig { connections_max: 1, ..terms() }, false).await;
     let mut first = service.client().await;
     first.should_rate_limit(request(&["user=1"])).await.unwrap();
     check_refused(&service).await;
@@ -422,7 +427,7 @@ async fn further_connections_are_sent_away_until_one_leaves() {
 #[tokio::test]
 async fn an_address_has_its_share_of_connections() {
     let address_limit = AddressLimit { includes_loopback: true, ..terms().address_limit };
-    let service = TestService::open(BURST, RlsConfig { address_limit, ..terms() }, |_| {}).await;
+    let service = TestService::open(BURST, RlsConfig { address_limit, ..terms() }, false).await;
     let mut clients = [service.client().await, service.client().await];
     for client in &mut clients {
         client.should_rate_limit(request(&["user=1"])).await.unwrap();
@@ -435,7 +440,7 @@ async fn an_address_has_its_share_of_connections() {
 #[tokio::test]
 async fn who_says_nothing_is_put_out() {
     let silence_max = Duration::from_millis(1_500);
-    let service = TestService::open(BURST, RlsConfig { idle_timeout: silence_max, ..terms() }, |_| {}).await;
+    let service = TestService::open(BURST, RlsConfig { idle_timeout: silence_max, ..terms() }, false).await;
     let ends = |greeting| ended(service.address, greeting);
     // Nothing at all; half of the greeting; something that is not HTTP/2.
     tokio::join!(ends(""), ends("PRI * HTTP"), ends("GET / HTTP/1.1\r\n\r\n"));
@@ -452,7 +457,7 @@ async fn ended(address: SocketAddr, greeting: &str) {
 async fn who_answers_pings_stays() {
     let silence_max = Duration::from_millis(1_500);
     let service =
-        TestService::open(BURST, RlsConfig { idle_timeout: silence_max, connections_max: 1, ..terms() }, |_| {}).await;
+        TestService::open(BURST, RlsConfig { idle_timeout: silence_max, connections_max: 1, ..terms() }, false).await;
     let mut client = service.client().await;
     client.should_rate_limit(request(&["user=1"])).await.unwrap();
     sleep(2 * silence_max).await;
@@ -463,14 +468,14 @@ async fn who_answers_pings_stays() {
 
 #[tokio::test]
 async fn it_leaves_when_told_to() {
-    let service = TestService::open(BURST, terms(), |_| {}).await;
+    let service = TestService::open(BURST, terms(), false).await;
     let mut client = service.client().await;
     client.should_rate_limit(request(&["user=1"])).await.unwrap();
     service.leave.send(()).unwrap();
     service.served.await.unwrap();
     assert!(TcpStream::connect(service.address).await.is_err());
     // And in time, when somebody does not hear it.
-    let service = TestService::open(BURST, RlsConfig { drain_max: Duration::from_millis(50), ..terms() }, |_| {}).await;
+    let service = TestService::open(BURST, RlsConfig { drain_max: Duration::from_millis(50), ..terms() }, false).await;
     let _deaf = TcpStream::connect(service.address).await.unwrap();
     service.leave.send(()).unwrap();
     service.served.await.unwrap();

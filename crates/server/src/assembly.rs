@@ -2,6 +2,7 @@
 //!
 //! Starts nothing; `process` does.
 
+use crate::subsystem_configs;
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
 use gateway::budget::Budget;
@@ -23,8 +24,8 @@ use rate_limit::RateLimiter;
 use settings::Config;
 use std::sync::Arc;
 use store::Store;
-use tables::{Tables, TablesConfig};
-use worlds::{Worlds, WorldsConfig};
+use tables::Tables;
+use worlds::Worlds;
 
 /// The handles of a new process.
 ///
@@ -38,25 +39,30 @@ pub fn assemble(
     bootstrap: Option<BootstrapToken>,
 ) -> AppState {
     let drain = Drain::default();
-    let node = Node::new(store, Clock::default(), &config);
-    let tables = Tables::new(TablesConfig::of(&config), metrics.clone());
+    let node = Node::new(store, Clock::default(), subsystem_configs::node_address(&config));
+    let tables = Tables::new(subsystem_configs::tables(&config), metrics.clone());
     let guests = GuestTokens::new(node.store.clone());
     let probe_reader = node.store.dedicated_readers(1, metrics.clone());
     AppState {
         notifier: Notifier::default(),
         shedder: Arc::new(LoadShedder::new(&config)),
-        limits: Arc::new(RateLimiter::new(&config, metrics.clone())),
+        limits: Arc::new(RateLimiter::new(subsystem_configs::rate_limit(&config), metrics.clone())),
         quotas: Quotas::new(&config, metrics.clone(), random_bytes()),
         auth: Authenticator::new(&node, config.clone(), guests.clone(), bootstrap),
         guests,
         grants: Arc::new(Grants::new(metrics.clone())),
-        forwards: ForwardPermits::new(tables.config()),
+        forwards: ForwardPermits::new(config.stories_waiters_max, config.stories_waiters_per_address_max),
         tables,
-        hunts: Arc::new(Hunts::new(&config, node.clone(), drain.clone(), metrics.clone())),
-        worlds: Worlds::new(WorldsConfig::of(&config), metrics.clone()),
+        hunts: Arc::new(Hunts::new(
+            config.quotas_tickets_per_address_max,
+            node.clone(),
+            drain.clone(),
+            metrics.clone(),
+        )),
+        worlds: Worlds::new(subsystem_configs::worlds(&config), metrics.clone()),
         socket_budget: Arc::new(SocketBudget::of(&config)),
-        spectators: SpectatorPermits::new(&config),
-        replays: Replays::new(&node.store, &config, &metrics),
+        spectators: SpectatorPermits::new(config.spectators_max, config.spectators_per_address_max),
+        replays: Replays::new(&node.store, config.replays_threads, config.replays_cache_bytes, &metrics),
         response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
         bodies: Budget::new(
             config.http_bodies_bytes_max,

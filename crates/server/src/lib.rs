@@ -7,3 +7,4 @@ pub mod background_jobs;
 pub mod logs;
 pub mod owners;
 pub mod process;
+pub mod subsystem_configs;

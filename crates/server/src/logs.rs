@@ -3,7 +3,6 @@
 //! An event is one line, whatever it contains: names, paths and messages come from outside, and a line break in them would forge another
 //! line.
 
-use settings::escape::EscapingWriter;
 use settings::{Config, LogFormat};
 use std::fmt::{Debug, Write};
 use std::io;
@@ -14,6 +13,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, fmt};
+use wire::escape::EscapingWriter;
 
 /// Installs the logging of `config` for the whole process. Further calls change nothing.
 pub fn install(config: &Config) {

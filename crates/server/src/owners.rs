@@ -1,22 +1,20 @@
 //! Puts the owners of matches, tables, worlds and hunts together from the handles of a process. None of them knows another one, or the
 //! gateway. Each owner is run once in a process, and ends with the drain.
 
+use crate::subsystem_configs;
 use engine::rows::WorldRow;
 use gateway::app::App;
-use matches::RunnerConfig;
+use matches::bots::BotClient;
 use node::lease::LeaseSlot;
 
 /// Claims and plays matches.
 pub async fn play_matches(app: App) {
-    let environment = matches::ProductionEnvironment::new(
-        app.node.clone(),
-        app.notifier.clone(),
-        &app.config,
-        app.socket_budget.clone(),
-        app.metrics.clone(),
-        app.drain.clone(),
-    );
-    matches::run(environment, RunnerConfig::of(&app.config), LeaseSlot::default(), app.drain.clone()).await;
+    let (config, metrics, sockets) = (&app.config, app.metrics.clone(), app.socket_budget.clone());
+    let (per_host, allows_private) = (config.bot_connections_per_host, config.allow_private_bots);
+    let bots = BotClient::new(per_host, allows_private, metrics.clone(), sockets.clone());
+    let (notifier, drain) = (app.notifier.clone(), app.drain.clone());
+    let environment = matches::ProductionEnvironment::new(app.node.clone(), notifier, bots, sockets, metrics, drain);
+    matches::run(environment, subsystem_configs::runner(config), LeaseSlot::default(), app.drain.clone()).await;
 }
 
 /// Owns card tables.
@@ -26,7 +24,7 @@ pub async fn own_tables(app: App) {
 
 /// Owns worlds, and moves the configured actors in one of them.
 pub async fn own_worlds(app: App) {
-    worlds::start_built_in_actors(&app.worlds, &app.config);
+    worlds::start_built_in_actors(&app.worlds, subsystem_configs::actor_plan(&app.config));
     let hunts = app.hunts.clone();
     let on_claims_saved = move |world| hunts.notify_claims(world);
     worlds::run(app.node.clone(), app.worlds.clone(), app.drain.clone(), on_claims_saved).await;

@@ -13,7 +13,7 @@ pub use store_location::{StoreLocationError, open_store};
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;
-use crate::{background_jobs, owners};
+use crate::{background_jobs, owners, subsystem_configs};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -166,7 +166,8 @@ pub async fn serve(
     app.node.clock.begin_steady();
     lease::end_previous_leases(&app.node).await?;
     if app.config.serve_mode == ServeMode::All {
-        worlds::ensure_built_in(&app.node.store, app.node.clock.now(), &app.config).await?;
+        worlds::ensure_built_in(&app.node.store, app.node.clock.now(), &subsystem_configs::actor_plan(&app.config))
+            .await?;
     }
     let rule_owner = start_rule_owner(&app).await?;
     let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
@@ -322,7 +323,7 @@ async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>
 /// Serves gRPC, if there is a listener.
 async fn serve_grpc(app: App, listener: Option<TcpListener>) {
     let Some(listener) = listener else { return };
-    let terms = rls::RlsConfig::of(&app.config, DRAIN_GATEWAY_MAX);
+    let terms = subsystem_configs::rls(&app.config, DRAIN_GATEWAY_MAX);
     let (limits, metrics, drain) = (app.limits.clone(), app.metrics.clone(), app.drain.clone());
     rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
 }

@@ -2,9 +2,7 @@
 //!
 //! One table ([`table::SETTINGS`]) declares every setting. Knows nothing of what the values do.
 
-pub mod digest;
 mod error;
-pub mod escape;
 mod load;
 mod networks;
 mod relations;

@@ -1,6 +1,5 @@
 //! Limits of the card tables of one process.
 
-use settings::Config;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,22 +23,4 @@ pub struct TablesConfig {
     pub unjoined_timeout: Duration,
     /// How often tables without an owner are looked for.
     pub claim_period: Duration,
-}
-
-impl TablesConfig {
-    #[must_use]
-    pub fn of(config: &Config) -> Self {
-        Self {
-            owner_tasks: config.stories_owner_tasks,
-            tables_max: config.stories_tables_max,
-            tables_per_player_max: config.stories_tables_per_player_max,
-            tables_per_address_max: config.quotas_tables_per_address_max,
-            waiters_max: config.stories_waiters_max,
-            waiters_per_player_max: config.stories_waiters_per_player_max,
-            waiters_per_address_max: config.stories_waiters_per_address_max,
-            presence_grace: config.stories_presence_grace,
-            unjoined_timeout: config.quotas_unjoined_timeout,
-            claim_period: config.stories_claim_period,
-        }
-    }
 }

@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod delimited;
+pub mod escape;
 pub mod grpc;
 pub mod problem;
 pub mod time;

@@ -2,7 +2,6 @@
 
 use engine::ids::WorldName;
 use rules::world::{Cell, Size};
-use settings::Config;
 use std::time::Duration;
 
 /// How actors are started.
@@ -21,18 +20,6 @@ pub struct ActorPlan {
 }
 
 impl ActorPlan {
-    /// The actors that the configuration asks for.
-    #[must_use]
-    pub fn of_config(config: &Config) -> Self {
-        Self {
-            count: config.worlds_actors,
-            start_delay: config.worlds_actor_start_delay,
-            spawn: config.worlds_actor_spawn,
-            period: config.worlds_actor_period,
-            jitter: config.worlds_actor_jitter,
-        }
-    }
-
     /// Checks that the start cell lies inside a world of this size.
     ///
     /// # Errors

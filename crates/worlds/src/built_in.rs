@@ -10,7 +10,6 @@ use engine::worlds::{settings_from_bytes, settings_to_bytes};
 use node::clock::random_bytes;
 use rules::chance::Seed;
 use rules::world::{HuntSettings, WorldSettings};
-use settings::Config;
 use store::{Store, StoreError};
 
 /// The world in which built-in actors move.
@@ -28,18 +27,18 @@ pub enum BuiltInWorldsError {
     Spawn(#[from] SpawnOutOfBounds),
 }
 
-/// Creates the built-in worlds whose names are free. Existing ones stay as they are.
+/// Creates the built-in worlds whose names are free. Existing ones stay as they are. `actors` is the plan for the plaza.
 ///
 /// # Errors
 /// See [`BuiltInWorldsError`].
-pub async fn ensure_built_in(store: &Store, now: UnixMs, config: &Config) -> Result<(), BuiltInWorldsError> {
+pub async fn ensure_built_in(store: &Store, now: UnixMs, actors: &ActorPlan) -> Result<(), BuiltInWorldsError> {
     let hunt = WorldSettings { hunt: Some(HuntSettings::default()), ..WorldSettings::default() };
     let hunt = world_row(now, world_name(HUNT), WorldKind::Hunt, &hunt);
     let rows = [world_row(now, plaza_name(), WorldKind::World, &WorldSettings::default()), hunt];
     let ensure = |row| Command::World(WorldCommand::Ensure { row, members: Vec::new() });
     for outcome in store.commit_all(rows.map(ensure).into()).await? {
         match outcome {
-            Outcome::World(row) if row.name == plaza_name() => check_actor_spawn(config, &row)?,
+            Outcome::World(row) if row.name == plaza_name() => check_actor_spawn(actors, &row)?,
             Outcome::World(_) => {}
             other => tracing::error!(outcome = ?other, "a built-in world could not be created"),
         }
@@ -48,15 +47,14 @@ pub async fn ensure_built_in(store: &Store, now: UnixMs, config: &Config) -> Res
 }
 
 /// Whether the configured actors can begin on their start cell: the plaza may be older than this program's version of it.
-fn check_actor_spawn(config: &Config, plaza: &WorldRow) -> Result<(), SpawnOutOfBounds> {
+fn check_actor_spawn(actors: &ActorPlan, plaza: &WorldRow) -> Result<(), SpawnOutOfBounds> {
     // Visitors of a world whose row cannot be read get the error.
     let Ok(settings) = settings_from_bytes(&plaza.settings) else { return Ok(()) };
-    ActorPlan::of_config(config).check_spawn(&plaza.name, settings.size)
+    actors.check_spawn(&plaza.name, settings.size)
 }
 
-/// The configured actors move from the start, or as soon as this node can load their world.
-pub fn start_built_in_actors(worlds: &Worlds, config: &Config) {
-    let plan = ActorPlan::of_config(config);
+/// The planned actors move on the plaza from the start, or as soon as this node can load it.
+pub fn start_built_in_actors(worlds: &Worlds, plan: ActorPlan) {
     if plan.count > 0 {
         worlds.start_actors(&plaza_name(), plan);
     }

@@ -1,7 +1,5 @@
 //! Limits of the worlds of one process.
 
-use engine::limits::WORLD_DRAIN_MAX;
-use settings::Config;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,22 +24,4 @@ pub struct WorldsConfig {
     pub drain_max: Duration,
     /// Threads that move actors.
     pub actor_threads: usize,
-}
-
-impl WorldsConfig {
-    #[must_use]
-    pub fn of(config: &Config) -> Self {
-        Self {
-            loaded_max: config.worlds_loaded_max,
-            per_address_max: config.quotas_worlds_per_address_max,
-            players_cells_max: config.worlds_players_cells_max as u64,
-            mailbox_max: config.worlds_mailbox_max,
-            sender_threads: config.worlds_sender_threads,
-            snapshot_every: config.worlds_snapshot_every,
-            silent: config.worlds_silent,
-            idle_timeout: config.worlds_idle_timeout,
-            drain_max: WORLD_DRAIN_MAX,
-            actor_threads: config.worlds_actor_threads,
-        }
-    }
 }

@@ -250,10 +250,11 @@ mod tests {
     use super::*;
     use axum::response::IntoResponse;
     use http_body_util::BodyExt;
+    use limiter::{Capacity, Seed};
     use metrics::Metrics;
     use rate_limit::LimitClock;
+    use rate_limit::RateLimitConfig;
     use rate_limit::rules::{LimitRuleSet, StoredRules, parse_policies};
-    use settings::Config;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
@@ -261,8 +262,9 @@ mod tests {
 
     /// How often a batch of these questions gave way to others, and its answer.
     fn asked(checks: &serde_json::Value, turn_max: Duration) -> (usize, serde_json::Value) {
-        let (config, metrics) = (Config::default(), Arc::new(Metrics::default()));
-        let limits = RateLimiter::with_clock(&config, metrics, LimitClock::manual());
+        let (metrics, capacity) = (Arc::new(Metrics::default()), Capacity { keys_max: 10_000, timestamps_max: 10_000 });
+        let config = RateLimitConfig { capacity, is_shadow: false, seed: Seed::new([7; 32]) };
+        let limits = RateLimiter::with_clock(config, metrics, LimitClock::manual());
         limits
             .replace_rules(LimitRuleSet {
                 file: parse_policies(BURST, limits.timestamps_max()).unwrap(),

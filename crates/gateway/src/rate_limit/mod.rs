@@ -89,7 +89,7 @@ impl RouteLabel {
 impl LimiterHandler {
     pub(super) fn new(app: &App) -> Self {
         let counters = RouteLabel::ALL.map(|(_, route)| app.metrics.http_route(route));
-        let token = app.config.limiter_http_token.as_ref().map(ServiceToken::new);
+        let token = app.config.limiter_http_token.as_ref().map(|token| ServiceToken::new(token.expose()));
         let (config, bodies) = (app.config.clone(), app.bodies.clone());
         Self { rate_limiter: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, token, counters }
     }

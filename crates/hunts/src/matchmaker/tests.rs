@@ -3,7 +3,6 @@ use node::Node;
 use node::clock::Clock;
 use node::clock::random_bytes;
 use node::drain::Drain;
-use settings::Config;
 use store::testing::MemoryDatabase;
 use store::{Store, StoreConfig};
 
@@ -67,9 +66,9 @@ async fn tickets_of_an_address_are_limited() {
 async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     let metrics = Arc::<Metrics>::default();
     let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-    let (config, clock) = (Config::default(), Clock::default());
-    let node = Node::new(store, clock.clone(), &config);
-    let hunts = Arc::new(Hunts::new(&config, node, Drain::default(), metrics));
+    let clock = Clock::default();
+    let node = Node::new(store, clock.clone(), "127.0.0.1:1");
+    let hunts = Arc::new(Hunts::new(8, node, Drain::default(), metrics));
     tokio::spawn(crate::run(hunts.clone(), |_| true));
     let (now, owner) = (clock.now(), PlayerId(1));
     let (party, until) = (vec![owner], now.plus(Duration::from_secs(600)));

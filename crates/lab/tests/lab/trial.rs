@@ -5,7 +5,6 @@ mod schedule;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use lab::report::{Run, Screen};
 use lab::scenario::{Document, Scenario};

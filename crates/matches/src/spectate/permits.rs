@@ -2,7 +2,6 @@
 
 use quotas::address_key::AddressKey;
 use quotas::keyed_permits::{KeyedPermit, KeyedPermits};
-use settings::Config;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -29,9 +28,9 @@ pub struct SpectatorPermit {
 }
 
 impl SpectatorPermits {
-    pub fn new(config: &Config) -> Self {
-        let all = Arc::new(Semaphore::new(config.spectators_max));
-        Self { total: all, by_address: Arc::default(), per_address_max: config.spectators_per_address_max }
+    /// `max` in total, and `per_address_max` for clients of one address.
+    pub fn new(max: usize, per_address_max: usize) -> Self {
+        Self { total: Arc::new(Semaphore::new(max)), by_address: Arc::default(), per_address_max }
     }
 
     /// A permit for a spectator at this address.

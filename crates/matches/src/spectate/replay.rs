@@ -13,7 +13,6 @@ use engine::rows::{MatchLogPage, MatchLogRow};
 use metrics::{Metrics, ResponseMetrics};
 use quotas::address_key::AddressKey;
 use quotas::fair_semaphore::FairSemaphore;
-use settings::Config;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,12 +70,14 @@ pub enum SliceOutcome {
 }
 
 impl Replays {
+    /// Replays on so many threads; checkpoints take at most `cache_bytes`.
+    ///
     /// # Panics
     /// When the system cannot start a thread at the start of the process.
-    pub fn new(store: &Store, config: &Config, metrics: &Metrics) -> Arc<Self> {
-        let (threads, metrics) = (config.replays_threads.max(1), metrics.responses().clone());
+    pub fn new(store: &Store, threads: usize, cache_bytes: usize, metrics: &Metrics) -> Arc<Self> {
+        let (threads, metrics) = (threads.max(1), metrics.responses().clone());
         let readers = store.dedicated_readers(threads, metrics.clone()).expect("a process that begins finds threads");
-        let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, metrics.clone()));
+        let checkpoints = Arc::new(Checkpoints::new(cache_bytes, metrics.clone()));
         Arc::new(Self { readers, permits: FairSemaphore::new(threads), checkpoints, metrics })
     }
 
@@ -210,10 +211,9 @@ mod tests {
     /// however many of the first wait.
     #[tokio::test]
     async fn replays_wait_only_for_each_other_and_in_turn() {
-        let (metrics, mut config) = (Arc::new(Metrics::default()), Config::default());
-        config.replays_threads = 1;
+        let metrics = Arc::new(Metrics::default());
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-        let replays = Replays::new(&store, &config, &metrics);
+        let replays = Replays::new(&store, 1, 1 << 20, &metrics);
         let address = |last: u8| Some(AddressKey::of([192, 0, 2, last].into()));
         let (let_go, gate) = mpsc::channel::<()>();
         let order = Arc::new(Mutex::new(Vec::new()));

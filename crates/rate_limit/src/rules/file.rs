@@ -4,13 +4,13 @@
 use super::definition::{self, InvalidMember};
 use engine::limits::{LIMIT_KEY_BYTES_MAX, LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
 use limiter::{Algorithm, Policy, Quota};
-use settings::escape::Escaped;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 use wire::api::{LimitPolicyDefinition, LimitQuota};
+use wire::escape::Escaped;
 
 /// The rules of a file of policies.
 #[derive(Clone, Debug, Default)]

@@ -140,7 +140,13 @@ async fn a_hunt_is_ended_by_its_creator_or_an_operator() {
     post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
     server.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
     server.call("DELETE /api/worlds/pond").by("operator").check("204").await;
-    worlds::ensure_built_in(&server.app.node.store, server.app.node.clock.now(), &server.app.config).await.unwrap();
+    worlds::ensure_built_in(
+        &server.app.node.store,
+        server.app.node.clock.now(),
+        &server::subsystem_configs::actor_plan(&server.app.config),
+    )
+    .await
+    .unwrap();
     server.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
     server.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;

@@ -59,7 +59,11 @@ impl TestServer {
         let account = Account { id: AccountId(1), name: "server".to_owned(), created_at: UnixMs(0) };
         assert_eq!(store.commit(Command::EnsureAccount(account)).await.unwrap(), Outcome::Account(AccountId(1)));
         let clock = LimitClock::manual();
-        let limits = Arc::new(RateLimiter::with_clock(&config, metrics.clone(), clock.clone()));
+        let limits = Arc::new(RateLimiter::with_clock(
+            server::subsystem_configs::rate_limit(&config),
+            metrics.clone(),
+            clock.clone(),
+        ));
         let bootstrap = Some(BootstrapToken::new(TOKEN, AccountId(1)));
         let app = App::from(AppState { limits, ..assemble(store, Arc::new(config), metrics, bootstrap) });
         let file = PolicyFile::new(policies);

@@ -1,13 +1,12 @@
 //! Tables on a SQLite file and the real clock, in one process after the other.
 
 use super::super::*;
-use super::support::{events, newcomer, player};
+use super::support::{events, newcomer, player, settings};
 use engine::tables::{Action, EventKind, TableSettings};
 use engine::time::UnixMs;
 use node::Node;
 use node::clock::Clock;
 use node::drain::Drain;
-use settings::Config;
 use std::time::Duration;
 use store::sqlite::SqliteDatabase;
 use store::testing::TempDir;
@@ -25,10 +24,9 @@ async fn start(directory: &TempDir) -> Process {
     let metrics = Arc::<Metrics>::default();
     let database = Arc::new(SqliteDatabase::new(directory.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-    let config = Config::default();
-    let node = Node::new(store.clone(), Clock::default(), &config);
+    let node = Node::new(store.clone(), Clock::default(), "127.0.0.1:1");
     node::lease::end_previous_leases(&node).await.unwrap();
-    let (tables, drain) = (Tables::new(TablesConfig::of(&config), metrics), Drain::default());
+    let (tables, drain) = (Tables::new(settings(), metrics), Drain::default());
     let task = tokio::spawn(run(node, tables.clone(), drain.clone()));
     while !tables.shared.is_serving.load(Ordering::Acquire) {
         tokio::task::yield_now().await;

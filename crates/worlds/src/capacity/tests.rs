@@ -1,5 +1,4 @@
 use super::*;
-use settings::Config;
 use std::time::Duration;
 
 /// Worlds of one address: how many, of which class, and seconds since the last activity in each.
@@ -19,8 +18,7 @@ fn address(host: u8) -> Option<AddressKey> {
 #[track_caller]
 fn check(others: &[Held], host: u8, new: CapacityClass, want: Result<&[&str], VisitError>) {
     let silent = Duration::from_secs(60);
-    let settings =
-        WorldsConfig { loaded_max: 8, players_cells_max: 100, silent, ..WorldsConfig::of(&Config::default()) };
+    let settings = WorldsConfig { loaded_max: 8, players_cells_max: 100, silent, ..crate::tests::support::settings() };
     let now_us = 1_000_000_000;
     let mut loaded = LoadedWorlds::new();
     for (host, count, owned, quiet_s) in others {

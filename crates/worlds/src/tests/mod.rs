@@ -10,6 +10,6 @@ mod pictures;
 mod recording_sink;
 mod sending;
 mod stalls;
-mod support;
+pub(crate) mod support;
 mod view_schedule;
 mod views;

@@ -303,7 +303,7 @@ pub(super) fn name() -> WorldName {
     "plaza".parse().unwrap()
 }
 
-pub(super) fn settings() -> WorldsConfig {
+pub(crate) fn settings() -> WorldsConfig {
     let hour = Duration::from_secs(3_600);
     WorldsConfig {
         loaded_max: 4,
