@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_time::MonotonicTime;
@@ -16,12 +15,23 @@ use crate::scenario::{FeedRows, Scenario, ScenarioSource};
 #[derive(Clone, Debug)]
 pub struct GeneratorConfig {
     pub scenario: Arc<Scenario>,
+    pub inputs: RunInputs,
+    /// The share of the plan that this pool drives.
+    pub segment: Segment,
+    /// How worker processes are started, if this process may not open all connections; without it all workers are
+    /// threads of this process.
+    pub processes: Option<WorkerProcessSpec>,
+}
+
+/// What the run adds to its scenario: the same for all workers, in whichever process they are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunInputs {
     /// The target, resolved: the first address that accepts a connection is used.
     pub addresses: Vec<SocketAddr>,
     /// The message endpoints, resolved, in the scenario's order.
     pub message_endpoints: Vec<Vec<SocketAddr>>,
-    /// Headers of every request.
-    pub headers: HeaderMap,
+    /// Names and values of the headers of every request; the names are in lower case.
+    pub headers: Vec<(String, String)>,
     /// Values of the whole run: its id, secrets, what the setup kept.
     pub globals: BTreeMap<String, String>,
     /// The lists to pick from.
@@ -35,11 +45,6 @@ pub struct GeneratorConfig {
     pub source_addresses: Vec<IpAddr>,
     /// Whether rows of samples.csv are written.
     pub writes_samples: bool,
-    /// The share of the plan that this pool drives.
-    pub segment: Segment,
-    /// How worker processes are started, if this process may not open all connections; without it all workers are
-    /// threads of this process.
-    pub processes: Option<WorkerProcessSpec>,
 }
 
 /// A share of the plan: some of its workers.

@@ -2,22 +2,17 @@
 //! process gets one JSON object a line, over a socket that is its standard input. Secrets are sent there and nowhere
 //! else. Does not know threads and processes.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::config::{GeneratorConfig, Segment};
-use super::monotonic_time::MonotonicTime;
+use super::config::{RunInputs, Segment};
 use crate::measurement::{Interval, PauseImpact};
 use crate::plan::LoadSpec;
-use crate::scenario::{FeedRows, Scenario, ScenarioSource};
+use crate::scenario::ScenarioSource;
 
 /// What workers report.
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,22 +127,8 @@ impl AtomicGauges {
     }
 }
 
-/// The first line to a worker process: everything that its workers share.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct WorkerInit {
-    scenario_source: ScenarioSource,
-    addresses: Vec<SocketAddr>,
-    message_endpoints: Vec<Vec<SocketAddr>>,
-    headers: Vec<(String, Vec<u8>)>,
-    globals: BTreeMap<String, String>,
-    picks: Vec<Vec<String>>,
-    feeds: Vec<FeedRows>,
-    run_id: String,
-    start: MonotonicTime,
-    source_addresses: Vec<IpAddr>,
-    writes_samples: bool,
-    segment: Segment,
-}
+/// The first line to a worker process: the scenario, and what its workers need besides.
+pub(crate) type WorkerInit = (ScenarioSource, RunInputs, Segment);
 
 /// A line from a worker process.
 #[derive(Debug, Serialize, Deserialize)]
@@ -160,55 +141,6 @@ pub(crate) enum WorkerMessage {
     /// The sum of its workers' gauges.
     Gauges([u64; GAUGE_COUNT]),
     Report(WorkerReport),
-}
-
-impl WorkerInit {
-    pub(crate) fn new(config: &GeneratorConfig, scenario_source: ScenarioSource, segment: Segment) -> Self {
-        let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
-        Self {
-            scenario_source,
-            addresses: config.addresses.clone(),
-            message_endpoints: config.message_endpoints.clone(),
-            headers: config.headers.iter().map(header).collect(),
-            globals: config.globals.clone(),
-            picks: config.picks.clone(),
-            feeds: config.feeds.clone(),
-            run_id: config.run_id.clone(),
-            start: config.start,
-            source_addresses: config.source_addresses.clone(),
-            writes_samples: config.writes_samples,
-            segment,
-        }
-    }
-
-    /// The configuration that it describes.
-    ///
-    /// # Errors
-    /// It was written by another version of the lab.
-    pub(crate) fn into_config(self) -> Result<GeneratorConfig, String> {
-        let document = self.scenario_source.rebuild().map_err(|mistakes| mistakes.to_string())?;
-        let scenario = Scenario::read(&document).map_err(|mistakes| mistakes.to_string())?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in self.headers {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
-            headers.append(name, HeaderValue::from_bytes(&value).map_err(|error| error.to_string())?);
-        }
-        Ok(GeneratorConfig {
-            scenario: Arc::new(scenario),
-            addresses: self.addresses,
-            message_endpoints: self.message_endpoints,
-            headers,
-            globals: self.globals,
-            picks: self.picks,
-            feeds: self.feeds,
-            run_id: self.run_id,
-            start: self.start,
-            source_addresses: self.source_addresses,
-            writes_samples: self.writes_samples,
-            segment: self.segment,
-            processes: None,
-        })
-    }
 }
 
 pub(crate) fn write(out: &mut impl Write, frame: &impl Serialize) -> io::Result<()> {

@@ -25,7 +25,7 @@ mod worker_main;
 mod worker_pool;
 mod worker_processes;
 
-pub use config::{GeneratorConfig, Segment, WORKER_COMMAND, WorkerProcessSpec};
+pub use config::{GeneratorConfig, RunInputs, Segment, WORKER_COMMAND, WorkerProcessSpec};
 pub use control_client::{ControlClient, ControlRequest, ControlResponse};
 pub(crate) use control_step::{ControlOutcome, perform_step, target_headers};
 pub use failure::Failure;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use http::{HeaderMap, Method};
+use http::Method;
 
 use super::framing::{Opcode, check_path};
 use super::response;
@@ -67,13 +67,6 @@ enum RequestFragment {
     Body(Template),
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestDefaults<'a> {
-    pub(crate) authority: &'a str,
-    pub(crate) headers: &'a HeaderMap,
-    pub(crate) globals: &'a BTreeMap<String, String>,
-}
-
 /// Buffers that requests are rendered into, reused.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
@@ -89,21 +82,21 @@ const FRAMING_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
 /// The header that ends a connection: the server then closes first and keeps the port in TIME_WAIT.
 const CONNECTION_CLOSE: &str = "connection: close\r\n";
 
-/// Every journey of a scenario, and the distinct timeouts of their steps.
+/// Every journey of a scenario, and the distinct timeouts of their steps. `headers` are those of every request.
 ///
 /// # Errors
-/// A header of the target is no text.
+/// A path or a header has a value that cannot stand there.
 pub(crate) fn prepare_journeys(
     scenario: &Scenario,
-    shared: RequestDefaults<'_>,
+    headers: &[(String, String)],
+    globals: &BTreeMap<String, String>,
 ) -> Result<(Vec<PreparedJourney>, Vec<Duration>), String> {
     let mut timeouts = Vec::new();
     let mut journeys = Vec::with_capacity(scenario.journeys.len());
     for journey in &scenario.journeys {
         let mut steps = Vec::with_capacity(journey.steps.len());
-        // A message is not rendered in advance: its values are bound instead.
-        let bound = journey.uses_messages.then(|| journey.bind(shared.globals));
-        for step in &bound.as_ref().unwrap_or(journey).steps {
+        let journey = journey.bind(globals);
+        for step in &journey.steps {
             let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
             let timeout = known.unwrap_or_else(|| {
                 timeouts.push(step.timeout);
@@ -111,7 +104,7 @@ pub(crate) fn prepare_journeys(
             });
             let work =
                 step.starts_work.as_ref().and_then(|name| scenario.work_specs.iter().position(|w| w.name == *name));
-            let mut prepared = PreparedStep::new(journey, step, shared, work, timeout)?;
+            let mut prepared = PreparedStep::new(step, (&scenario.target.url.authority, headers), work, timeout)?;
             let index = steps.len();
             prepared.needs_body |= journey.repeats.iter().any(|it| it.last_step == index && it.end.condition.is_some());
             steps.push(prepared);
@@ -123,11 +116,7 @@ pub(crate) fn prepare_journeys(
             uses_messages: journey.uses_messages,
             inherits: journey.inherited_names.clone(),
             repeats: journey.repeats.clone(),
-            background: journey
-                .background
-                .iter()
-                .map(|background| PreparedLoops::for_journey(journey, background))
-                .collect(),
+            background: journey.background.iter().map(|loops| PreparedLoops::for_journey(&journey, loops)).collect(),
         });
     }
     Ok((journeys, timeouts))
@@ -147,9 +136,8 @@ impl PreparedLoops {
 
 impl PreparedStep {
     fn new(
-        journey: &Journey,
         step: &Step,
-        shared: RequestDefaults<'_>,
+        defaults: (&str, &[(String, String)]),
         work: Option<usize>,
         timeout: usize,
     ) -> Result<Self, String> {
@@ -165,37 +153,32 @@ impl PreparedStep {
             constant: None,
         };
         if let Some(request) = step.request() {
-            prepared.prepare(request, FragmentBuilder::new(journey, shared.globals), shared)?;
+            prepared.prepare(request, defaults)?;
         }
         Ok(prepared)
     }
 
     /// Renders what is the same for every arrival.
-    fn prepare(
-        &mut self,
-        request: &Request,
-        mut pieces: FragmentBuilder<'_>,
-        shared: RequestDefaults<'_>,
-    ) -> Result<(), String> {
+    fn prepare(&mut self, request: &Request, (authority, headers): (&str, &[(String, String)])) -> Result<(), String> {
+        let mut pieces = FragmentBuilder::default();
         pieces.push_text(&format!("{} ", request.method));
         pieces.push_template(&request.path, RequestFragment::Path)?;
         pieces.push_text(" HTTP/1.1\r\n");
-        if !has_header(request, shared.headers, "host") {
-            pieces.push_text(&format!("host: {}\r\n", shared.authority));
+        if !has_header(request, headers, "host") {
+            pieces.push_text(&format!("host: {}\r\n", authority));
         }
-        pieces.push_headers(request, shared.headers)?;
+        pieces.push_headers(request, headers)?;
         let json = matches!(request.body, Some(Body::Json(_)));
-        if json && !has_header(request, shared.headers, "content-type") {
+        if json && !has_header(request, headers, "content-type") {
             pieces.push_text("content-type: application/json\r\n");
         }
         self.body = request.body.as_ref().map(|body| {
             let (Body::Json(template) | Body::Text(template)) = body;
-            pieces
-                .render_constant(template)
-                .map_or_else(|| RequestFragment::Body(template.clone()), RequestFragment::Text)
+            let constant = template.as_constant().map(|text| RequestFragment::Text(text.to_owned()));
+            constant.unwrap_or_else(|| RequestFragment::Body(template.clone()))
         });
         self.head_only = request.method == Method::HEAD;
-        self.head = pieces.fragments;
+        self.head = pieces.0;
         self.constant = self.render_constant();
         Ok(())
     }
@@ -301,35 +284,19 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
 }
 
 /// Whether a request or the target sets a header itself.
-fn has_header(request: &Request, headers: &HeaderMap, name: &str) -> bool {
-    headers.contains_key(name) || request.headers.iter().any(|(own_name, _)| own_name == name)
+fn has_header(request: &Request, headers: &[(String, String)], name: &str) -> bool {
+    headers.iter().any(|(own_name, _)| own_name == name) || request.headers.iter().any(|(own_name, _)| own_name == name)
 }
 
-/// Texts that are the same for every arrival are rendered at once: those without names, and those whose names have a
-/// value for the whole run and under which no step of the journey keeps a value.
-struct FragmentBuilder<'a> {
-    globals: Option<&'a BTreeMap<String, String>>,
-    fragments: Vec<RequestFragment>,
-}
+/// The head of a request: texts that are the same for every arrival become one.
+#[derive(Default)]
+struct FragmentBuilder(Vec<RequestFragment>);
 
-impl<'a> FragmentBuilder<'a> {
-    fn new(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
-        let shadowed = globals.keys().any(|name| journey.keeps_name(name));
-        Self { globals: (!shadowed).then_some(globals), fragments: Vec::new() }
-    }
-
-    fn render_constant(&self, template: &Template) -> Option<String> {
-        match (template.as_constant(), self.globals) {
-            (Some(text), _) => Some(text.to_owned()),
-            (None, Some(globals)) => template.render(&Scope::for_run(globals)).ok(),
-            (None, None) => None,
-        }
-    }
-
+impl FragmentBuilder {
     fn push_text(&mut self, text: &str) {
-        match self.fragments.last_mut() {
+        match self.0.last_mut() {
             Some(RequestFragment::Text(last)) => last.push_str(text),
-            _ => self.fragments.push(RequestFragment::Text(text.to_owned())),
+            _ => self.0.push(RequestFragment::Text(text.to_owned())),
         }
     }
 
@@ -339,29 +306,27 @@ impl<'a> FragmentBuilder<'a> {
         piece: impl FnOnce(Template) -> RequestFragment,
     ) -> Result<(), String> {
         let piece = piece(template.clone());
-        match self.render_constant(template) {
-            None => self.fragments.push(piece),
+        match template.as_constant() {
+            None => self.0.push(piece),
             Some(text) => {
                 match &piece {
-                    RequestFragment::Path(_) => check_path(&text)?,
-                    RequestFragment::Value { name, .. } => check_value(name, &text)?,
+                    RequestFragment::Path(_) => check_path(text)?,
+                    RequestFragment::Value { name, .. } => check_value(name, text)?,
                     RequestFragment::Text(_) | RequestFragment::Body(_) => {}
                 }
-                self.push_text(&text);
+                self.push_text(text);
             }
         }
         Ok(())
     }
 
     /// The target's headers, and the request's own, which replace those of the same name.
-    fn push_headers(&mut self, request: &Request, shared: &HeaderMap) -> Result<(), String> {
+    fn push_headers(&mut self, request: &Request, shared: &[(String, String)]) -> Result<(), String> {
         let is_own = |name: &str| request.headers.iter().any(|(own_name, _)| own_name == name);
         for (name, value) in shared {
-            if is_own(name.as_str()) || FRAMING_HEADERS.contains(&name.as_str()) {
-                continue;
+            if !is_own(name) && !FRAMING_HEADERS.contains(&name.as_str()) {
+                self.push_text(&format!("{name}: {value}\r\n"));
             }
-            let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
-            self.push_text(&format!("{name}: {value}\r\n"));
         }
         for (name, value) in &request.headers {
             if FRAMING_HEADERS.contains(&name.as_str()) {

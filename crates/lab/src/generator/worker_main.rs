@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::config::Segment;
+use super::config::{GeneratorConfig, Segment};
 use super::messages::{self, WorkerCommand, WorkerInit, WorkerMessage, WorkerReport};
 use super::worker_pool::WorkerPool;
 use crate::limits::{GAUGES_EVERY, GAUGES_EVERY_MAX, GAUGES_PROCESSES};
 use crate::preflight::raise_open_files;
+use crate::scenario::{Scenario, ValidationErrors};
 
 /// The socket to the lab, shared by all threads of this process.
 type SharedSocket = Arc<Mutex<UnixStream>>;
@@ -37,9 +38,8 @@ fn run() -> io::Result<()> {
     let stream: SharedSocket = Arc::new(Mutex::new(stream));
     let _ = raise_open_files();
     let Some(init) = messages::read::<WorkerInit>(&mut commands)? else { return Ok(()) };
-    let config = init.into_config().map_err(io::Error::other);
-    let every = config.as_ref().map_or(GAUGES_EVERY, |config| gauge_interval(config.segment));
-    let (pool, reports) = match config.and_then(|config| WorkerPool::start(Arc::new(config), 0)) {
+    let every = gauge_interval(init.2);
+    let (pool, reports) = match start_workers(init) {
         Ok(started) => started,
         Err(error) => return send_message(&stream, &WorkerMessage::Failed(error.to_string())),
     };
@@ -53,6 +53,16 @@ fn run() -> io::Result<()> {
     }
     // The lab has closed the socket; what the threads hold ends with the process.
     Ok(())
+}
+
+/// Starts the workers of this process.
+///
+/// # Errors
+/// The scenario was written by another version of the lab, or as for [`WorkerPool::start`].
+fn start_workers((source, inputs, segment): WorkerInit) -> io::Result<(WorkerPool, UnboundedReceiver<WorkerReport>)> {
+    let wrong = |errors: ValidationErrors| io::Error::other(errors.to_string());
+    let scenario = Scenario::read(&source.rebuild().map_err(wrong)?).map_err(wrong)?;
+    WorkerPool::start(Arc::new(GeneratorConfig { scenario: Arc::new(scenario), inputs, segment, processes: None }), 0)
 }
 
 /// Forwards reports. The gauges are sent once more before a worker's last report.

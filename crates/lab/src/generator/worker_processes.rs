@@ -14,7 +14,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::config::{GeneratorConfig, Segment, WorkerProcessSpec};
-use super::messages::{self, AtomicGauges, WorkerCommand, WorkerInit, WorkerMessage, WorkerReport};
+use super::messages::{self, AtomicGauges, WorkerCommand, WorkerMessage, WorkerReport};
 use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
 use crate::preflight::raise_open_files;
 
@@ -89,9 +89,7 @@ impl WorkerProcess {
         let child = Arc::new(Mutex::new(command.process_group(0).spawn()?));
         let stream = ours.try_clone()?;
         let process = Self { socket: Mutex::new(Some(ours)), gauges: Arc::default(), child, reader: None };
-        process
-            .send_message(&WorkerInit::new(config, processes.scenario_source.clone(), segment))
-            .map_err(|_| failed_to_start())?;
+        process.send_message(&(&processes.scenario_source, &config.inputs, segment)).map_err(|_| failed_to_start())?;
         Ok((process, stream))
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -18,7 +19,9 @@ use crate::aggregate::Timeline;
 use crate::clock::unix_ms_now;
 use crate::edge::SearchOutcome;
 use crate::findings::metric_names;
-use crate::generator::{GeneratorConfig, MonotonicTime, Segment, WorkerPool, WorkerProcessSpec, WorkerReport};
+use crate::generator::{
+    GeneratorConfig, MonotonicTime, RunInputs, Segment, WorkerPool, WorkerProcessSpec, WorkerReport,
+};
 use crate::limits::{LOAD_STEPS_MAX, START_LEAD};
 use crate::machine::local_ports;
 use crate::measurement::timeline::{LoadStepRow, NoteRow, TimelineRow};
@@ -77,20 +80,22 @@ impl RunContext {
         let hlog = Writer::create(&dir.join("intervals.hlog"), start_unix_ms).map_err(file_error)?;
         let config = GeneratorConfig {
             scenario: scenario.clone(),
-            headers: prepared.headers.clone(),
-            globals: prepared.globals.clone(),
-            picks: std::mem::take(&mut prepared.picks),
-            feeds: std::mem::take(&mut prepared.feeds),
-            run_id: id.to_owned(),
-            start: start_moment,
-            source_addresses: source_addresses(&scenario, &addresses),
-            writes_samples: trial.writes_samples,
             segment: Segment::whole(worker_count(&scenario, &addresses) as u32),
             processes: trial.worker_program.as_ref().map(|program| {
                 WorkerProcessSpec::new(program.clone(), trial.document.source(), peak_connections(&scenario))
             }),
-            addresses,
-            message_endpoints,
+            inputs: RunInputs {
+                headers: prepared.headers.iter().map(header_texts).collect(),
+                globals: prepared.globals.clone(),
+                picks: std::mem::take(&mut prepared.picks),
+                feeds: std::mem::take(&mut prepared.feeds),
+                run_id: id.to_owned(),
+                start: start_moment,
+                source_addresses: source_addresses(&scenario, &addresses),
+                writes_samples: trial.writes_samples,
+                addresses,
+                message_endpoints,
+            },
         };
         let (worker_pool, reports) = WorkerPool::start(Arc::new(config), 1)
             .map_err(|error| TrialError(format!("the load workers cannot start: {error}")))?;
@@ -234,6 +239,11 @@ fn worker_count(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
     let shared = addresses.iter().all(|address| is_loopback(address.ip()));
     let workers = if shared { cores / 2 } else { cores };
     scenario.generator.workers.unwrap_or(workers).max(1)
+}
+
+/// A header's name and value. Its value was rendered from a text.
+fn header_texts((name, value): (&HeaderName, &HeaderValue)) -> (String, String) {
+    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
 /// Where connections come from: the scenario's addresses; if it names none and one has too few ports, as many of this

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::HeaderMap;
 use sha1::{Digest, Sha1};
 
 use super::super::Failure;
@@ -50,17 +49,19 @@ pub(crate) struct UpgradeRequest {
 /// The upgrade request for a path of a host, with the target's headers.
 ///
 /// # Errors
-/// The path cannot stand in a request, or a header is no text.
-pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) -> Result<UpgradeRequest, String> {
+/// The path cannot stand in a request.
+pub(crate) fn upgrade_request(
+    authority: &str,
+    path: &str,
+    headers: &[(String, String)],
+) -> Result<UpgradeRequest, String> {
     check_path(path)?;
     let mut head = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\n");
     let reserved = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
     for (name, value) in headers {
-        let name = name.as_str();
-        if reserved.contains(&name) || name.starts_with("sec-websocket-") && name != "sec-websocket-protocol" {
+        if reserved.contains(&name.as_str()) || name.starts_with("sec-websocket-") && name != "sec-websocket-protocol" {
             continue;
         }
-        let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
         let _ = write!(head, "{name}: {value}\r\n");
     }
     head.push_str("connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n");
@@ -336,7 +337,7 @@ mod tests {
 
     fn asked(answer: impl Fn(&str) -> String) -> Vec<String> {
         let mut request = Vec::new();
-        let codec = upgrade_request("h", "/p", &HeaderMap::new()).unwrap().write(7, &mut request);
+        let codec = upgrade_request("h", "/p", &[]).unwrap().write(7, &mut request);
         let request = String::from_utf8(request).unwrap();
         let key = request.lines().find_map(|line| line.strip_prefix("sec-websocket-key: ")).unwrap();
         received(codec, answer(key).as_bytes())

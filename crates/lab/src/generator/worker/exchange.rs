@@ -305,7 +305,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::generator::prepared::{RequestDefaults, prepare_journeys};
+    use crate::generator::prepared::prepare_journeys;
     use crate::scenario::{Document, Scenario};
 
     fn prepared(step: &str) -> PreparedStep {
@@ -327,9 +327,7 @@ mod tests {
             "#
         );
         let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let (headers, globals) = (http::HeaderMap::new(), BTreeMap::new());
-        let defaults = RequestDefaults { authority: "h", headers: &headers, globals: &globals };
-        prepare_journeys(&scenario, defaults).unwrap().0.remove(0).steps.remove(0)
+        prepare_journeys(&scenario, &[], &BTreeMap::new()).unwrap().0.remove(0).steps.remove(0)
     }
 
     const KEEPING: &str = r#"request = "GET /"

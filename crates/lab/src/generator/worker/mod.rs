@@ -39,7 +39,7 @@ use super::config::GeneratorConfig;
 use super::interval_accumulator::IntervalAccumulator;
 use super::messages::{AtomicGauges, Gauges, WorkerCommand, WorkerReport};
 use super::poller::Waker;
-use super::prepared::{self, PreparedJourney, RequestDefaults, Scratch};
+use super::prepared::{self, PreparedJourney, Scratch};
 use super::slab::SlabKey;
 use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES};
 use crate::plan::LoadSpec;
@@ -99,22 +99,21 @@ impl Worker {
         reports: UnboundedSender<WorkerReport>,
         gauges: Arc<AtomicGauges>,
     ) -> io::Result<Self> {
-        let target = &config.scenario.target;
-        let shared =
-            RequestDefaults { authority: &target.url.authority, headers: &config.headers, globals: &config.globals };
-        let (journeys, timeouts) = prepared::prepare_journeys(&config.scenario, shared).map_err(io::Error::other)?;
-        let endpoints = resolve_endpoints(&config).map_err(io::Error::other)?;
-        let clock = Clock::new(config.start);
+        let GeneratorConfig { scenario, inputs, .. } = &*config;
+        let (journeys, timeouts) =
+            prepared::prepare_journeys(scenario, &inputs.headers, &inputs.globals).map_err(io::Error::other)?;
+        let endpoints = resolve_endpoints(&scenario.target, inputs).map_err(io::Error::other)?;
+        let clock = Clock::new(inputs.start);
         Ok(Self {
             worker_index: number,
             journeys,
             commands,
             gauges,
             pacer: Pacer::new(number, of),
-            connections: ConnectionPool::new(endpoints, config.source_addresses.clone(), number)?,
+            connections: ConnectionPool::new(endpoints, inputs.source_addresses.clone(), number)?,
             running: RunningJourneys::new(&timeouts),
             timers: BinaryHeap::new(),
-            reports: Reports::new(reports, IntervalAccumulator::new(number, of, config.writes_samples)),
+            reports: Reports::new(reports, IntervalAccumulator::new(number, of, inputs.writes_samples)),
             scratch: Scratch::default(),
             read_buffer: vec![0; READ_BYTES],
             plaintext_buffer: Vec::new(),

@@ -92,14 +92,14 @@ impl Worker {
         (connection.user, connection.has_written) = (Some(key), false);
         let message_number = u64::from(connection.message_count) + 1;
         connection.message_count += u32::from(prepared.step.message().is_some_and(|message| message.is_numbered));
-        let (config, arrival) = (&self.config, &running.arrival);
+        let (inputs, arrival) = (&self.config.inputs, &running.arrival);
         let scope = Scope {
-            globals: &config.globals,
+            globals: &inputs.globals,
             kept: running.kept.values(),
-            picks: &config.picks,
-            feeds: &config.feeds,
+            picks: &inputs.picks,
+            feeds: &inputs.feeds,
             arrival: Some(ArrivalContext {
-                run_id: &config.run_id,
+                run_id: &inputs.run_id,
                 load_step: arrival.load_step,
                 index: arrival.index,
                 seed: arrival.seed,

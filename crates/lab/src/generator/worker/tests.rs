@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 use crate::generator::MonotonicTime;
-use crate::generator::config::Segment;
+use crate::generator::config::{RunInputs, Segment};
 use crate::measurement::{Basis, OutcomeCounts};
 use crate::plan::{LoadSpec, Schedule};
 use crate::scenario::{Document, PerClientLimit, Scenario};
@@ -69,16 +69,7 @@ fn worker(
     let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
     let config = GeneratorConfig {
         scenario: Arc::new(scenario),
-        addresses: vec![address],
-        message_endpoints: Vec::new(),
-        headers: http::HeaderMap::new(),
-        globals: std::collections::BTreeMap::new(),
-        picks: Vec::new(),
-        feeds: Vec::new(),
-        run_id: "run".to_owned(),
-        start: MonotonicTime::now(),
-        source_addresses: Vec::new(),
-        writes_samples: false,
+        inputs: RunInputs { addresses: vec![address], start: MonotonicTime::now(), ..RunInputs::default() },
         segment: Segment::whole(1),
         processes: None,
     };

@@ -187,7 +187,7 @@ fn a_refused_connection_is_an_error_of_its_kind() {
 fn the_next_address_is_tried_when_one_refuses() {
     let target = ScriptedServer::start(|_| ok());
     let mut two = generator_config(visit(), UNUSED_ADDRESS.parse().unwrap());
-    two.addresses.push(target.address);
+    two.inputs.addresses.push(target.address);
     let results = Harness::start(two, vec![load_spec(burst(20), 4)], 1).run_to_end();
     assert_eq!((results.counts(), target.connections()), ((20, 0, 0), 4));
 }
@@ -196,7 +196,7 @@ fn the_next_address_is_tried_when_one_refuses() {
 fn connections_come_from_every_source_address() {
     let target = ScriptedServer::start(|_| ok());
     let mut from_three = generator_config(visit(), target.address);
-    from_three.source_addresses = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
+    from_three.inputs.source_addresses = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
     let results = Harness::start(from_three, vec![load_spec(clients(6, 1), 1)], 2).run_to_end();
     assert_eq!(results.counts(), (6, 0, 0));
     let mut sources = target.peers();
@@ -288,7 +288,7 @@ fn a_request_larger_than_the_socket_buffer_follows_in_pieces() {
     let mut large =
         generator_config(scenario("[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]"), target.address);
     // More than any socket's buffers hold.
-    large.globals.insert("run.id".to_owned(), "x".repeat(12_000_000));
+    large.inputs.globals.insert("run.id".to_owned(), "x".repeat(12_000_000));
     let harness = Harness::start(large, vec![load_spec(burst(3), 3)], 1);
     harness.await_gauges(|gauges| gauges.in_flight == 3);
     opened.open();

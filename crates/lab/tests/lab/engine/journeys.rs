@@ -227,7 +227,7 @@ fn a_client_whose_requests_cannot_be_built_still_takes_commands() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}{{run.id}}\"";
     let target = ScriptedServer::start(|_| ok());
     let mut broken = generator_config(scenario(steps), target.address);
-    broken.globals.clear();
+    broken.inputs.globals.clear();
     let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_secs(3600)) };
     let harness = Harness::start(broken, vec![load_spec(schedule, 1)], 1);
     harness.await_gauges(|gauges| gauges.done >= 4);

@@ -52,10 +52,9 @@ fn document(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> 
 fn message_config(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> GeneratorConfig {
     let scenario = Scenario::read(&document(endpoints, framing, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let unused = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
-    GeneratorConfig {
-        message_endpoints: endpoints.iter().map(|endpoint| vec![endpoint.address]).collect(),
-        ..generator_config(scenario, unused)
-    }
+    let mut config = generator_config(scenario, unused);
+    config.inputs.message_endpoints = endpoints.iter().map(|endpoint| vec![endpoint.address]).collect();
+    config
 }
 
 /// So many connections, each with an opening journey, and a rate over them, until the load is ended.
@@ -478,8 +477,8 @@ fn a_server_without_websockets_is_reported() {
     let mut document = document(&[], TestFraming::Text, steps);
     document.set(&format!("target.socket.url=ws://{}/", target.address)).unwrap();
     let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let config =
-        GeneratorConfig { message_endpoints: vec![vec![target.address]], ..generator_config(scenario, target.address) };
+    let mut config = generator_config(scenario, target.address);
+    config.inputs.message_endpoints = vec![vec![target.address]];
     let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
     let results = Harness::start(config, vec![spec], 1).run_to_end();
     let errors = results.errors();

@@ -20,7 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use lab::generator::{Gauges, GeneratorConfig, MonotonicTime, Segment, StartedWork, WorkerPool, WorkerReport};
+use lab::generator::{
+    Gauges, GeneratorConfig, MonotonicTime, RunInputs, Segment, StartedWork, WorkerPool, WorkerReport,
+};
 use lab::measurement::{ErrorKind, ErrorStats, HeldCounts, HeldStats, Interval, OpId, OutcomeCounts};
 use lab::plan::{LoadSpec, Schedule};
 use lab::scenario::{Document, OpeningSpec, PerClientLimit, Reconnect, Scenario};
@@ -91,16 +93,14 @@ pub(super) fn visit() -> Scenario {
 pub(super) fn generator_config(scenario: Scenario, address: SocketAddr) -> GeneratorConfig {
     GeneratorConfig {
         scenario: Arc::new(scenario),
-        addresses: vec![address],
-        message_endpoints: Vec::new(),
-        headers: http::HeaderMap::new(),
-        globals: BTreeMap::from([("run.id".to_owned(), "the-run".to_owned())]),
-        picks: Vec::new(),
-        feeds: Vec::new(),
-        run_id: "the-run".to_owned(),
-        start: MonotonicTime::now(),
-        source_addresses: Vec::new(),
-        writes_samples: true,
+        inputs: RunInputs {
+            addresses: vec![address],
+            globals: BTreeMap::from([("run.id".to_owned(), "the-run".to_owned())]),
+            run_id: "the-run".to_owned(),
+            start: MonotonicTime::now(),
+            writes_samples: true,
+            ..RunInputs::default()
+        },
         segment: Segment { first: 0, count: 0, total_workers: 0 },
         processes: None,
     }

@@ -125,7 +125,7 @@ fn a_request_that_cannot_be_built_is_an_error_of_its_kind() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}\"\nheaders = { x-key = \"{{run.id}}\" }";
     let target = ScriptedServer::start(|_| ok());
     let mut broken = generator_config(super::scenario(steps), target.address);
-    broken.globals.clear();
+    broken.inputs.globals.clear();
     let results = Harness::start(broken, vec![load_spec(burst(3), 1)], 1).run_to_end();
     assert_eq!((results.counts(), target.requests()), ((0, 0, 3), 0));
     let expected = (0, lab::measurement::ErrorKind::Request, 3, "`run.id` has no value yet");

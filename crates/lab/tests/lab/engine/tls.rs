@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::generator::{ControlClient, Failure, GeneratorConfig};
+use lab::generator::{ControlClient, Failure};
 use lab::measurement::{Awaited, ErrorKind};
 use lab::plan::LoadSpec;
 use lab::scenario::{BaseUrl, Document, Reconnect, Scenario};
@@ -87,7 +87,7 @@ fn large_requests_arrive_whole() {
     let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let steps = "[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]";
     let mut large = generator_config(over_tls(scenario(steps), &target, Some(&identity)), target.address);
-    large.globals.insert("run.id".to_owned(), "x".repeat(5_000_000));
+    large.inputs.globals.insert("run.id".to_owned(), "x".repeat(5_000_000));
     let results = Harness::start(large, vec![load_spec(burst(2), 2)], 1).run_to_end();
     assert_eq!(results.counts(), (2, 0, 0));
     assert!(target.received_requests().iter().all(|request| request.body.len() == 5_000_004));
@@ -205,7 +205,8 @@ fn the_close_frame_of_a_websocket_is_encrypted() {
     );
     let mut scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
     scenario.target.ca_file = Some(identity.file.to_str().unwrap().to_owned());
-    let config = GeneratorConfig { message_endpoints: vec![vec![address]], ..generator_config(scenario, address) };
+    let mut config = generator_config(scenario, address);
+    config.inputs.message_endpoints = vec![vec![address]];
     let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
     let results = Harness::start(config, vec![spec], 1).run_to_end();
     assert_eq!((results.counts(), server.join().unwrap()), ((1, 0, 0), Some(1000)), "{:?}", results.errors());

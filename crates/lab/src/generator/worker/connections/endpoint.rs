@@ -5,12 +5,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::generator::Failure;
-use crate::generator::config::GeneratorConfig;
+use crate::generator::config::RunInputs;
 use crate::generator::framing::{Codec, UpgradeRequest, WebSocketDecoder, upgrade_request};
 use crate::generator::http1::Http1Decoder;
 use crate::generator::tls::{Tls, Trust};
 use crate::measurement::ErrorKind;
-use crate::scenario::{MessageFraming, Scope};
+use crate::scenario::{MessageFraming, Scope, Target};
 
 /// The target's HTTP address, or a message endpoint.
 #[derive(Debug)]
@@ -35,18 +35,17 @@ pub(super) enum EndpointProtocol {
 ///
 /// # Errors
 /// A name has no certificate, or the path or a header of an upgrade request is not valid.
-pub(crate) fn resolve_endpoints(config: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
-    let target = &config.scenario.target;
+pub(crate) fn resolve_endpoints(target: &Target, inputs: &RunInputs) -> Result<Vec<Endpoint>, String> {
     let trust = &Trust::for_target(target);
-    let http = Endpoint::new(&config.addresses, Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
+    let http = Endpoint::new(&inputs.addresses, Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
     let mut endpoints = vec![http];
     let message_endpoints = target.socket.iter().flat_map(|socket| &socket.endpoints);
-    for (message, addresses) in message_endpoints.zip(&config.message_endpoints) {
+    for (message, addresses) in message_endpoints.zip(&inputs.message_endpoints) {
         let protocol = match &message.framing {
             MessageFraming::LengthDelimited => EndpointProtocol::LengthDelimited,
             MessageFraming::WebSocket(path) => {
-                let path = path.render(&Scope::for_run(&config.globals))?;
-                EndpointProtocol::WebSocket(upgrade_request(&message.base.authority, &path, &config.headers)?)
+                let path = path.render(&Scope::for_run(&inputs.globals))?;
+                EndpointProtocol::WebSocket(upgrade_request(&message.base.authority, &path, &inputs.headers)?)
             }
         };
         endpoints.push(Endpoint::new(addresses, Tls::for_host(&message.base, trust)?, protocol));
