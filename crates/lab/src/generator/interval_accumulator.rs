@@ -32,8 +32,6 @@ pub(crate) struct IntervalAccumulator {
     writes_rows: bool,
     /// Whether the interval contains anything yet.
     dirty: bool,
-    /// Intervals that are due and not taken yet.
-    ready: VecDeque<Interval>,
 }
 
 impl IntervalAccumulator {
@@ -51,7 +49,6 @@ impl IntervalAccumulator {
             pushes: Vec::new(),
             writes_rows: rows,
             dirty: false,
-            ready: VecDeque::new(),
         }
     }
 
@@ -65,32 +62,24 @@ impl IntervalAccumulator {
         Duration::from_secs(second + 1) + self.handover_delay
     }
 
-    /// Closes the interval when its second is over, and hands over those that are due.
+    /// Closes the interval when its second is over.
     pub(crate) fn advance_to(&mut self, now: Duration) {
         let second = now.as_secs();
         if second > self.current.second {
             self.close_interval();
             self.current.second = second;
         }
-        while self.closed.front().is_some_and(|interval| self.handover_at(interval.second) <= now) {
-            self.emit_oldest();
-        }
     }
 
-    pub(crate) fn pop_ready(&mut self) -> Option<Interval> {
-        self.ready.pop_front()
-    }
-
-    /// Hands everything over, due or not.
-    pub(crate) fn flush(&mut self) {
-        self.close_interval();
-        while !self.closed.is_empty() {
-            self.emit_oldest();
-        }
+    /// The oldest interval whose second is over, if its handover is due.
+    pub(crate) fn take_due(&mut self, now: Duration) -> Option<Interval> {
+        self.advance_to(now);
+        let second = self.closed.front()?.second;
+        if self.handover_at(second) <= now { self.take_oldest() } else { None }
     }
 
     /// Starts an empty interval of the same second. Nothing is copied: this happens in all workers at once.
-    fn close_interval(&mut self) {
+    pub(crate) fn close_interval(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
@@ -107,12 +96,11 @@ impl IntervalAccumulator {
         self.closed.push_back(interval);
     }
 
-    /// Hands over a copy of the oldest interval; its memory is reused.
-    fn emit_oldest(&mut self) {
-        let Some(mut interval) = self.closed.pop_front() else { return };
+    /// A copy of the oldest closed interval; its memory is reused.
+    pub(crate) fn take_oldest(&mut self) -> Option<Interval> {
+        let mut interval = self.closed.pop_front()?;
         let (all_stats, lag) = (std::mem::take(&mut interval.ops), interval.lag.take());
         (interval.ops, interval.lag) = (all_stats.clone(), lag.clone());
-        self.ready.push_back(interval);
         for (_, mut stats) in all_stats {
             if self.spare_ops.len() < SPARE_OPS_MAX {
                 stats.reset();
@@ -123,6 +111,7 @@ impl IntervalAccumulator {
             lag.reset();
             self.spare_lag = Some(lag);
         }
+        Some(interval)
     }
 
     /// Records a sample in the interval of the second in which it ended.
@@ -326,18 +315,13 @@ mod tests {
         accumulator.record_sample(7, &sample(None, 170, Class::Ok));
         // The second plus three fifths of half a second: the other workers have their turns before and after.
         assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(1300)));
-        accumulator.advance_to(Duration::from_millis(999));
-        assert!(accumulator.pop_ready().is_none());
+        assert!(accumulator.take_due(Duration::from_millis(999)).is_none());
         // A later sample belongs to a later interval.
         accumulator.record_sample(7, &sample(None, 1200, Class::Ok));
-        accumulator.advance_to(Duration::from_millis(1299));
-        assert_eq!(
-            (accumulator.next_handover(), accumulator.pop_ready().is_none()),
-            (Some(Duration::from_millis(1300)), true)
-        );
-        accumulator.advance_to(Duration::from_millis(1300));
+        assert!(accumulator.take_due(Duration::from_millis(1299)).is_none());
+        assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(1300)));
+        let interval = accumulator.take_due(Duration::from_millis(1300)).unwrap();
         assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(2300)));
-        let interval = accumulator.pop_ready().unwrap();
         let all_stats: Vec<_> = interval.ops.iter().map(counts).collect();
         assert_eq!(all_stats, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
         let (_, stats) = &interval.ops[0];
@@ -348,23 +332,22 @@ mod tests {
         assert_eq!((interval.second, interval.worker, interval.lag.unwrap().measured().len()), (0, 3, 3));
         assert_eq!(interval.rows.lines().count(), 4);
 
-        accumulator.advance_to(Duration::from_millis(2300));
-        assert_eq!(accumulator.pop_ready().map(|interval| (interval.second, interval.ops.len())), Some((1, 1)));
-        accumulator.advance_to(Duration::from_secs(3));
-        assert!(accumulator.pop_ready().is_none() && accumulator.next_handover().is_none());
+        let next = accumulator.take_due(Duration::from_millis(2300));
+        assert_eq!(next.map(|interval| (interval.second, interval.ops.len())), Some((1, 1)));
+        assert!(accumulator.take_due(Duration::from_secs(3)).is_none() && accumulator.next_handover().is_none());
         accumulator.record_sample(9, &sample(None, 3100, Class::Ok));
-        accumulator.flush();
-        let interval = accumulator.pop_ready().unwrap();
+        accumulator.close_interval();
+        let interval = accumulator.take_oldest().unwrap();
         assert_eq!(interval.second, 3);
         assert_eq!(interval.ops.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
         assert_eq!((interval.ops[0].1.latency.measured().len(), interval.lag.unwrap().measured().len()), (1, 1));
-        accumulator.flush();
-        assert!(accumulator.pop_ready().is_none());
+        accumulator.close_interval();
+        assert!(accumulator.take_oldest().is_none());
         // A flush hands over everything, in order.
         accumulator.record_sample(9, &sample(None, 4100, Class::Ok));
         accumulator.record_sample(9, &sample(None, 5100, Class::Ok));
-        accumulator.flush();
-        let seconds: Vec<_> = std::iter::from_fn(|| accumulator.pop_ready())
+        accumulator.close_interval();
+        let seconds: Vec<_> = std::iter::from_fn(|| accumulator.take_oldest())
             .map(|interval| (interval.second, interval.lag.is_some()))
             .collect();
         assert_eq!(seconds, [(4, true), (5, true)]);
@@ -383,8 +366,8 @@ mod tests {
                 ..sample(Some(1), 150, Class::Error(ErrorKind::Timeout(Awaited::FirstByte)))
             },
         );
-        accumulator.flush();
-        let interval = accumulator.pop_ready().unwrap();
+        accumulator.close_interval();
+        let interval = accumulator.take_oldest().unwrap();
         let (_, stats) = &interval.ops[0];
         let long_polls = stats.long_polls.as_ref().unwrap();
         assert_eq!(
@@ -398,8 +381,8 @@ mod tests {
         assert_eq!((max_us(&long_polls.waited) / 1000, max_us(&long_polls.wake_delay) / 1000), (40, 3));
         // The next second's first operation is no long poll, though its memory was one.
         accumulator.record_sample(0, &sample(None, 1150, Class::Ok));
-        accumulator.flush();
-        assert!(accumulator.pop_ready().unwrap().ops[0].1.long_polls.is_none());
+        accumulator.close_interval();
+        assert!(accumulator.take_oldest().unwrap().ops[0].1.long_polls.is_none());
     }
 
     #[test]
@@ -407,8 +390,8 @@ mod tests {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         accumulator.record_push(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
         accumulator.record_push(1, 100, None);
-        accumulator.flush();
-        let interval = accumulator.pop_ready().unwrap();
+        accumulator.close_interval();
+        let interval = accumulator.take_oldest().unwrap();
         let counts = |interval: &Interval| -> Vec<_> {
             let of = |(push, pushed): &(usize, PushStats)| {
                 (*push, pushed.frames, pushed.bytes, pushed.delay.measured().len())
@@ -417,8 +400,8 @@ mod tests {
         };
         assert_eq!(counts(&interval), [(1, 2, 400, 1)]);
         accumulator.record_push(0, 7, None);
-        accumulator.flush();
-        assert_eq!(counts(&accumulator.pop_ready().unwrap()), [(0, 1, 7, 0)]);
+        accumulator.close_interval();
+        assert_eq!(counts(&accumulator.take_oldest().unwrap()), [(0, 1, 7, 0)]);
     }
 
     #[test]
@@ -431,8 +414,8 @@ mod tests {
         accumulator.count_loss(2, false, now);
         accumulator.count_loss(2, false, now);
         accumulator.held(2, now).counts.reopened += 1;
-        accumulator.flush();
-        let interval = accumulator.pop_ready().unwrap();
+        accumulator.close_interval();
+        let interval = accumulator.take_oldest().unwrap();
         let counts = |(load_step, stats): &(u32, HeldStats)| {
             let HeldCounts { opened, reopened, failed, closed, dropped, .. } = stats.counts;
             (*load_step, [opened, reopened, failed, closed, dropped, stats.opening.measured().len()])
@@ -443,9 +426,9 @@ mod tests {
         );
         assert!(interval.ops.is_empty());
         accumulator.record_opened(2, Duration::ZERO, Duration::ZERO, now);
-        accumulator.flush();
+        accumulator.close_interval();
         assert_eq!(
-            accumulator.pop_ready().unwrap().held.iter().map(counts).collect::<Vec<_>>(),
+            accumulator.take_oldest().unwrap().held.iter().map(counts).collect::<Vec<_>>(),
             [(2, [1, 0, 0, 0, 0, 1])]
         );
     }
@@ -457,8 +440,8 @@ mod tests {
         accumulator.held(1, at(3)).counts.left += 9;
         accumulator.count_loss_after(1, true, at(185));
         accumulator.count_loss_after(1, false, at(186));
-        accumulator.flush();
-        let intervals: Vec<Interval> = std::iter::from_fn(|| accumulator.pop_ready()).collect();
+        accumulator.close_interval();
+        let intervals: Vec<Interval> = std::iter::from_fn(|| accumulator.take_oldest()).collect();
         let lost = |stats: &HeldStats| {
             let HeldCounts { left, closed_after, dropped_after, .. } = stats.counts;
             (left, closed_after, dropped_after, stats.lost_after)
@@ -483,8 +466,8 @@ mod tests {
         accumulator.count_not_sent(0, 2);
         accumulator.count_not_sent(0, 3);
         accumulator.count_not_sent(1, 0);
-        accumulator.flush();
-        let interval = accumulator.pop_ready().unwrap();
+        accumulator.close_interval();
+        let interval = accumulator.take_oldest().unwrap();
         assert_eq!(
             (interval.errors.len(), interval.errors[0].count, interval.errors[ERROR_GROUPS_MAX - 1].count),
             (64, 5, 6)

@@ -36,8 +36,9 @@ impl Reports {
     }
 
     pub(super) fn send_due(&mut self, now: Duration) {
-        self.accumulator.advance_to(now);
-        self.send_intervals();
+        while let Some(interval) = self.accumulator.take_due(now) {
+            self.send(WorkerReport::Interval(interval));
+        }
         if self.started_work_due.is_some_and(|due| due <= now) {
             self.send_started_work();
         }
@@ -46,12 +47,8 @@ impl Reports {
     /// Sends everything, due or not.
     pub(super) fn flush(&mut self) {
         self.send_started_work();
-        self.accumulator.flush();
-        self.send_intervals();
-    }
-
-    fn send_intervals(&mut self) {
-        while let Some(interval) = self.accumulator.pop_ready() {
+        self.accumulator.close_interval();
+        while let Some(interval) = self.accumulator.take_oldest() {
             self.send(WorkerReport::Interval(interval));
         }
     }
