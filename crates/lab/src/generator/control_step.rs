@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::Failure;
 use super::control_client::{ControlClient, ControlRequest, ControlResponse};
-use super::response::{self, StatusClass};
+use super::response;
 use crate::measurement::ErrorKind;
 use crate::scenario::{Body, Scope, Step, Target, ValueSource};
 
@@ -92,11 +92,8 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, String> {
 }
 
 fn evaluate_response(step: &Step, reply: &ControlResponse) -> Result<ControlOutcome, Failure> {
-    match response::classify_status(step, reply.status) {
-        StatusClass::Denied => return Ok(ControlOutcome::Denied),
-        StatusClass::Unexpected => return Err(response::unexpected_status_failure(reply.status, &reply.body)),
-        StatusClass::Expected if response::is_body_denial(step, &reply.body)? => return Ok(ControlOutcome::Denied),
-        StatusClass::Expected => {}
+    if response::is_denial(step, reply.status, &reply.body)? {
+        return Ok(ControlOutcome::Denied);
     }
     let mut values = Vec::with_capacity(step.keep.len());
     for keep in &step.keep {

@@ -16,7 +16,7 @@ pub(crate) enum StatusClass {
     Unexpected,
 }
 
-/// Classifies a status. The body of an expected response may still be a denial: [`is_body_denial`].
+/// Classifies a status. The body of an expected response may still be a denial: [`is_denial`].
 pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
     if step.denied.statuses.contains(&status) {
         StatusClass::Denied
@@ -27,10 +27,6 @@ pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
     }
 }
 
-pub(crate) fn unexpected_status_failure(status: u16, body: &[u8]) -> Failure {
-    Failure::new(ErrorKind::Status(status), format!("{status}: {}", excerpt(body)))
-}
-
 /// Whether the body of an expected response is read.
 pub(crate) fn needs_body(step: &Step) -> bool {
     let looks =
@@ -38,12 +34,16 @@ pub(crate) fn needs_body(step: &Step) -> bool {
     looks || step.sequence_check.is_some() || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Json(_)))
 }
 
-/// Whether the body of a response with an expected status is a denial.
+/// Whether a response is a denial, by its status or by its body.
 ///
 /// # Errors
-/// The body is not JSON, where it must be read.
-pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> {
-    step.denied.body.as_ref().map_or(Ok(false), |denial| value_matches(denial, body))
+/// The status is neither expected nor a denial, or the body is not JSON, where it must be read.
+pub(crate) fn is_denial(step: &Step, status: u16, body: &[u8]) -> Result<bool, Failure> {
+    match classify_status(step, status) {
+        StatusClass::Denied => Ok(true),
+        StatusClass::Unexpected => Err(Failure::new(ErrorKind::Status(status), format!("{status}: {}", excerpt(body)))),
+        StatusClass::Expected => step.denied.body.as_ref().map_or(Ok(false), |denial| value_matches(denial, body)),
+    }
 }
 
 /// When the event in a response happened, in microseconds of Unix time; none if the response has no event.

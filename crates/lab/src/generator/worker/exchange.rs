@@ -125,16 +125,10 @@ impl Exchange {
 
     /// The outcome of a complete response, after which bytes were received that belong to no response.
     pub(super) fn evaluate(&mut self, prepared: &PreparedStep, kept: &mut KeptValues, excess: &[u8]) -> StepOutcome {
-        let outcome = match response::classify_status(&prepared.step, self.status) {
-            StatusClass::Denied => StepOutcome::Denied,
-            StatusClass::Unexpected => {
-                StepOutcome::Failed(response::unexpected_status_failure(self.status, &self.body.bytes))
-            }
-            StatusClass::Expected => match response::is_body_denial(&prepared.step, &self.body.bytes) {
-                Ok(true) => StepOutcome::Denied,
-                Ok(false) => self.read_response(prepared, kept).into(),
-                Err(failure) => StepOutcome::Failed(failure),
-            },
+        let outcome = match response::is_denial(&prepared.step, self.status, &self.body.bytes) {
+            Ok(true) => StepOutcome::Denied,
+            Ok(false) => self.read_response(prepared, kept).into(),
+            Err(failure) => StepOutcome::Failed(failure),
         };
         // Empty lines are tolerated, as before a response.
         if matches!(outcome, StepOutcome::Failed(_)) || excess.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
