@@ -10,32 +10,20 @@ use http::Method;
 use super::framing::{Opcode, check_path};
 use super::response;
 use crate::scenario::{
-    BackgroundLoops, Body, Journey, Message, MessagePayload, Repeat, Request, Scenario, Scope, Step, Template,
+    BackgroundLoops, Body, Journey, Message, MessagePayload, Request, Scenario, Scope, Step, Template,
 };
 
 /// A journey, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct PreparedJourney {
+    /// With the values of the run filled in.
+    pub(crate) spec: Journey,
     /// Its own steps, and behind them those of its background loops.
     pub(crate) steps: Vec<PreparedStep>,
-    /// How many of them are its own.
-    pub(crate) own_step_count: usize,
     /// Whether steps are measured separately.
     pub(crate) has_step_figures: bool,
-    /// Whether its steps are messages over a connection of its own.
-    pub(crate) uses_messages: bool,
-    /// Names whose values the held connection has kept.
-    pub(crate) inherits: Vec<String>,
-    pub(crate) repeats: Vec<Repeat>,
-    pub(crate) background: Vec<PreparedLoops>,
-}
-
-/// Background loops of a journey, ready to start.
-#[derive(Debug)]
-pub(crate) struct PreparedLoops {
-    pub(crate) spec: BackgroundLoops,
-    /// Names of the journey whose values the loops need for their requests.
-    pub(crate) carried_names: Vec<String>,
+    /// By background loops: names of the journey whose values they need for their requests.
+    pub(crate) carried_names: Vec<Vec<String>>,
 }
 
 /// One step of a journey, ready to be sent.
@@ -111,27 +99,22 @@ pub(crate) fn prepare_journeys(
         }
         journeys.push(PreparedJourney {
             steps,
-            own_step_count: journey.own_step_count,
             has_step_figures: journey.has_step_figures(),
-            uses_messages: journey.uses_messages,
-            inherits: journey.inherited_names.clone(),
-            repeats: journey.repeats.clone(),
-            background: journey.background.iter().map(|loops| PreparedLoops::for_journey(&journey, loops)).collect(),
+            carried_names: journey.background.iter().map(|loops| carried_names(&journey, loops)).collect(),
+            spec: journey,
         });
     }
     Ok((journeys, timeouts))
 }
 
-impl PreparedLoops {
-    fn for_journey(journey: &Journey, background: &BackgroundLoops) -> Self {
-        let steps = &journey.steps[background.steps.clone()];
-        let mut used = BTreeSet::new();
-        for mut step in steps.iter().cloned() {
-            step.visit_templates(&mut |template| used.extend(template.variable_names().map(str::to_owned)));
-        }
-        let carried_names = used.into_iter().filter(|name| journey.keeps_name(name)).collect();
-        Self { spec: background.clone(), carried_names }
+/// The names of the journey that the requests of background loops use.
+fn carried_names(journey: &Journey, background: &BackgroundLoops) -> Vec<String> {
+    let steps = &journey.steps[background.steps.clone()];
+    let mut used = BTreeSet::new();
+    for mut step in steps.iter().cloned() {
+        step.visit_templates(&mut |template| used.extend(template.variable_names().map(str::to_owned)));
     }
+    used.into_iter().filter(|name| journey.keeps_name(name)).collect()
 }
 
 impl PreparedStep {

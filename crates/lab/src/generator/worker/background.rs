@@ -9,10 +9,10 @@ impl Worker {
     /// Starts the loops that run from the end of a step on.
     pub(super) fn start_background_loops(&mut self, key: SlabKey, step: usize) {
         let Some(journey_index) = self.running.get(key).map(|running| running.journey_index) else { return };
-        for index in 0..self.journeys[journey_index].background.len() {
-            let spec = &self.journeys[journey_index].background[index].spec;
-            if spec.after_step == step {
-                (0..spec.loop_bindings.len()).for_each(|number| self.start_loop(key, index, number));
+        for index in 0..self.journeys[journey_index].spec.background.len() {
+            let loops = &self.journeys[journey_index].spec.background[index];
+            if loops.after_step == step {
+                (0..loops.loop_bindings.len()).for_each(|number| self.start_loop(key, index, number));
             }
         }
     }
@@ -22,15 +22,15 @@ impl Worker {
         let Some(journey) = self.running.get(of) else { return };
         let (load_index, journey_index, arrival) = (journey.load_index, journey.journey_index, journey.arrival);
         let prepared = &self.journeys[journey_index];
-        let loops = &prepared.background[index];
-        let carried = loops.carried_names.iter().map(|name| (name, name));
-        let bound = loops.spec.loop_bindings[number].iter().map(|(bound, kept)| (bound, kept));
+        let loops = &prepared.spec.background[index];
+        let carried = prepared.carried_names[index].iter().map(|name| (name, name));
+        let bound = loops.loop_bindings[number].iter().map(|(bound, kept)| (bound, kept));
         let value = |(name, kept): (&String, &String)| Some((name.clone(), journey.kept.get(kept)?.to_owned()));
         let values: Vec<(String, String)> = carried.chain(bound).filter_map(value).collect();
         let key = self.running.add(load_index, journey_index);
         if let Some(running) = self.running.get_mut(key) {
-            let steps = loops.spec.steps.clone();
-            running.restart(Purpose::Journey, arrival, now, (steps, prepared.repeats.len()));
+            let steps = loops.steps.clone();
+            running.restart(Purpose::Journey, arrival, now, (steps, prepared.spec.repeats.len()));
             running.parent = Some(of);
             values.iter().for_each(|(name, value)| running.kept.insert(name, value));
         }

@@ -133,7 +133,7 @@ impl Worker {
     fn save_values(&mut self, key: SlabKey) {
         let Some(running) = self.running.get(key) else { return };
         let load = self.pacer.load_mut(running.load_index);
-        let inherits = &self.journeys[load.spec.journey_index].inherits;
+        let inherits = &self.journeys[load.spec.journey_index].spec.inherited_names;
         let value = |name: &String| Some((name.as_str().into(), running.kept.get(name)?.into()));
         if let (false, Some(held)) = (inherits.is_empty(), load.held_mut()) {
             held.set_values(running.held_index, inherits.iter().filter_map(value).collect());

@@ -31,7 +31,7 @@ impl Worker {
     fn start_journey(&mut self, key: SlabKey, purpose: Purpose, arrival: Arrival, ready_since: Duration) {
         let Some(running) = self.running.get_mut(key) else { return };
         let journey = &self.journeys[running.journey_index];
-        running.restart(purpose, arrival, ready_since, (0..journey.own_step_count, journey.repeats.len()));
+        running.restart(purpose, arrival, ready_since, (0..journey.spec.own_step_count, journey.spec.repeats.len()));
         if purpose == Purpose::OpenConnection {
             return self.start_attempt(key);
         }
@@ -50,7 +50,7 @@ impl Worker {
         let step = &journey.steps[running.step].step;
         let pause = step.pause_duration(running.arrival.seed, running.step, running.rounds.completed_rounds());
         let pause = step.pause_until.map_or(pause, |until| until.saturating_sub(from));
-        running.rounds.enter_step(&journey.repeats, running.step, from);
+        running.rounds.enter_step(&journey.spec.repeats, running.step, from);
         let due = from + pause;
         (running.times.step_due, running.times.step_sent) = (due, None);
         if running.step == 0 && running.rounds.completed_rounds() == 0 {
@@ -192,7 +192,7 @@ impl Worker {
     pub(super) fn next_step(&mut self, key: SlabKey) -> Result<Option<usize>, Failure> {
         let now = self.clock.now();
         let Some(running) = self.running.get_mut(key) else { return Ok(None) };
-        let (repeats, body) = (&self.journeys[running.journey_index].repeats, &running.exchange.body.bytes);
+        let (repeats, body) = (&self.journeys[running.journey_index].spec.repeats, &running.exchange.body.bytes);
         let position = (running.step, running.end_step);
         let next =
             running.rounds.next_step(repeats, position, now, |condition| framing::value_matches(condition, body));

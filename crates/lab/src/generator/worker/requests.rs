@@ -35,7 +35,7 @@ impl Worker {
         let Some(running) = self.running.get(key) else { return };
         // A framed connection belongs to one user; no other journey continues on it.
         let reusing = running.purpose == Purpose::Journey
-            && !self.journeys[running.journey_index].uses_messages
+            && !self.journeys[running.journey_index].spec.uses_messages
             && self.pacer.load(running.load_index).spec.reconnect == Reconnect::Never;
         let connection = running.connection.or_else(|| if reusing { self.connections.take_idle() } else { None });
         match connection {
@@ -46,7 +46,7 @@ impl Worker {
 
     fn open_connection(&mut self, key: SlabKey) {
         let Some(running) = self.running.get_mut(key) else { return };
-        let uses_messages = self.journeys[running.journey_index].uses_messages;
+        let uses_messages = self.journeys[running.journey_index].spec.uses_messages;
         let endpoint = self.connections.endpoint_for(uses_messages, running.arrival.index);
         match self.connections.open(endpoint, key) {
             Ok(connection) => running.connection = Some(connection),
@@ -107,7 +107,7 @@ impl Worker {
                 message_number,
             }),
         };
-        let last = running.step + 1 == running.end_step && journey.repeats.is_empty();
+        let last = running.step + 1 == running.end_step && journey.spec.repeats.is_empty();
         let close = match self.pacer.load(running.load_index).spec.reconnect {
             Reconnect::Never => false,
             Reconnect::Journey => last,
