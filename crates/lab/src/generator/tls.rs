@@ -8,9 +8,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, WantsVersions,
-};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use crate::scenario::{BaseUrl, Target};
 
@@ -65,11 +63,13 @@ impl Tls {
     }
 }
 
-fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
+/// # Errors
+/// The file of certificates cannot be read.
+pub(super) fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone());
-    let builder: rustls::ConfigBuilder<ClientConfig, WantsVersions> = builder;
-    let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
     let mut config = if trust.insecure {
         let verifier = Arc::new(NoCertificateVerification(provider));
         builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()

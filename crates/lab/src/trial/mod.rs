@@ -194,8 +194,7 @@ async fn execute(
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
         supervisor.start(&scenario, &Scope::for_run(&globals), dir).await?;
-        let client =
-            ControlClient::for_target(&scenario.target).await.map_err(|failure| TrialError(failure.message))?;
+        let client = ControlClient::for_target(&scenario.target).map_err(|failure| TrialError(failure.message))?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {

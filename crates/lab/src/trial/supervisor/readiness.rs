@@ -32,7 +32,7 @@ pub(super) async fn await_ready(base: &BaseUrl, trust: &Trust, path: &str, withi
 }
 
 async fn probe(base: &BaseUrl, trust: &Trust, path: &str) -> Result<u16, String> {
-    let client = ControlClient::new(base, trust).await.map_err(|failure| failure.message)?;
+    let client = ControlClient::new(base, trust).map_err(|failure| failure.message)?;
     let path = path.parse().map_err(|_| "not a path".to_owned())?;
     let call = ControlRequest::get(path, HeaderMap::new(), PROBE_WITHIN);
     client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)
