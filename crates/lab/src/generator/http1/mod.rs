@@ -5,8 +5,6 @@
 mod chunked;
 mod head;
 #[cfg(test)]
-mod oracle;
-#[cfg(test)]
 mod tests;
 
 use super::Failure;

@@ -1,5 +1,7 @@
 //! Responses that the standard allows and forbids; any split of the bytes gives the same result.
 
+mod oracle;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,15 +9,15 @@ use crate::generator::decoder::BodyCapture;
 
 /// What was decoded from all bytes of a connection after one request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct DecodedResponse {
-    pub(super) status: Option<u16>,
-    pub(super) body: Vec<u8>,
+struct DecodedResponse {
+    status: Option<u16>,
+    body: Vec<u8>,
     /// Whether the connection can be reused, or why there is no response.
-    pub(super) end: Result<bool, Failure>,
+    end: Result<bool, Failure>,
 }
 
 /// Decodes `pieces` one after the other, and then the end of the connection if nothing was decided.
-pub(super) fn decode_all(pieces: &[&[u8]], head_only: bool) -> DecodedResponse {
+fn decode_all(pieces: &[&[u8]], head_only: bool) -> DecodedResponse {
     let mut codec = Http1Decoder::default();
     let mut body = ResponseBody { capture: BodyCapture::Whole, ..ResponseBody::default() };
     codec.expect_response(head_only);

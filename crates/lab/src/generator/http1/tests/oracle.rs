@@ -1,5 +1,5 @@
 //! Compares the decoder with hyper: both decode every valid response alike. Where the decoder deliberately rejects what
-//! hyper tolerates, the tests next to this one say so.
+//! hyper tolerates, the tests around this one say so.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
@@ -8,7 +8,7 @@ use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::tests::decode_all;
+use super::decode_all;
 
 /// Status and body as hyper decodes them; none if it reports an error.
 fn decode_with_hyper(answer: &[u8], head_only: bool) -> Option<(u16, Vec<u8>)> {
