@@ -15,7 +15,6 @@ use node::clock::random_bytes;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{AccountView, CreateAccount, CreateTokenFor, GameStatus, Inspection, TokenCreated};
-use wire::problem::Problem;
 use wire::time::Timestamp;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -30,7 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Inspect a game: its attempts, its worker, the end of its log
 #[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The game as an operator sees it.", body = Inspection),
-    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
 ))]
 async fn inspect_game(
     State(app): State<App>,
@@ -45,8 +44,8 @@ async fn inspect_game(
 /// Its log is kept, so it continues where it stopped; its attempts are reset.
 #[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is queued again.", body = GameStatus),
-    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "It has not failed.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
+    (status = 409, description = "It has not failed."),
 ))]
 async fn requeue_game(
     State(app): State<App>,
@@ -65,8 +64,8 @@ async fn requeue_game(
 /// Cancel a game of any account
 #[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is cancelled.", body = GameStatus),
-    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
+    (status = 409, description = "It is over already."),
 ))]
 async fn cancel_any_game(
     State(app): State<App>,
@@ -103,8 +102,8 @@ async fn create_account(
 /// Create a token for any account
 #[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = [])), request_body = CreateTokenFor, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
-    (status = 404, description = "There is no such account.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such account."),
+    (status = 409, description = "The account has as many tokens as allowed."),
 ))]
 async fn create_token_for(
     State(app): State<App>,

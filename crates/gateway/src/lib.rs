@@ -68,11 +68,11 @@ pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
             let (routes, document) = api_routes().split_for_parts();
-            (routes.merge(spectate::routes()).merge(console::routes()), openapi::complete(document))
+            (routes.merge(console::routes()), openapi::complete(document))
         }
         ServeMode::Limiter => {
             let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();
-            (routes, openapi::complete_base(document))
+            (routes, openapi::complete(document))
         }
     };
     let routes = routes.merge(home::routes(app.config.serve_mode));
@@ -86,7 +86,7 @@ pub fn ops_router(app: App) -> Router {
         ServeMode::Limiter => rate_limit::routes(),
     };
     let (routes, document) = routes.split_for_parts();
-    with_layers(routes, &openapi::complete_base(document), app)
+    with_layers(routes, &openapi::complete(document), app)
 }
 
 /// These routes and those about the process, behind the layers that every request passes.
@@ -125,6 +125,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(stories::routes())
         .merge(worlds::routes())
         .merge(hunts::routes())
+        .merge(spectate::routes())
         .merge(admin::routes())
         .merge(rate_limit::routes())
 }

@@ -10,7 +10,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -41,6 +41,16 @@ struct BaseDocument;
 
 /// The only route under `/api` that needs no store.
 const DOCUMENT_PATH: &str = "/api/openapi.json";
+/// Looks for its world only once it is a WebSocket.
+const WORLD_SOCKET: &str = "/api/worlds/{world}/socket";
+/// The code of a 404, by how the path begins.
+const NOT_FOUND: [(&str, &str); 5] = [
+    ("/api/games/{id}", "`no_such_game`"),
+    ("/api/hunts/{name}", "`no_such_hunt`"),
+    ("/api/stories/games/{game}", "`no_such_game`"),
+    ("/api/stories/tables/{table}", "`no_such_table`"),
+    ("/api/worlds/{world}", "`no_such_world`"),
+];
 
 /// The document as it is served.
 #[derive(Clone)]
@@ -64,14 +74,8 @@ async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoRespo
     ([(header::CONTENT_TYPE, "application/json")], Extension(BudgetExempt), document.0)
 }
 
-/// Adds the spectators' routes, and the refusals that apply to every route.
+/// Adds the routes that no router of the API has, and the refusals that apply to every route.
 pub(super) fn complete(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
-    api.merge(super::spectate::openapi());
-    complete_base(api)
-}
-
-/// The same for a process that serves the rate limiter alone.
-pub(super) fn complete_base(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     api.merge(rate_limit::openapi());
     api.merge(ops::openapi());
     let components = api.components.get_or_insert_default();
@@ -84,6 +88,7 @@ pub(super) fn complete_base(mut api: utoipa::openapi::OpenApi) -> utoipa::openap
     for (path, item) in &mut api.paths.paths {
         for operation in operations(item) {
             add_common_refusals(path, operation);
+            add_problems(operation);
         }
     }
     api
@@ -99,11 +104,13 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
     let has_body = operation.request_body.is_some();
     let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
     let (is_about_a_table, may_have_token) = (is_about_a_table(path), has_optional_token(path));
+    let missing = NOT_FOUND.iter().find(|(begin, _)| path.starts_with(begin)).map(|(_, code)| *code);
     let common = [
         ("400", has_input, "Something in the request is invalid; `code` and `detail` say what."),
         ("401", has_security, "No token, or an unknown one."),
         ("401", may_have_token, "The token is unknown or expired. A token is optional."),
         ("403", has_security, "The token's role is too weak."),
+        ("404", missing.is_some() && path != WORLD_SOCKET, missing.unwrap_or_default()),
         ("413", has_body, "The body is too long."),
         ("415", has_body, "The body is not declared as JSON."),
         ("422", has_body, "The body is JSON of another shape: a member is missing or has another type."),
@@ -129,8 +136,21 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         ),
     ];
     for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {
-        let refusal = || problem(description).into();
+        let refusal = || ResponseBuilder::new().description(description).build().into();
         operation.responses.responses.entry(status.to_owned()).or_insert_with(refusal);
+    }
+}
+
+/// A refusal whose body is not described is a problem.
+fn add_problems(operation: &mut Operation) {
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with(['4', '5'])
+            && response.content.is_empty()
+        {
+            let schema = Ref::from_schema_name(Problem::name());
+            response.content.insert(PROBLEM_JSON.to_owned(), ContentBuilder::new().schema(Some(schema)).build().into());
+        }
     }
 }
 
@@ -143,12 +163,4 @@ fn is_about_a_table(path: &str) -> bool {
 /// Whether a route accepts a token without requiring one.
 fn has_optional_token(path: &str) -> bool {
     path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
-}
-
-fn problem(description: &str) -> utoipa::openapi::Response {
-    let schema = Ref::from_schema_name(Problem::name());
-    ResponseBuilder::new()
-        .description(description)
-        .content(PROBLEM_JSON, ContentBuilder::new().schema(Some(schema)).build())
-        .build()
 }

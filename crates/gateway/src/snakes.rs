@@ -17,7 +17,6 @@ use store::BotFilter;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateSnake, Snake, UpdateSnake};
-use wire::problem::Problem;
 use wire::time::Timestamp;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -31,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Register a snake
 #[utoipa::path(post, path = "/api/snakes", tag = "snakes", security(("bearer" = [])), request_body = CreateSnake, responses(
     (status = 201, description = "The snake is registered.", body = Snake),
-    (status = 409, description = "`duplicate_name`: the account has a snake of this name; `too_many`: it has as many as allowed.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`duplicate_name`: the account has a snake of this name; `too_many`: it has as many as allowed."),
 ))]
 async fn create_snake(
     State(app): State<App>,
@@ -73,7 +72,7 @@ async fn list_snakes(
 /// Get one of your snakes
 #[utoipa::path(get, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The snake.", body = Snake),
-    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "The account has no such snake."),
 ))]
 async fn get_snake(
     State(app): State<App>,
@@ -86,8 +85,8 @@ async fn get_snake(
 /// Change a snake
 #[utoipa::path(put, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), request_body = UpdateSnake, responses(
     (status = 200, description = "The snake as it is now.", body = Snake),
-    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "The account has a snake of this name.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "The account has no such snake."),
+    (status = 409, description = "The account has a snake of this name."),
 ))]
 async fn update_snake(
     State(app): State<App>,
@@ -114,7 +113,7 @@ async fn update_snake(
 /// Games that exist already keep its name and URL.
 #[utoipa::path(delete, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "The snake is deleted."),
-    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "The account has no such snake."),
 ))]
 async fn delete_snake(
     State(app): State<App>,

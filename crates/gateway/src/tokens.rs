@@ -17,7 +17,6 @@ use node::clock::random_bytes;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateToken, TokenCreated, TokenView};
-use wire::problem::Problem;
 use wire::time::Timestamp;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -27,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Create a token for your account
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), request_body = CreateToken, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
-    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has as many tokens as allowed."),
 ))]
 async fn create_token(
     State(app): State<App>,
@@ -55,7 +54,7 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 /// close code 1008, a mover's connection with the error `token_unknown`.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
-    (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "The account has no such token."),
 ))]
 async fn delete_token(
     State(app): State<App>,

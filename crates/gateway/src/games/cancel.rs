@@ -9,13 +9,12 @@ use axum::extract::State;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, MatchId};
 use wire::api::GameStatus;
-use wire::problem::Problem;
 
 /// Call off one of the own games
 #[utoipa::path(post, path = "/api/games/{id}/cancel", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is called off.", body = GameStatus),
-    (status = 404, description = "The account has no such game.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "The account has no such game."),
+    (status = 409, description = "It is over already."),
 ))]
 pub(super) async fn cancel_game(
     State(app): State<App>,

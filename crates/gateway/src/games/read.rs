@@ -17,7 +17,6 @@ use engine::rows::Role;
 use serde::Deserialize;
 use store::MatchFilter;
 use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
-use wire::problem::Problem;
 
 /// Which games a list is to show.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -60,7 +59,7 @@ fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
 /// Everything about a game, frames included
 #[utoipa::path(get, path = "/api/games/{id}/details", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The game.", body = GameDetails),
-    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such game."),
 ))]
 pub(super) async fn game_details(
     State(app): State<App>,

@@ -16,7 +16,6 @@ use std::str::FromStr;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{AggregatorView, HuntStatistics, HunterView, RoundView, SetAggregator};
-use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -46,7 +45,7 @@ async fn leaderboard(
 /// Look at a hunter
 #[utoipa::path(get, path = "/api/hunters/{player}", tag = "hunts", params(("player" = String, Path)), responses(
     (status = 200, description = "What they did in all hunts.", body = HunterView),
-    (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet"),
 ))]
 async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) -> ApiResult<Json<HunterView>> {
     let row = app.node.store.read(move |reader| reader.hunter(player)).await?;
@@ -56,7 +55,6 @@ async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) ->
 /// List rounds of a hunt that have ended, the last one first
 #[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", params(("name" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of rounds, 20 when no limit is given.", body = Vec<RoundView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
-    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn list_rounds(
     State(app): State<App>,

@@ -20,7 +20,6 @@ use quotas::{LiveHunt, QuotaExceeded};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateHunt, HuntState, HuntView};
-use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -56,9 +55,9 @@ async fn list_hunts(
 /// its maker leaves, or nobody was in it for half an hour (`quotas.unjoined_ms`).
 #[utoipa::path(post, path = "/api/hunts", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateHunt, responses(
     (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "Where the hunt is"))),
-    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no address hold more of it; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`server_full`: there are as many hunts as this server takes on; `worlds_full`: the hunt could not be entered now, as this server's memory is full", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have"),
+    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no address hold more of it; or a rate limit. `Retry-After` says when to come again."),
+    (status = 503, description = "`server_full`: there are as many hunts as this server takes on; `worlds_full`: the hunt could not be entered now, as this server's memory is full"),
 ))]
 async fn create_hunt(
     State(app): State<App>,
@@ -117,7 +116,6 @@ async fn charge_quota(app: &App, quota_subject: QuotaSubject, hunt: LiveHunt) ->
 /// Look at a hunt
 #[utoipa::path(get, path = "/api/hunts/{name}", tag = "hunts", params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt.", body = HuntState),
-    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_hunt(
     State(app): State<App>,
@@ -133,8 +131,7 @@ async fn get_hunt(
 /// **Who:** anybody with a player's or a guest's token. **When:** until it is over, while there is room. Joining twice is joining.
 #[utoipa::path(post, path = "/api/hunts/{name}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, joined.", body = HuntState),
-    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`hunt_full`, `hunt_not_open`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`hunt_full`, `hunt_not_open`"),
 ))]
 async fn join_hunt(
     State(app): State<App>,
@@ -158,8 +155,7 @@ async fn join_hunt(
 /// maker leaves, that nobody else has joined and in which nobody is, is over.
 #[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, left.", body = HuntState),
-    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_joined`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`not_joined`"),
 ))]
 async fn leave_hunt(
     State(app): State<App>,
@@ -188,9 +184,8 @@ async fn leave_hunt(
 /// changes nothing.
 #[utoipa::path(delete, path = "/api/hunts/{name}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 204, description = "It is over."),
-    (status = 403, description = "`not_maker`: somebody else made it", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`built_in`: the server has it by itself", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_maker`: somebody else made it"),
+    (status = 409, description = "`built_in`: the server has it by itself"),
 ))]
 async fn end_hunt(
     State(app): State<App>,

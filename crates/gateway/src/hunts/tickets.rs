@@ -29,7 +29,6 @@ use tokio::time::{Instant, timeout};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateTicket, TicketView};
-use wire::problem::Problem;
 
 /// Players of a match unless the request sets a number.
 const PLAYERS_DEFAULT: u8 = 4;
@@ -49,9 +48,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// them share one matchmaking queue.
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
-    (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the matchmaking queue passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it"),
+    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again."),
+    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the matchmaking queue passes from one server to another): try again after `Retry-After`"),
 ))]
 async fn create_ticket(
     State(app): State<App>,
@@ -73,10 +72,10 @@ async fn create_ticket(
 /// it is `gathering`. Joining twice is joining. With the last one the wait for others begins, as long as the one for the party might have been.
 #[utoipa::path(post, path = "/api/hunts/tickets/{id}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, joined.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`", body = Problem, content_type = "application/problem+json"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one"),
+    (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`"),
 ))]
 async fn join(
     State(app): State<App>,
@@ -107,9 +106,9 @@ struct WaitQuery {
 /// about for five minutes.
 #[utoipa::path(get, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "The ticket.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`"),
 ))]
 async fn get_ticket(
     State(app): State<App>,
@@ -135,9 +134,9 @@ async fn get_ticket(
 /// hunt is made at this moment may still be `matched`. The answer has its end: once it is there, the caller may take another one.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, ended.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`"),
 ))]
 async fn cancel_ticket(
     State(app): State<App>,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::yield_now;
 use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
-use wire::problem::{PROBLEM_JSON, Problem};
+use wire::problem::PROBLEM_JSON;
 
 /// Policies in one response: a thousand checks under a thousand policies would be a million decisions.
 const POLICIES_SHOWN_MAX: usize = 16;
@@ -34,7 +34,7 @@ const NS_PER_MS: u64 = 1_000_000;
         denial by one charges none. Counts are this process's own.",
     responses(
         (status = 200, description = "It may. The headers `RateLimit-Policy` and `RateLimit` say what is left.", body = LimitAllowed),
-        (status = 422, description = "It costs more than any window holds, or the body has another shape.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "It costs more than any window holds, or the body has another shape."),
         (status = 429, description = "Not now (`rate_limited`: `Retry-After` says when), or there is no room to count one more key (`limiter_full`).", body = LimitProblem, content_type = "application/problem+json"),
     ))]
 #[expect(dead_code, reason = "documented here, answered by LimiterHandler")]

@@ -15,7 +15,6 @@ use rate_limit::{RateLimiter, SCOPE};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{LimitOverrideView, LimitPolicies, LimitPolicyDefinition, LimitPolicyView, LimitQuota};
-use wire::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -42,7 +41,7 @@ async fn list_policies(State(app): State<App>, Operator(_): Operator) -> Json<Li
 /// Look at one policy
 #[utoipa::path(get, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The policy in force.", body = LimitPolicyView),
-    (status = 404, description = "There is no such policy.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such policy."),
 ))]
 async fn get_policy(
     State(app): State<App>,
@@ -58,7 +57,7 @@ async fn get_policy(
 #[utoipa::path(put, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), request_body = LimitPolicyDefinition, responses(
     (status = 200, description = "It is changed.", body = LimitPolicyView),
     (status = 201, description = "It is new.", body = LimitPolicyView),
-    (status = 409, description = "There are as many policies as there may be.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "There are as many policies as there may be."),
 ))]
 async fn put_policy(
     State(app): State<App>,
@@ -79,8 +78,8 @@ async fn put_policy(
 /// The quotas of single keys that were set under it are forgotten, too. What the file of policies says holds again.
 #[utoipa::path(delete, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), responses(
     (status = 204, description = "It is forgotten."),
-    (status = 404, description = "There is no such policy.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "It stands in the file of policies, and nothing was set about it.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such policy."),
+    (status = 409, description = "It stands in the file of policies, and nothing was set about it."),
 ))]
 async fn delete_policy(
     State(app): State<App>,
@@ -98,7 +97,7 @@ async fn delete_policy(
 /// Look at a key's own quota
 #[utoipa::path(get, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), responses(
     (status = 200, description = "The quota in force.", body = LimitOverrideView),
-    (status = 404, description = "There is no such policy, or the key has no quota of its own.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such policy, or the key has no quota of its own."),
 ))]
 async fn get_override(
     State(app): State<App>,
@@ -111,8 +110,8 @@ async fn get_override(
 /// Give a key a quota of its own
 #[utoipa::path(put, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), request_body = LimitQuota, responses(
     (status = 200, description = "The quota in force.", body = LimitOverrideView),
-    (status = 404, description = "There is no such policy.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "As many keys have a quota of their own as may.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such policy."),
+    (status = 409, description = "As many keys have a quota of their own as may."),
 ))]
 async fn put_override(
     State(app): State<App>,
@@ -132,8 +131,8 @@ async fn put_override(
 /// What the file of policies says about the key holds again.
 #[utoipa::path(delete, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), responses(
     (status = 204, description = "It is forgotten."),
-    (status = 404, description = "There is no such policy, or the key has no quota of its own.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "It stands in the file of policies.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such policy, or the key has no quota of its own."),
+    (status = 409, description = "It stands in the file of policies."),
 ))]
 async fn delete_override(
     State(app): State<App>,

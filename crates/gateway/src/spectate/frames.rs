@@ -30,7 +30,6 @@ pub(super) struct FramesQuery {
     params(("id" = String, Path, description = "Id of the game")),
     responses(
         (status = 200, description = "The game", body = GameReply),
-        (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId>) -> ApiResult<Json<GameReply>> {
@@ -45,10 +44,9 @@ pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId
     params(("id" = String, Path, description = "Id of the game"), FramesQuery),
     responses(
         (status = 200, description = "The frames", body = FramesReply),
-        (status = 400, description = "`bad_value`", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_responses`: this address has as many large answers under way as it may have", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`responses_full`: as many large answers are under way as may be", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_value`"),
+        (status = 429, description = "`too_many_responses`: this address has as many large answers under way as it may have"),
+        (status = 503, description = "`responses_full`: as many large answers are under way as may be"),
     ),
 )]
 pub(crate) async fn list_frames(

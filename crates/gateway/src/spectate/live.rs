@@ -33,10 +33,9 @@ const PING_EVERY: Duration = Duration::from_secs(30);
     params(("id" = String, Path, description = "Id of the game")),
     responses(
         (status = 101, description = "A WebSocket of `frame`, `game_end` and `error` messages"),
-        (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 426, description = "`upgrade_required`", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_spectators`: from this address", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_spectators`", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 426, description = "`upgrade_required`"),
+        (status = 429, description = "`too_many_spectators`: from this address"),
+        (status = 503, description = "`too_many_spectators`"),
     ),
 )]
 pub(super) async fn watch_events(

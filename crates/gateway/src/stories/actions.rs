@@ -21,7 +21,6 @@ use tables::TableError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{InvitePlayers, SayText, SetBots, SetCountdown, ShowCard, StoryState, TellSentence};
-use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -78,8 +77,7 @@ impl PlayerInGame {
 /// to the first who joins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/join", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`already_joined`, `table_full`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`already_joined`, `table_full`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn join(player: PlayerInGame) -> ActionResult {
     let newcomer = player.player.newcomer(&player.app).await?;
@@ -94,10 +92,9 @@ async fn join(player: PlayerInGame) -> ActionResult {
 /// `invitation` ends the game (`canceled`); in `vote` the game continues by its timers, and cast votes count.
 #[utoipa::path(post, path = "/api/stories/games/{game}/leave", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as a visitor sees it.", body = StoryState),
-    (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`game_not_live`: it is not the table's game", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`leave_too_soon`: in ten seconds at the latest; or a rate limit", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_a_member`"),
+    (status = 409, description = "`game_not_live`: it is not the table's game"),
+    (status = 429, description = "`leave_too_soon`: in ten seconds at the latest; or a rate limit"),
 ))]
 async fn leave(player: PlayerInGame) -> ActionResult {
     player.perform(Action::Leave).await
@@ -108,9 +105,8 @@ async fn leave(player: PlayerInGame) -> ActionResult {
 /// **Who:** the storyteller. **When:** in `create`; can be changed 64 times at most, until the sentence is submitted.
 #[utoipa::path(post, path = "/api/stories/games/{game}/card", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn choose_card(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
     player.perform(Action::ChooseCard(parse_card(request)?)).await
@@ -121,9 +117,8 @@ async fn choose_card(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>
 /// **Who:** the storyteller. **When:** in `create`, once a card is chosen. The game is then in `invitation`: others may pick.
 #[utoipa::path(post, path = "/api/stories/games/{game}/sentence", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = TellSentence, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`card_not_set`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`card_not_set`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn submit_sentence(player: PlayerInGame, JsonBody(request): JsonBody<TellSentence>) -> ActionResult {
     let sentence = text::check_line("/sentence", "sentence", &request.sentence, STORY_CHARS_MAX)?;
@@ -136,9 +131,8 @@ async fn submit_sentence(player: PlayerInGame, JsonBody(request): JsonBody<TellS
 /// voting begins. An invitation reserves no seat, and joining does not require one.
 #[utoipa::path(post, path = "/api/stories/games/{game}/invite", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = InvitePlayers, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_many_invited`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`too_many_invited`, `too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn invite(player: PlayerInGame, JsonBody(request): JsonBody<InvitePlayers>) -> ActionResult {
     player.perform(Action::Invite(parse_players(&request.players)?)).await
@@ -150,9 +144,8 @@ async fn invite(player: PlayerInGame, JsonBody(request): JsonBody<InvitePlayers>
 /// picks a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/pick", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
-    (status = 403, description = "`not_a_player`, `storyteller_may_not_pick`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_a_player`, `storyteller_may_not_pick`"),
+    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn pick(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
     player.perform(Action::Pick(parse_card(request)?)).await
@@ -163,9 +156,8 @@ async fn pick(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> Ac
 /// **Who:** the storyteller. **When:** in `invitation`, with enough picks. Players without a pick are out of the game.
 #[utoipa::path(post, path = "/api/stories/games/{game}/voting", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_few_picks`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`too_few_picks`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn open_voting(player: PlayerInGame) -> ActionResult {
     player.perform(Action::OpenVoting).await
@@ -177,9 +169,8 @@ async fn open_voting(player: PlayerInGame) -> ActionResult {
 /// one's own card. With enough votes a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/vote", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
-    (status = 403, description = "`not_a_player`, `storyteller_may_not_vote`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_on_board`, `own_card`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_a_player`, `storyteller_may_not_vote`"),
+    (status = 409, description = "`not_on_board`, `own_card`, `too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn vote(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> ActionResult {
     player.perform(Action::Vote(parse_card(request)?)).await
@@ -190,9 +181,8 @@ async fn vote(player: PlayerInGame, JsonBody(request): JsonBody<ShowCard>) -> Ac
 /// **Who:** the storyteller. **When:** in `vote`, with enough votes. Everything is then visible to every viewer.
 #[utoipa::path(post, path = "/api/stories/games/{game}/complete", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as every viewer sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_few_votes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`too_few_votes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn complete(player: PlayerInGame) -> ActionResult {
     player.perform(Action::Complete).await
@@ -204,9 +194,8 @@ async fn complete(player: PlayerInGame) -> ActionResult {
 /// table's own length again.
 #[utoipa::path(post, path = "/api/stories/games/{game}/countdown", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = SetCountdown, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn set_countdown(player: PlayerInGame, JsonBody(request): JsonBody<SetCountdown>) -> ActionResult {
     let ms = u64::try_from(request.countdown_ms)
@@ -219,9 +208,8 @@ async fn set_countdown(player: PlayerInGame, JsonBody(request): JsonBody<SetCoun
 /// **Who:** the storyteller. **When:** while the game is live. Bots that have joined already continue to play.
 #[utoipa::path(post, path = "/api/stories/games/{game}/bots", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = SetBots, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
-    (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_storyteller`"),
+    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`"),
 ))]
 async fn set_bots(player: PlayerInGame, JsonBody(request): JsonBody<SetBots>) -> ActionResult {
     player.perform(Action::SetBots(request.are_on)).await
@@ -232,9 +220,8 @@ async fn set_bots(player: PlayerInGame, JsonBody(request): JsonBody<SetBots>) ->
 /// **Who:** members. **When:** at any time, one message every few seconds. Only members receive it. Plain text: clients that display it must escape it.
 #[utoipa::path(post, path = "/api/stories/tables/{table}/chat", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("table" = String, Path)), request_body = SayText, responses(
     (status = 200, description = "The table, as the member sees it.", body = StoryState),
-    (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`chat_too_fast`, or a rate limit; `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "`not_a_member`"),
+    (status = 429, description = "`chat_too_fast`, or a rate limit; `Retry-After` says when to try again."),
 ))]
 async fn send_chat(
     State(app): State<App>,

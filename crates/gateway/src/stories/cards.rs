@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::problem::Problem;
 
 /// A day: a card's image may change in the next release.
 const CACHE_ONE_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
@@ -43,7 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     params(("card" = String, Path, description = "The card's number and `.svg`", example = "7.svg")), responses(
     (status = 200, description = "The image; it may be cached for a day.", content_type = "image/svg+xml"),
     (status = 304, description = "Unchanged since the version in `If-None-Match`."),
-    (status = 404, description = "There is no such card.", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "There is no such card."),
 ))]
 async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Response> {
     let image = card_index(&card)

@@ -15,7 +15,6 @@ use engine::tables::Action;
 use node::clock::random_bytes;
 use tables::{NewTable, OpenResult, TableError};
 use wire::api::{CreateStory, StoryState};
-use wire::problem::Problem;
 
 /// The number of a table's first game.
 const FIRST_GAME_NUMBER: u32 = 1;
@@ -34,10 +33,10 @@ type Created = (StatusCode, [(HeaderName, String); 1], Json<StoryState>);
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
     responses(
         (status = 201, description = "The game, as its storyteller sees it.", body = StoryState, headers(("Location" = String, description = "The game's path"))),
-        (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`game_live`: the table's game goes on; `not_your_turn`: the table waits for another player to tell the next story.", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "`idempotency_key_reused`: the key came with another request before; or the body is JSON of another shape: a member is missing or has another type.", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_tables`: the caller, or the clients of this address, have as many tables in memory as allowed, and some game must end first; `address_quota`: as many as one address may create in an hour; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`no_such_table`"),
+        (status = 409, description = "`game_live`: the table's game goes on; `not_your_turn`: the table waits for another player to tell the next story."),
+        (status = 422, description = "`idempotency_key_reused`: the key came with another request before; or the body is JSON of another shape: a member is missing or has another type."),
+        (status = 429, description = "`too_many_tables`: the caller, or the clients of this address, have as many tables in memory as allowed, and some game must end first; `address_quota`: as many as one address may create in an hour; or a rate limit. `Retry-After` says when to try again."),
     ),
 )]
 pub(super) async fn create_game(

@@ -16,7 +16,6 @@ use engine::limits::GUEST_NAME_CHARS_MAX;
 use engine::rows::TokenPurpose;
 use rules::stories::Level;
 use wire::api::{CreateGuest, GuestCreated, StoryPlayer};
-use wire::problem::Problem;
 use wire::time::Timestamp;
 
 /// Create a guest
@@ -25,7 +24,7 @@ use wire::time::Timestamp;
 /// client's address, later requests of the guest to the guest and the address.
 #[utoipa::path(post, path = "/api/stories/guests", tag = "stories", request_body = CreateGuest, responses(
     (status = 201, description = "The guest, with the token, which is shown only once.", body = GuestCreated),
-    (status = 429, description = "`address_quota`: clients of this address have created as many guests as one address may in an hour; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have created as many guests as one address may in an hour; or a rate limit. `Retry-After` says when to try again."),
 ))]
 pub(super) async fn create_guest(
     State(app): State<App>,

@@ -19,7 +19,6 @@ use store::StoreError;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{StoryHistory, StoryState};
-use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_game)).routes(routes!(game_history)).routes(routes!(get_table, close_table))
@@ -31,7 +30,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// none before the end.
 #[utoipa::path(get, path = "/api/stories/games/{game}", tag = "stories", params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the viewer sees it.", body = StoryState),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_game(
     State(app): State<App>,
@@ -46,8 +44,7 @@ async fn get_game(
 /// Events in order, as far as the viewer may know them. Events of a live game are in the table's feed.
 #[utoipa::path(get, path = "/api/stories/games/{game}/history", tag = "stories", params(("game" = String, Path)), responses(
     (status = 200, description = "The events.", body = StoryHistory),
-    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`game_live`: it goes on", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`game_live`: it goes on"),
 ))]
 async fn game_history(
     State(app): State<App>,
@@ -66,7 +63,6 @@ async fn game_history(
 /// Public. Its last game, its members, who is present, and the viewer's position in its feed.
 #[utoipa::path(get, path = "/api/stories/tables/{table}", tag = "stories", params(("table" = String, Path)), responses(
     (status = 200, description = "The table, as the viewer sees it.", body = StoryState),
-    (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_table(
     State(app): State<App>,
@@ -83,7 +79,6 @@ async fn get_table(
 /// nothing changes.
 #[utoipa::path(delete, path = "/api/stories/tables/{table}", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("table" = String, Path)), responses(
     (status = 204, description = "No game is live there."),
-    (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn close_table(
     State(app): State<App>,

@@ -13,7 +13,6 @@ use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{SetActors, WorldActors};
-use wire::problem::Problem;
 use worlds::actors::{ActorError, ActorPlan, ActorStats};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -27,8 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[utoipa::path(post, path = "/api/worlds/{world}/actors", tag = "worlds", security(("bearer" = []), ("cookie" = [])),
     params(("world" = String, Path)), request_body = SetActors, responses(
     (status = 200, description = "The statistics so far.", body = WorldActors),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`, `world_busy`, `draining`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`, `world_busy`, `draining`"),
 ))]
 async fn set_actors(
     State(app): State<App>,

@@ -17,7 +17,6 @@ use rules::world::{Cell, LifeSettings, Sharing, Size, WorldSettings};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateLife, CreateWorld, SowLife, SownLife, WorldView};
-use wire::problem::Problem;
 use worlds::{self, HUNT, PLAZA, SowError, VisitError};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -29,8 +28,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// A grid to walk on, open to all players: `/api/worlds/{name}/socket` connects to it. It stays, unless the request sets how long it is open.
 #[utoipa::path(post, path = "/api/worlds", tag = "worlds", security(("bearer" = []), ("cookie" = [])), request_body = CreateWorld, responses(
     (status = 201, description = "The world.", body = WorldView, headers(("Location" = String, description = "The world's path"))),
-    (status = 409, description = "`duplicate_name`", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`server_full`: there are as many worlds as allowed", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`duplicate_name`"),
+    (status = 503, description = "`server_full`: there are as many worlds as allowed"),
 ))]
 async fn create_world(
     State(app): State<App>,
@@ -54,8 +53,7 @@ async fn create_world(
 /// It is over from now on, for all players in it. Ending a world that is over changes nothing.
 #[utoipa::path(delete, path = "/api/worlds/{world}", tag = "worlds", security(("bearer" = []), ("cookie" = [])), params(("world" = String, Path)), responses(
     (status = 204, description = "It is over."),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`built_in`: the server creates it itself", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`built_in`: the server creates it itself"),
 ))]
 async fn end_world(State(app): State<App>, _: Operator, PathId(name): PathId<WorldName>) -> ApiResult<StatusCode> {
     terminate_world(&app, &find_world(&app, name).await?.row, Resource::World).await
@@ -83,9 +81,8 @@ pub(crate) async fn terminate_world(app: &App, row: &WorldRow, resource: Resourc
 #[utoipa::path(post, path = "/api/worlds/{world}/life", tag = "worlds", security(("bearer" = []), ("cookie" = [])),
     params(("world" = String, Path)), request_body = SowLife, responses(
     (status = 200, description = "How many were added.", body = SownLife),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`no_life`: the world was created without life", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`, `world_busy`, `draining`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`no_life`: the world was created without life"),
+    (status = 503, description = "`world_elsewhere`, `world_busy`, `draining`"),
 ))]
 async fn sow_life(
     State(app): State<App>,

@@ -20,7 +20,6 @@ use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{WorldDensity, WorldSection, WorldStats, WorldView};
-use wire::problem::Problem;
 use worlds::{VisitError, WorldHandle};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -53,7 +52,6 @@ async fn list_worlds(
 /// Get a world
 #[utoipa::path(get, path = "/api/worlds/{world}", tag = "worlds", params(("world" = String, Path, description = "Its name")), responses(
     (status = 200, description = "The world.", body = WorldView),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_world(
     State(app): State<App>,
@@ -97,9 +95,8 @@ impl RegionQuery {
 /// visible to these players and operators only.
 #[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", params(("world" = String, Path), RegionQuery), responses(
     (status = 200, description = "The section's content.", body = WorldSection),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),
 ))]
 async fn get_section(
     State(app): State<App>,
@@ -131,9 +128,8 @@ struct BinQuery {
 /// At most a tick old, in bins, row by row. For a hunt, everyone except operators gets a single bin: the whole world.
 #[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", params(("world" = String, Path), RegionQuery, BinQuery), responses(
     (status = 200, description = "Movers by bin.", body = WorldDensity),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),
 ))]
 async fn get_density(
     State(app): State<App>,
@@ -157,9 +153,8 @@ async fn get_density(
 /// Get the statistics of a world
 #[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", params(("world" = String, Path)), responses(
     (status = 200, description = "Movers, inputs, claims, the round, and the built-in actors.", body = WorldStats),
-    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),
 ))]
 async fn get_stats(
     State(app): State<App>,

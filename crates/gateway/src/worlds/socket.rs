@@ -21,7 +21,6 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::upgrade::OnUpgrade;
 use sha1::{Digest, Sha1};
 use std::sync::Arc;
-use wire::problem::Problem;
 use wire::world::Framing;
 
 /// Every WebSocket server appends this to a key (section 1.3).
@@ -38,8 +37,8 @@ const NONCE_BYTES: usize = 16;
     params(("world" = String, Path, description = "The world's name")),
     responses(
         (status = 101, description = "A WebSocket of the frames in docs/world.md"),
-        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET", body = Problem, content_type = "application/problem+json"),
-        (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET"),
+        (status = 426, description = "`upgrade_required`"),
     ),
 )]
 pub(super) async fn open_socket(

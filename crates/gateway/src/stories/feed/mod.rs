@@ -33,7 +33,6 @@ use tables::Waiter;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{StoryFeed, StoryFeedTooOld};
-use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_feed)).routes(routes!(socket::open_socket))
@@ -84,11 +83,10 @@ struct FeedQuery {
     ),
     responses(
         (status = 200, description = "The events; without `after` a `StoryState`.", body = StoryFeed),
-        (status = 401, description = "`token_unknown`, `token_expired`: also of a waiting poll", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+        (status = 401, description = "`token_unknown`, `token_expired`: also of a waiting poll"),
         (status = 410, description = "`cursor_too_old`: start again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to try again."),
+        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`."),
     ),
 )]
 async fn get_feed(

@@ -15,7 +15,6 @@ use serde::Deserialize;
 use std::convert::Infallible;
 use tables::FeedWait;
 use tokio::time::{Instant, interval_at};
-use wire::problem::Problem;
 
 /// This process drains, or the table moved.
 const RECONNECT: Ended = Ended::Closed(close_code::RESTART, "the table is not here any more: connect again");
@@ -37,11 +36,10 @@ pub(super) struct SocketQuery {
     ),
     responses(
         (status = 101, description = "A WebSocket of `StoryMessage`s", body = wire::api::StoryMessage),
-        (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
-        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET", body = Problem, content_type = "application/problem+json"),
-        (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET"),
+        (status = 426, description = "`upgrade_required`"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to try again."),
+        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`."),
     ),
 )]
 pub(super) async fn open_socket(
