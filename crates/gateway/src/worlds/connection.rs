@@ -5,16 +5,18 @@
 
 use super::disconnect::{CloseMessage, Disconnect};
 use crate::listener::{Connection, Rank};
-use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOUND_BYTES_MAX};
+use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_LINGER_MAX, WORLD_OUTBOUND_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use metrics::{Metrics, WorldTransport};
-use rustix::net::sockopt;
+use rustix::net::{Shutdown, shutdown, sockopt};
+use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use wire::websocket::put_close;
 use wire::world::{EncodeMessage, FrameFormat, Framing, encode};
 
@@ -28,6 +30,9 @@ const JSON: u8 = 4;
 const REASONS: u8 = 8;
 /// The connection is a WebSocket.
 const WEBSOCKET: u8 = 16;
+
+/// Bytes that are discarded at a time.
+const DISCARD_BUFFER_BYTES: usize = 1024;
 
 pub(super) struct WorldConnection {
     connection: Arc<Connection>,
@@ -266,4 +271,40 @@ impl Drop for WorldConnection {
     fn drop(&mut self) {
         self.metrics().world_connections().closed(self.transport());
     }
+}
+
+/// The lingering close: pending output is written and further input discarded, so that the system does not answer it with a reset that
+/// would overtake the last message (RFC 1122, section 4.2.2.13). Short, and bounded.
+pub(super) async fn linger(connection: Arc<WorldConnection>) {
+    let _ = timeout(WORLD_LINGER_MAX, async {
+        while connection.has_backlog() {
+            if poll_fn(|context| connection.stream().poll_write_ready(context)).await.is_err() {
+                return;
+            }
+            connection.flush();
+        }
+        if shutdown(connection.stream(), Shutdown::Write).is_ok() {
+            discard_input(&connection).await;
+        }
+    })
+    .await;
+}
+
+/// Reads until the peer has closed, too.
+async fn discard_input(connection: &WorldConnection) {
+    let mut bytes = [0; DISCARD_BUFFER_BYTES];
+    poll_fn(|context| {
+        loop {
+            if ready!(connection.stream().poll_read_ready(context)).is_err() {
+                return Poll::Ready(());
+            }
+            match connection.stream().try_read(&mut bytes) {
+                Ok(0) => return Poll::Ready(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Poll::Ready(()),
+            }
+        }
+    })
+    .await;
 }

@@ -1,9 +1,8 @@
 //! The first exchanges of a connection: hello and registration, within a time limit. Only here does a connection have a timer and
 //! a larger task; once its mover is in a world, [`MoverConnection`] takes over.
 
-use super::connection::{WakeReason, WorldConnection};
+use super::connection::{WakeReason, WorldConnection, linger};
 use super::disconnect::{CloseMessage, Disconnect};
-use super::linger::linger;
 use super::mover_connection::{ConnectionGrants, MoverConnection};
 use super::read;
 use super::reader::{FrameReader, ReadFlow};

@@ -1,5 +1,5 @@
 //! Connections to worlds: frames over TCP on the port of HTTP, and over WebSockets. Tens of thousands of them send something once a
-//! second, so each is a socket, one small task and a [`connection::WorldConnection`], and nothing else while idle: no buffer, no
+//! second, so each is a socket, one small task and a [`WorldConnection`], and nothing else while idle: no buffer, no
 //! timer, no channel.
 //!
 //! `reader` splits input into frames, `frames` encodes a world's messages, `connection` writes them; `handshake` registers a mover
@@ -12,7 +12,6 @@ mod create;
 mod disconnect;
 mod frames;
 mod handshake;
-mod linger;
 mod mover_connection;
 mod read;
 mod reader;
@@ -29,9 +28,9 @@ use super::admission::admit_connection;
 use super::listener;
 use super::problem::ApiError;
 use crate::app::App;
+use connection::{WorldConnection, linger};
 use disconnect::CloseMessage;
 use handshake::{Handshake, run_handshake};
-use linger::linger;
 use mover_connection::ConnectionGrants;
 use reader::FrameReader;
 use std::sync::Arc;
@@ -59,7 +58,7 @@ pub(super) fn refusal_frame(error: &ApiError) -> Vec<u8> {
 pub(super) fn accept_raw(app: App, raw: listener::RawConnection) {
     let (reader, address) =
         (FrameReader::new(&raw.read_ahead), raw.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
-    let connection = Arc::new(connection::WorldConnection::new(raw.connection, Framing::Delimited));
+    let connection = Arc::new(WorldConnection::new(raw.connection, Framing::Delimited));
     if let Err(refusal) = admit_connection(&app, address) {
         connection.close_with(&CloseMessage::try_later(&refusal).into());
         tokio::spawn(linger(connection));

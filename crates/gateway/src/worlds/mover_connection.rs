@@ -1,10 +1,9 @@
 //! A connection whose mover is in a world: one small task, woken when input arrives, when the socket accepts more output, or when the
 //! connection is closed. A hand-written future, so that it is no larger than its state.
 
-use super::connection::{WakeReason, WorldConnection};
+use super::connection::{WakeReason, WorldConnection, linger};
 use super::disconnect::{CloseMessage, Disconnect};
 use super::frames::write_refusal;
-use super::linger::linger;
 use super::reader::{FrameReader, ReadFlow};
 use super::registration::parse_view_options;
 use crate::app::App;

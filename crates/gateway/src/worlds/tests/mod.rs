@@ -1,8 +1,7 @@
 //! Connections without worlds: framing of input, encoding of output, and closing.
 
-use super::connection::{WakeReason, WorldConnection};
+use super::connection::{WakeReason, WorldConnection, linger};
 use super::disconnect::{CloseMessage, Disconnect};
-use super::linger::linger;
 use super::mover_connection::MoverConnection;
 use super::reader::{FrameReader, ReadFlow};
 use crate::listener::{Connection, ConnectionPermits};
