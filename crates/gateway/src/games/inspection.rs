@@ -1,6 +1,6 @@
 //! A game under the magnifying glass, for operators: who tried to run it, and what the end of its log says.
 
-use super::view::time;
+use super::view;
 use crate::app::App;
 use crate::problem::{ApiError, ApiResult, Resource};
 use engine::ids::MatchId;
@@ -34,20 +34,10 @@ pub(crate) async fn inspect(app: &App, id: MatchId) -> ApiResult<Inspection> {
 fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[MatchLogRow]) -> Inspection {
     let status = &row.status;
     Inspection {
-        id: status.id.to_string(),
-        status: status.state.name().to_owned(),
+        status: view::status(status),
         account_id: row.account.to_string(),
-        created_at: time(status.created_at),
-        updated_at: time(status.updated_at),
-        enqueued_at: time(status.enqueued_at),
-        started_at: status.started_at.map(time),
-        finished_at: status.ended_at.map(time),
-        turns: status.turns,
-        late_moves: status.late_moves,
-        failure: status.failure.clone(),
         attempts: InspectionAttempts { epoch: status.epoch, charged: status.attempts_charged },
         worker,
-        node: status.node.clone(),
         log: InspectionLog { version: status.version, tail: tail.iter().map(log_entry).collect() },
     }
 }

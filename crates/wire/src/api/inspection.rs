@@ -1,6 +1,6 @@
 //! The inspection of one game: what an operator needs to see why a match makes no progress.
 
-use crate::time::Timestamp;
+use super::games::GameStatus;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -8,39 +8,16 @@ use utoipa::ToSchema;
 /// A game as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Inspection {
-    /// Its id.
-    pub id: String,
-    /// `waiting`, `running`, `finished`, `failed` or `cancelled`.
-    pub status: String,
+    /// Where it is.
+    #[serde(flatten)]
+    pub status: GameStatus,
     /// The account that created it.
     pub account_id: String,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When its status last changed.
-    pub updated_at: Timestamp,
-    /// When it (last) entered the queue.
-    pub enqueued_at: Timestamp,
-    /// When the first /start was sent.
-    #[schema(required)]
-    pub started_at: Option<Timestamp>,
-    /// When it finished, failed or was cancelled.
-    #[schema(required)]
-    pub finished_at: Option<Timestamp>,
-    /// Turns played.
-    pub turns: u32,
-    /// Moves, over all snakes, that came late or never.
-    pub late_moves: u32,
-    /// Why it failed.
-    #[schema(required)]
-    pub failure: Option<String>,
     /// Who tried, and how often.
     pub attempts: InspectionAttempts,
     /// The worker that runs it now, if one does.
     #[schema(required)]
     pub worker: Option<InspectionWorker>,
-    /// The node that runs it or ran it last, as `host:port`; null before it was first taken up.
-    #[schema(required)]
-    pub node: Option<String>,
     /// The end of its log.
     pub log: InspectionLog,
 }
