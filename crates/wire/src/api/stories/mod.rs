@@ -6,12 +6,7 @@ mod list;
 mod request;
 mod view;
 
-pub use event::{StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryMessage, StoryResult};
-pub use list::{StoryHistory, StoryListed, StoryMine, StoryPlayer};
-pub use request::{
-    CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
-    StorySettings, TellSentence,
-};
-pub use view::{
-    StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StoryStanding, StoryState,
-};
+pub use event::*;
+pub use list::*;
+pub use request::*;
+pub use view::*;
