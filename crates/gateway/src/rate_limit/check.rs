@@ -13,7 +13,6 @@ use metrics::OWN_CLASS_PREFIX;
 use rate_limit::RateLimiter;
 use rate_limit::headers::{RateLimitHeaders, retry_after_s};
 use rate_limit::rules::window_ms;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::yield_now;
@@ -134,9 +133,9 @@ fn check_response(result: &CheckResult, now: Moment, is_shadow: bool) -> Respons
     };
     let problem = LimitProblem {
         status: status.as_u16(),
-        title: Cow::Borrowed(status.canonical_reason().unwrap_or_default()),
-        code: Cow::Borrowed(code),
-        detail: Cow::Borrowed(detail),
+        title: status.canonical_reason().unwrap_or_default(),
+        code,
+        detail,
         allowed: false,
         retry_after_ms: retry_after_ms(&result.outcome, now),
         policies,
@@ -148,21 +147,13 @@ fn batch_item<'a>(result: &'a Result<CheckResult, String>, now: Moment, is_shado
     let result = match result {
         Ok(result) => result,
         Err(why) => {
-            let (code, detail) = (Some(Cow::Borrowed("bad_value")), Some(Cow::Borrowed(why.as_str())));
-            return LimitBatchItem {
-                allowed: false,
-                code,
-                detail,
-                remaining: None,
-                retry_after_ms: None,
-                policies: Vec::new(),
-            };
+            return LimitBatchItem { code: Some("bad_value"), detail: Some(why), ..LimitBatchItem::default() };
         }
     };
     let refusal = refusal(&result.outcome);
     LimitBatchItem {
         allowed: refusal.is_none(),
-        code: refusal.map(|(_, code, _)| Cow::Borrowed(code)),
+        code: refusal.map(|(_, code, _)| code),
         detail: None,
         remaining: refusal.is_none().then(|| remaining_min(result)).flatten(),
         retry_after_ms: retry_after_ms(&result.outcome, now),
@@ -214,31 +205,25 @@ fn remaining_min(result: &CheckResult) -> Option<u64> {
 
 /// The decision of each policy, denials first.
 fn policy_views(result: &CheckResult, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
-    let view = |part: &'_ PolicyDecision| {
-        let (remaining, retry_after_ms) = match part.decision {
-            Decision::Allow { remaining, .. } => (Some(remaining), None),
-            Decision::NotUntil { at } => (None, Some(ms_until(at, now))),
-            Decision::Never | Decision::Full => (None, None),
-        };
-        (part.quota, remaining, retry_after_ms)
-    };
     let mut parts: Vec<&PolicyDecision> = result.decisions.iter().collect();
     parts.sort_by_key(|part| part.decision.is_allowed() || part.policy.is_shadow);
-    parts
-        .into_iter()
-        .take(POLICIES_SHOWN_MAX)
-        .map(|part| {
-            let (quota, remaining, retry_after_ms) = view(part);
-            LimitPart {
-                name: Cow::Borrowed(&*part.policy.name),
-                limit: quota.limit(),
-                window_ms: window_ms(quota),
-                remaining,
-                retry_after_ms,
-                shadow: is_shadow || part.policy.is_shadow,
-            }
-        })
-        .collect()
+    parts.into_iter().take(POLICIES_SHOWN_MAX).map(|part| policy_view(part, now, is_shadow)).collect()
+}
+
+fn policy_view(part: &PolicyDecision, now: Moment, is_shadow: bool) -> LimitPart<'_> {
+    let (remaining, retry_after_ms) = match part.decision {
+        Decision::Allow { remaining, .. } => (Some(remaining), None),
+        Decision::NotUntil { at } => (None, Some(ms_until(at, now))),
+        Decision::Never | Decision::Full => (None, None),
+    };
+    LimitPart {
+        name: &part.policy.name,
+        limit: part.quota.limit(),
+        window_ms: window_ms(part.quota),
+        remaining,
+        retry_after_ms,
+        shadow: is_shadow || part.policy.is_shadow,
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {

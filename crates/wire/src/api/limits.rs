@@ -56,8 +56,7 @@ pub struct LimitAllowed<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitPart<'a> {
     /// The policy.
-    #[schema(value_type = String)]
-    pub name: Cow<'a, str>,
+    pub name: &'a str,
     /// Units a window, for this key.
     pub limit: u64,
     /// The window, in milliseconds.
@@ -79,14 +78,13 @@ pub struct LimitProblem<'a> {
     #[schema(example = 429)]
     pub status: u16,
     /// What the status means.
-    #[schema(value_type = String, example = "Too Many Requests")]
-    pub title: Cow<'a, str>,
+    #[schema(example = "Too Many Requests")]
+    pub title: &'a str,
     /// `rate_limited`, `limiter_full` or `cost_exceeds_limit`.
-    #[schema(value_type = String, example = "rate_limited")]
-    pub code: Cow<'a, str>,
+    #[schema(example = "rate_limited")]
+    pub code: &'a str,
     /// For a human reader, may change.
-    #[schema(value_type = String)]
-    pub detail: Cow<'a, str>,
+    pub detail: &'a str,
     /// Always false.
     pub allowed: bool,
     /// Milliseconds after which it may be tried again; absent where that will never help.
@@ -97,18 +95,16 @@ pub struct LimitProblem<'a> {
 }
 
 /// One of many decisions, in the order of the checks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LimitBatchItem<'a> {
     /// Whether it is allowed.
     pub allowed: bool,
     /// Why not: `rate_limited`, `limiter_full`, `cost_exceeds_limit` or `bad_value`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub code: Option<Cow<'a, str>>,
+    pub code: Option<&'a str>,
     /// What is wrong with the check; of a `bad_value`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub detail: Option<Cow<'a, str>>,
+    pub detail: Option<&'a str>,
     /// See [`LimitAllowed::remaining`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,

@@ -61,11 +61,10 @@ pub(super) fn respond(
         Ok(body) => body,
         Err(error) => return now(ReferenceRoute::None, body_refusal(error).into_response()),
     };
-    let asked = match request::parse_request(parts, kind, &body) {
+    let (route, asked) = match request::parse_request(parts, kind, &body) {
         Ok(asked) => asked,
         Err((route, refusal)) => return now(route, refusal.into_response()),
     };
-    let route = asked.route();
     let place = |client: Cow<'_, [u8]>| (REFERENCE.into(), client.into());
     let (change, then) = match asked {
         ReferenceRequest::Health => return now(route, responses::healthy()),

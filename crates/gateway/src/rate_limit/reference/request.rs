@@ -66,25 +66,12 @@ pub(super) enum ReferenceRequest<'a> {
     ResetClient { client: Cow<'a, [u8]> },
 }
 
-impl ReferenceRequest<'_> {
-    pub(super) fn route(&self) -> Route {
-        match self {
-            Self::Health => Route::Health,
-            Self::RateLimit { .. } => Route::RateLimit,
-            Self::Configure(_) => Route::Configure,
-            Self::ConfigureClient { .. } => Route::ConfigureClient,
-            Self::GetClient { .. } => Route::GetClient,
-            Self::ResetClient { .. } => Route::ResetClient,
-        }
-    }
-}
-
-/// Reads a request with its whole body.
+/// Reads a request with its whole body: its route, and what it asks for.
 pub(super) fn parse_request<'a>(
     parts: &'a Parts,
     kind: &BodyKind,
     body: &'a [u8],
-) -> Result<ReferenceRequest<'a>, (Route, Refusal)> {
+) -> Result<(Route, ReferenceRequest<'a>), (Route, Refusal)> {
     let nowhere = |refusal| (Route::None, refusal);
     let unreadable = |_| nowhere(Refusal::BadRequest);
     let mut params = kind.parse(body).map_err(unreadable)?;
@@ -101,7 +88,7 @@ pub(super) fn parse_request<'a>(
     if !is_json_acceptable(&parts.headers, &params) {
         return Err(at(Refusal::NotAcceptable));
     }
-    build_request(route, &params).map_err(at)
+    Ok((route, build_request(route, &params).map_err(at)?))
 }
 
 /// The method, or the one that the body of a POST names instead.
