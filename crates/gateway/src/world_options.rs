@@ -4,6 +4,8 @@
 use super::problem::{ApiError, ApiResult};
 use engine::limits::{HUNT_OPEN_MAX, HUNT_OPEN_MIN};
 use rules::world::WorldSettings;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The settings, if a world can be created with them.
@@ -22,10 +24,28 @@ pub(super) fn validate(settings: WorldSettings) -> ApiResult<WorldSettings> {
 /// # Errors
 /// A duration outside the limits.
 pub(super) fn parse_open_duration(requested_ms: i64) -> ApiResult<Duration> {
-    let span = u64::try_from(requested_ms).ok().map(Duration::from_millis);
-    span.filter(|span| (HUNT_OPEN_MIN..=HUNT_OPEN_MAX).contains(span)).ok_or_else(|| {
-        let (least, most) = (HUNT_OPEN_MIN.as_millis(), HUNT_OPEN_MAX.as_millis());
-        ApiError::bad_value("/open_ms", format!("open_ms must be from {least} to {most}"))
+    duration_within("open_ms", requested_ms, HUNT_OPEN_MIN..=HUNT_OPEN_MAX)
+}
+
+/// A duration of a member of the request, within its limits.
+pub(super) fn duration_within(
+    member: &str,
+    requested_ms: i64,
+    limits: RangeInclusive<Duration>,
+) -> ApiResult<Duration> {
+    let limits = limits.start().as_millis() as u64..=limits.end().as_millis() as u64;
+    number_within(member, requested_ms, limits).map(Duration::from_millis)
+}
+
+/// A number of a member of the request, within its limits.
+pub(super) fn number_within<T>(member: &str, requested: i64, limits: RangeInclusive<T>) -> ApiResult<T>
+where
+    T: TryFrom<i64> + PartialOrd + Display,
+{
+    let number = T::try_from(requested).ok().filter(|number| limits.contains(number));
+    number.ok_or_else(|| {
+        let reason = format!("{member} must be from {} to {}", limits.start(), limits.end());
+        ApiError::bad_value(format!("/{member}"), reason)
     })
 }
 

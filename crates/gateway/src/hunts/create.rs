@@ -1,7 +1,7 @@
 //! The options of a new hunt.
 
 use crate::problem::{ApiError, ApiResult, HuntRefusal};
-use crate::world_options::{duration_or_default, number_or_default, parse_open_duration, validate};
+use crate::world_options::{duration_or_default, number_or_default, number_within, parse_open_duration, validate};
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};
 use engine::rows::Admission;
@@ -30,7 +30,9 @@ pub(super) fn parse_new_hunt(requested: &CreateHunt, creator: PlayerId, now: Uni
         creator: Some(creator),
         ends_at: now.plus(requested.open_ms.map_or(Ok(OPEN_DEFAULT), parse_open_duration)?),
         admission: parse_admission(requested.admission.as_deref())?,
-        players_max: parse_players_max(requested.players_max)?,
+        players_max: requested
+            .players_max
+            .map_or(Ok(PLAYERS_MAX_DEFAULT), |count| number_within("players_max", count, 1..=HUNT_PLAYERS_MAX))?,
     })
 }
 
@@ -46,13 +48,6 @@ fn parse_admission(requested: Option<&str>) -> ApiResult<Admission> {
     let Some(requested) = requested else { return Ok(Admission::Joined) };
     let found = Admission::from_name(requested).filter(|admission| *admission != Admission::Matched);
     found.ok_or_else(|| ApiError::bad_value("/admission", "admission must be joined or everybody"))
-}
-
-fn parse_players_max(requested: Option<i64>) -> ApiResult<u32> {
-    let Some(requested) = requested else { return Ok(PLAYERS_MAX_DEFAULT) };
-    let count = u32::try_from(requested).ok().filter(|count| (1..=HUNT_PLAYERS_MAX).contains(count));
-    count
-        .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
 }
 
 fn parse_settings(requested: &CreateHunt) -> ApiResult<WorldSettings> {

@@ -9,6 +9,7 @@ use crate::quota::QuotaSubject;
 use crate::revocation::RequestGrant;
 use crate::stories::extract::ActingPlayer;
 use crate::stories::feed::parse_wait;
+use crate::world_options::duration_within;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -24,7 +25,6 @@ use node::clock::random_bytes;
 use serde::Deserialize;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -187,22 +187,17 @@ fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs
         region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
         rating: asked.rating.map_or(RATING_DEFAULT, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
         since: now,
-        until: now.plus(parse_ticket_wait(asked.wait_ms)?),
+        until: now.plus(
+            asked.wait_ms.map_or(Ok(TICKET_WAIT_DEFAULT), |ms| {
+                duration_within("wait_ms", ms, TICKET_WAIT_MIN..=TICKET_WAIT_MAX)
+            })?,
+        ),
     })
 }
 
 /// A number that does not fit is refused like the nearest one that does.
 fn saturating_u8(asked: i64) -> u8 {
     u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
-}
-
-fn parse_ticket_wait(asked_ms: Option<i64>) -> ApiResult<Duration> {
-    let Some(asked_ms) = asked_ms else { return Ok(TICKET_WAIT_DEFAULT) };
-    let span = u64::try_from(asked_ms).ok().map(Duration::from_millis);
-    span.filter(|span| (TICKET_WAIT_MIN..=TICKET_WAIT_MAX).contains(span)).ok_or_else(|| {
-        let (least, most) = (TICKET_WAIT_MIN.as_millis(), TICKET_WAIT_MAX.as_millis());
-        ApiError::bad_value("/wait_ms", format!("wait_ms must be from {least} to {most}"))
-    })
 }
 
 /// A poll that waits for a ticket's end: all that is kept of it.

@@ -55,18 +55,13 @@ pub(super) fn ticket(standing: &TicketStatus) -> TicketView {
 
 /// A matched ticket of which only the hunt is known any more, for one of its party.
 pub(super) fn matched_ticket(id: TicketId, player: PlayerId, hunt: &WorldRow) -> TicketView {
-    let (party_size, region, rating, since, until) = Default::default();
     TicketView {
         id: id.to_string(),
         state: TicketState::Matched(hunt.name.clone()).name().to_owned(),
         hunt: Some(hunt.name.to_string()),
         party: vec![player.to_string()],
-        party_size,
         players: u8::try_from(hunt.players_max).unwrap_or(u8::MAX),
-        region,
-        rating,
-        since,
-        until,
+        ..TicketView::default()
     }
 }
 

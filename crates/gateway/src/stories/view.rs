@@ -35,19 +35,7 @@ pub(crate) fn state(view: &TableView, online: &[PlayerId], committed_at_us: Opti
 
 /// A game whose table has a newer one.
 pub(super) fn past_game(id: GameId, view: &GameView) -> StoryState {
-    StoryState {
-        table: id.table.to_string(),
-        seq: None,
-        committed_at_us: None,
-        game: Some(game(view)),
-        role: role(view.role),
-        members: Vec::new(),
-        next_storyteller: None,
-        bots: false,
-        chat: Vec::new(),
-        settings: None,
-        presence: StoryPresence::default(),
-    }
+    StoryState { table: id.table.to_string(), game: Some(game(view)), role: role(view.role), ..StoryState::default() }
 }
 
 /// The players present at a table.

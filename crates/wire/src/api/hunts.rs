@@ -119,7 +119,7 @@ pub struct CreateTicket {
 }
 
 /// A ticket as its party sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TicketView {
     /// Its id.
     pub id: String,
