@@ -4,7 +4,7 @@
 //! A step is what a thread does while it holds the lock. A notification is sent after the lock is released, wakes the consumer if it waits
 //! at that moment, and is lost otherwise; wake-ups may be spurious, and the consumer may time out at any moment.
 
-use super::state::MailboxState;
+use super::super::state::MailboxState;
 use std::collections::HashSet;
 
 /// Most items for which a sender runs inline.
