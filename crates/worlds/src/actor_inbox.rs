@@ -1,6 +1,5 @@
 //! Where an actor worker gets its answers: one mailbox for all its actors.
 
-use crate::actor_plan::PlanShare;
 use crate::mailbox::Mailbox;
 use engine::worlds::{Answer, MoverRef, Refusal};
 
@@ -25,13 +24,9 @@ pub(crate) enum ActorWorkerMessage {
     Registered { actor: u32, seat: MoverRef, next_seq: u32 },
     /// The world refused an actor.
     Refused { actor: u32, refusal: Refusal },
-    /// The plan from now on.
-    PlanChanged(PlanShare),
-    /// The world has left memory.
-    Ended,
 }
 
-/// The mailbox of one worker.
+/// The mailbox of one worker, closed when the world has left memory.
 pub(crate) struct ActorInbox {
     pub(crate) mailbox: Mailbox<Answer, ActorWorkerMessage>,
 }

@@ -7,7 +7,6 @@
 //! is not in memory.
 
 mod actor_inbox;
-mod actor_plan;
 pub mod actors;
 mod built_in;
 mod capacity;

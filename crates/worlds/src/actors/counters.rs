@@ -1,6 +1,6 @@
 //! What one actor worker has counted: its thread writes the counts at intervals, readers take them at any time.
 
-use crate::actor_plan::{ActorStats, MoveTime, PlanShare};
+use super::plan::{ActorStats, MoveTime, PlanShare};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,16 +5,16 @@
 //! world leaves memory the worker visits it again, as a client would.
 
 mod counters;
+mod plan;
 mod worker;
 
-pub use crate::actor_plan::{ActorPlan, ActorStats, MoveTime, SpawnOutOfBounds};
+pub use plan::{ActorPlan, ActorStats, MoveTime, SpawnOutOfBounds};
 
 use super::{VisitError, Worlds};
-use crate::actor_inbox::{ActorInbox, ActorWorkerMessage};
-use crate::actor_plan::PlanShare;
 use counters::ActorCounters;
 use engine::ids::WorldName;
 use engine::limits::{ACTOR_REVISIT_DELAY, ACTORS_MAX};
+use plan::PlanShare;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -23,14 +23,7 @@ use worker::ActorWorker;
 
 /// The actor workers of a process, by world.
 #[derive(Default)]
-pub(super) struct ActorRegistry(Mutex<BTreeMap<WorldName, Vec<RegisteredWorker>>>);
-
-/// A worker as its process sees it.
-struct RegisteredWorker {
-    counters: Arc<ActorCounters>,
-    /// Where it receives changes of the plan, while it runs.
-    inbox: Arc<Mutex<Option<Arc<ActorInbox>>>>,
-}
+pub(super) struct ActorRegistry(Mutex<BTreeMap<WorldName, Vec<Arc<ActorCounters>>>>);
 
 /// Why actors were not started.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -66,10 +59,7 @@ impl Worlds {
         let workers = u32::try_from(self.config().actor_threads.max(1)).unwrap_or(1);
         let mut registry = self.shared.actors.lock();
         if let Some(registered) = registry.get(name) {
-            registered
-                .iter()
-                .zip(0..)
-                .for_each(|(registered, worker)| registered.set_share(plan.share(worker, workers)));
+            registered.iter().zip(0..).for_each(|(counters, worker)| counters.set_share(plan.share(worker, workers)));
         } else if plan.count > 0 {
             let registered =
                 (0..workers).map(|worker| self.start_worker(name, plan.share(worker, workers), worker)).collect();
@@ -81,15 +71,15 @@ impl Worlds {
     #[must_use]
     pub fn actors(&self, name: &WorldName) -> Option<ActorStats> {
         let registry = self.shared.actors.lock();
-        let counters: Vec<_> = registry.get(name)?.iter().map(|registered| registered.counters.clone()).collect();
+        let counters = registry.get(name)?.clone();
         drop(registry);
         Some(counters::stats(&counters))
     }
 
     /// Starts a worker: a task that visits the world and, while the world is in memory, a thread that moves actors.
-    fn start_worker(&self, name: &WorldName, share: PlanShare, number: u32) -> RegisteredWorker {
-        let (counters, current_inbox) = (Arc::new(ActorCounters::new(share)), Arc::new(Mutex::new(None)));
-        let registered = RegisteredWorker { counters: counters.clone(), inbox: current_inbox.clone() };
+    fn start_worker(&self, name: &WorldName, share: PlanShare, number: u32) -> Arc<ActorCounters> {
+        let counters = Arc::new(ActorCounters::new(share));
+        let registered = counters.clone();
         let (worlds, name) = (self.clone(), name.clone());
         tokio::spawn(async move {
             let mut logged = None;
@@ -97,12 +87,10 @@ impl Worlds {
                 match worlds.visit(&name).await {
                     Ok(world) => {
                         logged = None;
-                        let inbox = Arc::new(ActorInbox::new());
-                        *lock(&current_inbox) = Some(inbox.clone());
                         let (ended, has_ended) = oneshot::channel();
                         let (metrics, counters) = (worlds.shared.metrics.clone(), counters.clone());
                         let worker = move || {
-                            ActorWorker::new(world, inbox, number, counters, metrics).run();
+                            ActorWorker::new(world, number, counters, metrics).run();
                             let _ = ended.send(());
                         };
                         if let Err(error) = std::thread::Builder::new().name("world-actors".to_owned()).spawn(worker) {
@@ -110,7 +98,6 @@ impl Worlds {
                         }
                         // An error is a worker that panicked.
                         let _ = has_ended.await;
-                        *lock(&current_inbox) = None;
                     }
                     Err(VisitError::Draining | VisitError::NoSuchWorld | VisitError::Over) => break,
                     // Logged once for each reason: it may last as long as another node lives.
@@ -128,34 +115,20 @@ impl Worlds {
     }
 }
 
-impl RegisteredWorker {
-    fn set_share(&self, share: PlanShare) {
-        self.counters.set_share(share);
-        if let Some(inbox) = &*lock(&self.inbox) {
-            // A worker that has just ended starts again with this share.
-            let _ = inbox.mailbox.send_control(ActorWorkerMessage::PlanChanged(share));
-        }
-    }
-}
-
 impl ActorRegistry {
     /// Removes a worker that has ended, and its world with the last one.
     fn forget(&self, name: &WorldName, counters: &Arc<ActorCounters>) {
         let mut registry = self.lock();
         if let Some(registered) = registry.get_mut(name) {
-            registered.retain(|registered| !Arc::ptr_eq(&registered.counters, counters));
+            registered.retain(|registered| !Arc::ptr_eq(registered, counters));
             if registered.is_empty() {
                 registry.remove(name);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, Vec<RegisteredWorker>>> {
-        lock(&self.0)
+    /// The map is consistent even if a holder of the lock panicked.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, Vec<Arc<ActorCounters>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The data is consistent even if a holder of the lock panicked.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

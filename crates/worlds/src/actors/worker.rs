@@ -4,8 +4,8 @@
 //! Time here is the monotonic clock's, in microseconds since the worker started.
 
 use super::counters::{ActorCounters, Report};
+use super::plan::PlanShare;
 use crate::actor_inbox::{ActorInbox, ActorWorkerMessage, actor_of, tag};
-use crate::actor_plan::PlanShare;
 use crate::handle::WorldHandle;
 use crate::inbox::SendError;
 use crate::timer_ring::TimerRing;
@@ -75,21 +75,14 @@ pub(super) struct ActorWorker {
     exposed: [u32; 3],
     counters: Arc<ActorCounters>,
     metrics: Arc<Metrics>,
-    is_ended: bool,
 }
 
 impl ActorWorker {
-    pub(super) fn new(
-        world: WorldHandle,
-        inbox: Arc<ActorInbox>,
-        number: u32,
-        counters: Arc<ActorCounters>,
-        metrics: Arc<Metrics>,
-    ) -> Self {
+    pub(super) fn new(world: WorldHandle, number: u32, counters: Arc<ActorCounters>, metrics: Arc<Metrics>) -> Self {
         let (begun, share) = (Instant::now(), counters.share());
         Self {
             world,
-            inbox,
+            inbox: Arc::new(ActorInbox::new()),
             share,
             number: None,
             seed: u64::from(number) << 32,
@@ -110,7 +103,6 @@ impl ActorWorker {
             exposed: [0; 3],
             counters,
             metrics,
-            is_ended: false,
         }
     }
 
@@ -119,16 +111,18 @@ impl ActorWorker {
         if !self.world.add_actor_worker(self.inbox.clone()) {
             return;
         }
-        while !self.is_ended && (self.target > 0 || self.has_actors()) {
+        while self.target > 0 || self.has_actors() {
             let until = self.wake_at();
-            self.inbox.mailbox.recv_batch(&mut self.answers, &mut self.messages, Some(until));
+            if !self.inbox.mailbox.recv_batch(&mut self.answers, &mut self.messages, Some(until)) {
+                return;
+            }
             self.now_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.handle_answers();
             self.handle_messages();
             self.register_actors();
             self.make_moves();
             self.send();
-            self.report_if_due();
+            self.report_and_look_at_plan();
         }
     }
 
@@ -189,8 +183,6 @@ impl ActorWorker {
                     // The world is full: further actors would be refused as well.
                     self.target = self.target.min(self.report.registered);
                 }
-                ActorWorkerMessage::PlanChanged(share) => self.apply_plan(share),
-                ActorWorkerMessage::Ended => self.is_ended = true,
             }
         }
         self.messages = messages;
@@ -340,13 +332,17 @@ impl ActorWorker {
         self.report.moving -= u32::from(actor.has_moved);
     }
 
-    /// Reports the counts at intervals.
-    fn report_if_due(&mut self) {
+    /// At intervals, reports the counts and follows a changed plan.
+    fn report_and_look_at_plan(&mut self) {
         self.forget_gone();
         let now = Instant::now();
         if now >= self.report_at {
             self.report_at = now + ACTOR_REPORT_INTERVAL;
             self.submit_report();
+            let share = self.counters.share();
+            if share != self.share {
+                self.apply_plan(share);
+            }
         }
     }
 }

@@ -24,8 +24,7 @@ impl AttachedWorkers {
     pub(super) fn attach(&mut self, inbox: Arc<ActorInbox>) {
         let at = self.workers.iter().position(Option::is_none).unwrap_or(self.workers.len());
         let Ok(number) = u16::try_from(at + 1) else {
-            let _ = inbox.mailbox.send_control(ActorWorkerMessage::Ended);
-            return;
+            return inbox.mailbox.close();
         };
         if at == self.workers.len() {
             self.workers.push(None);
@@ -74,11 +73,9 @@ impl AttachedWorkers {
         }
     }
 
-    /// Sends all workers the end.
+    /// Ends all workers.
     pub(super) fn close(&mut self) {
         self.flush();
-        for worker in self.workers.drain(..).flatten() {
-            let _ = worker.inbox.mailbox.send_control(ActorWorkerMessage::Ended);
-        }
+        self.workers.drain(..).flatten().for_each(|worker| worker.inbox.mailbox.close());
     }
 }
