@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::default_gates::count_gates;
+use crate::format::pluralize;
 use crate::guard::Guard;
 use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
 use crate::machine::start_ticks;
@@ -27,7 +28,7 @@ use crate::trial::{FinishedTrial, Trial, TrialError, find_interrupted_run};
 
 const EXIT_COULD_NOT_RUN: u8 = 1;
 const EXIT_USAGE: u8 = 2;
-const EXIT_INTERRUPTED: u8 = 130;
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Load-tests a service and reports how much load it sustained
 #[derive(Clone, Debug, clap::Args)]
@@ -67,14 +68,11 @@ pub struct RunArgs {
     pub check: bool,
 }
 
-/// Why there is no finished trial.
-pub(crate) enum CliError {
-    /// The arguments are invalid.
-    Usage(String),
-    /// The trial could not be carried out.
-    TrialError(String),
-    /// A second signal aborted it: the directory of what was recorded, if anything was.
-    Aborted(Option<PathBuf>),
+/// Why there is no finished trial, and the exit code that says so.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) code: u8,
+    pub(crate) message: String,
 }
 
 /// Runs trials one after another, and handles signals during and between them.
@@ -98,9 +96,9 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
                     print_stdout(&check_summary(&assembled.scenario));
                     ExitCode::SUCCESS
                 }
-                Err(message) => exit_with("run", EXIT_COULD_NOT_RUN, &message),
+                Err(message) => CliError::failed(message).print_and_exit("run"),
             },
-            Err(stopped) => stopped.print_and_exit(),
+            Err(error) => error.print_and_exit("run"),
         };
     }
     if let Some(dir) = find_interrupted_run(&args.out, SystemTime::now()).filter(|_| !args.quiet) {
@@ -112,17 +110,28 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
             print_stdout(&summary(&finished.run, &finished.dir, colour));
             ExitCode::from(finished.run.verdict.exit_code())
         }
-        Err(stopped) => stopped.print_and_exit(),
+        Err(error) => error.print_and_exit("run"),
     }
 }
 
 impl CliError {
-    fn print_and_exit(self) -> ExitCode {
-        match self {
-            Self::Usage(message) => exit_with("run", EXIT_USAGE, &message),
-            Self::TrialError(message) => exit_with("run", EXIT_COULD_NOT_RUN, &message),
-            Self::Aborted(dir) => exit_with("run", EXIT_INTERRUPTED, &killed_message(dir.as_deref())),
-        }
+    /// The arguments are invalid.
+    pub(crate) fn usage(message: String) -> Self {
+        Self { code: EXIT_USAGE, message }
+    }
+
+    /// The trial could not be carried out.
+    pub(crate) fn failed(message: String) -> Self {
+        Self { code: EXIT_COULD_NOT_RUN, message }
+    }
+
+    /// A second signal aborted it; `dir` has what was recorded, if anything was.
+    fn aborted(dir: Option<&Path>) -> Self {
+        Self { code: EXIT_INTERRUPTED, message: killed_message(dir) }
+    }
+
+    pub(crate) fn print_and_exit(&self, command: &str) -> ExitCode {
+        exit_with(command, self.code, &self.message)
     }
 }
 
@@ -139,7 +148,6 @@ fn check_target_allowed(scenario: &Scenario, allow_host: &[String]) -> Result<()
 
 /// What `--check` prints for a valid scenario.
 fn check_summary(scenario: &Scenario) -> String {
-    let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     let gates = count_gates(scenario);
     let implicit = match gates - scenario.gates.len() {
         0 => String::new(),
@@ -148,10 +156,10 @@ fn check_summary(scenario: &Scenario) -> String {
     format!(
         "{} can be run: {}, {}, {}, {}; nothing was sent\n",
         scenario.name,
-        count(scenario.phases.len(), "phase", "phases"),
-        count(scenario.journeys.len(), "journey", "journeys"),
-        count(gates, "gate", "gates") + &implicit,
-        count(scenario.feeds.len(), "feed", "feeds"),
+        pluralize(scenario.phases.len() as u64, "phase"),
+        pluralize(scenario.journeys.len() as u64, "journey"),
+        pluralize(gates as u64, "gate") + &implicit,
+        pluralize(scenario.feeds.len() as u64, "feed"),
     )
 }
 
@@ -160,9 +168,9 @@ impl TrialRunner {
     pub(crate) fn new(program: &str) -> Result<Self, CliError> {
         // One thread: the lab shares the machine with what it measures.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| CliError::TrialError(format!("no runtime: {error}")))?;
+        let runtime = runtime.map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
         let signals = runtime.block_on(async { ShutdownSignals::listen() });
-        let signals = signals.map_err(|error| CliError::TrialError(format!("no signals: {error}")))?;
+        let signals = signals.map_err(|error| CliError::failed(format!("no signals: {error}")))?;
         Ok(Self { runtime, signals, program: program.to_owned() })
     }
 
@@ -207,7 +215,7 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
         document.set(setting).map_err(|errors| scenario_error(name, &errors))?;
     }
     if let Some(target) = &args.target {
-        BaseUrl::parse(target).map_err(|message| CliError::Usage(format!("--target {message}")))?;
+        BaseUrl::parse(target).map_err(|message| CliError::usage(format!("--target {message}")))?;
         document.set_target(target.trim_end_matches('/'));
     }
     let free = document.free_port_variables();
@@ -219,10 +227,10 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let scenario = Scenario::read(&document)
         .map_err(|errors| scenario_error(name, &add_feed_errors(errors, &document, &beside)))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
-        return Err(CliError::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
+        return Err(CliError::usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
     if let Some(pid) = args.pid.filter(|pid| start_ticks(*pid).is_none()) {
-        return Err(CliError::Usage(format!(
+        return Err(CliError::usage(format!(
             "--pid {pid}: there is no such process here; give the id of the target's"
         )));
     }
@@ -292,7 +300,7 @@ fn scenario_dir(args: &RunArgs) -> PathBuf {
 
 /// A random seed.
 pub(crate) fn new_seed() -> Result<u64, CliError> {
-    getrandom::u32().map(u64::from).map_err(|error| CliError::TrialError(error.to_string()))
+    getrandom::u32().map(u64::from).map_err(|error| CliError::failed(error.to_string()))
 }
 
 /// The first signal ends the trial with a report. The second one drops it, which kills what it started.
@@ -309,8 +317,8 @@ async fn run_until_killed(
         signals.next().await;
     };
     tokio::select! {
-        finished = crate::trial::run(trial) => finished.map_err(|TrialError(message)| CliError::TrialError(message)),
-        () = killed => Err(CliError::Aborted(made.get().cloned())),
+        finished = crate::trial::run(trial) => finished.map_err(|TrialError(message)| CliError::failed(message)),
+        () = killed => Err(CliError::aborted(made.get().map(PathBuf::as_path))),
     }
 }
 
@@ -346,21 +354,21 @@ fn scenario_text(name: &str) -> Result<String, CliError> {
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "toml");
     if !is_path {
-        return Err(CliError::Usage(format!(
+        return Err(CliError::usage(format!(
             "there is no built-in scenario `{name}`. There are:\n{}",
             list_scenarios()
         )));
     }
-    std::fs::read_to_string(name).map_err(|error| CliError::Usage(format!("{name}: {error}")))
+    std::fs::read_to_string(name).map_err(|error| CliError::usage(format!("{name}: {error}")))
 }
 
 fn scenario_error(name: &str, errors: &dyn std::fmt::Display) -> CliError {
-    CliError::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{errors}"))
+    CliError::usage(format!("the scenario {name} cannot be run; nothing was sent:\n{errors}"))
 }
 
 /// Loopback ports on which no process listens. All are held until all are found, so that no two are the same.
 fn free_ports(count: usize) -> Result<Vec<u16>, CliError> {
-    let none = |error: std::io::Error| CliError::TrialError(format!("no free port: {error}"));
+    let none = |error: std::io::Error| CliError::failed(format!("no free port: {error}"));
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<_, _>>().map_err(none)?;
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<_, _>>().map_err(none)
@@ -435,8 +443,7 @@ mod tests {
             Ok(assembled) => {
                 check_target_allowed(&assembled.scenario, &args.allow_host).map(|()| check_summary(&assembled.scenario))
             }
-            Err(CliError::Usage(message) | CliError::TrialError(message)) => Err(message),
-            Err(CliError::Aborted(_)) => unreachable!("nothing runs"),
+            Err(error) => Err(error.message),
         };
         std::fs::remove_file(&path).unwrap();
         found

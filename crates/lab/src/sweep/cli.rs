@@ -9,18 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{
-    Objective, PlannedRun, RunFailure, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan,
-    run_all, table,
+    Objective, PlannedRun, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan, run_all, table,
 };
-use crate::cli::{CliError, RunArgs, TrialRunner, assemble, exit_with, print_stdout};
+use crate::cli::{CliError, EXIT_INTERRUPTED, RunArgs, TrialRunner, assemble, print_stdout};
 use crate::format::{first_few, number};
-use crate::scenario::Scenario;
-use crate::scenario::known_figures;
+use crate::scenario::{Scenario, known_figures};
+use crate::trial::FinishedTrial;
 
 const EXIT_COULD_NOT_RUN: u8 = 1;
-const EXIT_USAGE: u8 = 2;
 const EXIT_NONE_PASSED: u8 = 3;
-const EXIT_INTERRUPTED: u8 = 130;
 
 /// What the options alone do not say.
 const HELP: &str = "\
@@ -63,9 +60,7 @@ pub fn run(args: SweepArgs, program: &str) -> ExitCode {
             print_stdout(&markdown(&table));
             ExitCode::from(exit_code(&table))
         }
-        Err(CliError::Usage(message)) => exit_with("sweep", EXIT_USAGE, &message),
-        Err(CliError::TrialError(message)) => exit_with("sweep", EXIT_COULD_NOT_RUN, &message),
-        Err(CliError::Aborted(_)) => exit_with("sweep", EXIT_INTERRUPTED, "ended at once"),
+        Err(error) => error.print_and_exit("sweep"),
     }
 }
 
@@ -81,16 +76,16 @@ fn exit_code(table: &SweepTable) -> u8 {
 
 fn execute(args: SweepArgs, program: &str) -> Result<SweepTable, CliError> {
     let parse =
-        |text: &String| Variation::parse(text).map_err(|message| usage_error(&format!("--vary {text}: {message}")));
+        |text: &String| Variation::parse(text).map_err(|message| CliError::usage(format!("--vary {text}: {message}")));
     let variations: Vec<Variation> = args.variations.iter().map(parse).collect::<Result<_, _>>()?;
     let seed = args.run.seed.map_or_else(crate::cli::new_seed, Ok)?;
-    let plan = plan(&variations, args.repeat, seed).map_err(|message| usage_error(&message))?;
+    let plan = plan(&variations, args.repeat, seed).map_err(CliError::usage)?;
     let objective = args.best.as_deref().map_or(Objective::Throughput, Objective::parse);
     check(&args.run, &variations, &plan, &objective)?;
     let outcome = run_sweep(&args.run, program, &variations, &plan, &objective)?;
     let table = table(&variations, &plan, &outcome, &objective);
     if let Some(path) = args.markdown {
-        let wrong = |error| CliError::TrialError(format!("{}: {error}", path.display()));
+        let wrong = |error| CliError::failed(format!("{}: {error}", path.display()));
         std::fs::write(&path, markdown(&table)).map_err(wrong)?;
     }
     Ok(table)
@@ -115,7 +110,7 @@ fn check_measure(scenario: &Scenario, objective: &Objective) -> Result<(), CliEr
     let last = path.rsplit('.').next().unwrap_or(path);
     let alike = first_few(known.iter().filter(|known| known.ends_with(last)), ", ");
     let hint = if alike.is_empty() { alike } else { format!("; there are {alike}") };
-    Err(usage_error(&format!("--best {path}: this scenario has no such figure{hint}")))
+    Err(CliError::usage(format!("--best {path}: this scenario has no such figure{hint}")))
 }
 
 /// The arguments of one run.
@@ -136,13 +131,8 @@ fn run_sweep(
     objective: &Objective,
 ) -> Result<SweepOutcome, CliError> {
     let mut runner = TrialRunner::new(program)?;
-    let mut run_one = |planned: PlannedRun, values: &[String]| {
-        let finished = runner.run(run_args(run, variations, values, Some(planned.seed)));
-        finished.map(|finished| (finished.run, finished.dir)).map_err(|stopped| match stopped {
-            CliError::Usage(message) | CliError::TrialError(message) => RunFailure::Failed(message),
-            CliError::Aborted(_) => RunFailure::Aborted,
-        })
-    };
+    let mut run_one =
+        |planned: PlannedRun, values: &[String]| runner.run(run_args(run, variations, values, Some(planned.seed)));
     let all = plan.runs.len();
     let mut report = |index: usize, made: &SweepRun| {
         if !run.quiet {
@@ -156,16 +146,12 @@ fn run_sweep(
 fn run_line(variations: &[Variation], plan: &SweepPlan, made: &SweepRun, objective: &Objective) -> String {
     let pairs = settings(variations, &plan.combinations[made.planned.combination_index]);
     let result = match &made.result {
-        Ok((run, dir)) => {
+        Ok(FinishedTrial { run, dir }) => {
             let (name, value) = (objective.name(run), number(objective.value(run)));
             format!("{}, {name} {value}, {}", run.verdict.name(), dir.display())
         }
-        Err(RunFailure::Failed(why)) => format!("could not run: {why}"),
-        Err(RunFailure::Aborted) => "ended at once".to_owned(),
+        Err(error) if error.code == EXIT_INTERRUPTED => "ended at once".to_owned(),
+        Err(error) => format!("could not run: {}", error.message),
     };
     format!("{}: {result}", pairs.join(" "))
-}
-
-fn usage_error(message: &str) -> CliError {
-    CliError::Usage(message.to_owned())
 }

@@ -19,8 +19,8 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use objective::Objective;
-pub use plan::{PlannedRun, SweepPlan, Variation, plan};
-pub use runner::{RunFailure, RunResult, SweepOutcome, SweepRun, run_all};
-pub use table::{FigureSummary, Ranking, SweepRow, SweepTable, table};
-pub use view::markdown;
+use objective::Objective;
+use plan::{PlannedRun, SweepPlan, Variation, plan};
+use runner::{SweepOutcome, SweepRun, run_all};
+use table::{SweepTable, table};
+use view::markdown;

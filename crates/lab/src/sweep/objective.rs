@@ -13,7 +13,7 @@ const PROGRESS: &str = "progress_per_s";
 
 /// A figure, and which direction is better.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Objective {
+pub(crate) enum Objective {
     /// Work finished per minute, of the work of which most was created; without work, successful responses per second.
     Throughput,
     /// A figure by its path, as in gates.
@@ -24,7 +24,7 @@ impl Objective {
     /// Parses a path such as `create_game.latency_ms.p99`. Which direction is better follows from its name, unless it
     /// is preceded by `max:` or `min:`.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let (path, higher_is_better) = match (text.strip_prefix("max:"), text.strip_prefix("min:")) {
             (Some(path), _) => (path, true),
             (_, Some(path)) => (path, false),
@@ -34,13 +34,13 @@ impl Objective {
     }
 
     #[must_use]
-    pub fn is_higher_better(&self) -> bool {
+    pub(crate) fn is_higher_better(&self) -> bool {
         matches!(self, Self::Throughput | Self::Path { higher_is_better: true, .. })
     }
 
     /// Its name in a table of this run.
     #[must_use]
-    pub fn name(&self, run: &Run) -> String {
+    pub(crate) fn name(&self, run: &Run) -> String {
         match (self, run.results.work.iter().max_by_key(|(_, work)| work.created)) {
             (Self::Path { path, .. }, _) => path.clone(),
             (Self::Throughput, Some((work, _))) => format!("{work} finished, /min"),
@@ -50,7 +50,7 @@ impl Objective {
 
     /// The figure of a run.
     #[must_use]
-    pub fn value(&self, run: &Run) -> Option<f64> {
+    pub(crate) fn value(&self, run: &Run) -> Option<f64> {
         match self {
             Self::Path { path, .. } => figure(&run.results.to_json(), path),
             Self::Throughput => throughput(run),

@@ -9,27 +9,27 @@ use crate::scenario::mix;
 
 /// A setting and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variation {
+pub(crate) struct Variation {
     /// A variable of the scenario, or a dotted path, as in `--set`.
-    pub key: String,
-    pub values: Vec<String>,
+    pub(crate) key: String,
+    pub(crate) values: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweepPlan {
+pub(crate) struct SweepPlan {
     /// Every combination, as one value for each variation.
-    pub combinations: Vec<Vec<String>>,
+    pub(crate) combinations: Vec<Vec<String>>,
     /// The runs in order.
-    pub runs: Vec<PlannedRun>,
+    pub(crate) runs: Vec<PlannedRun>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedRun {
+pub(crate) struct PlannedRun {
     /// The round, counted from 0.
-    pub round: usize,
-    pub combination_index: usize,
+    pub(crate) round: usize,
+    pub(crate) combination_index: usize,
     /// The seed of the trial's plan: the same for all runs of a round, so that they get the same arrivals.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Variation {
@@ -37,7 +37,7 @@ impl Variation {
     ///
     /// # Errors
     /// A sentence that says what was expected.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (key, values) = text.split_once('=').ok_or("expected KEY=VALUE,VALUE")?;
         let (key, values) = (key.trim().to_owned(), split_values(values));
         if key.is_empty() || values.iter().any(String::is_empty) {
@@ -75,7 +75,7 @@ fn split_values(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// There is nothing to vary, a setting is varied twice, or there would be more runs than a sweep may have.
-pub fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<SweepPlan, String> {
+pub(crate) fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<SweepPlan, String> {
     if variations.is_empty() {
         return Err("a sweep varies something: add --vary KEY=VALUE,VALUE".to_owned());
     }

@@ -1,39 +1,30 @@
 //! Makes one run after another. Does not know how a run is made and evaluated.
 
-use std::path::PathBuf;
-
 use super::plan::{PlannedRun, SweepPlan};
-use crate::report::Run;
+use crate::cli::{CliError, EXIT_INTERRUPTED};
+use crate::trial::FinishedTrial;
 use crate::verdict::Verdict;
 
-/// A run's record and its directory; or why there is none.
-pub type RunResult = Result<(Run, PathBuf), RunFailure>;
+/// What became of a run.
+pub(crate) type RunResult = Result<FinishedTrial, CliError>;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunFailure {
-    /// It could not be carried out; the sentence says why.
-    Failed(String),
-    /// The user aborted everything.
-    Aborted,
+#[derive(Debug)]
+pub(crate) struct SweepRun {
+    pub(crate) planned: PlannedRun,
+    pub(crate) result: RunResult,
 }
 
-#[derive(Clone, Debug)]
-pub struct SweepRun {
-    pub planned: PlannedRun,
-    pub result: RunResult,
-}
-
-#[derive(Clone, Debug)]
-pub struct SweepOutcome {
+#[derive(Debug)]
+pub(crate) struct SweepOutcome {
     /// The runs in order.
-    pub runs: Vec<SweepRun>,
+    pub(crate) runs: Vec<SweepRun>,
     /// Whether it was interrupted before all runs were made.
-    pub interrupted: bool,
+    pub(crate) interrupted: bool,
 }
 
 /// Makes the runs of a plan, and reports each when it is over, with its index in the plan. A combination that failed to
 /// run once is not retried; an interrupted run is the last.
-pub fn run_all(
+pub(crate) fn run_all(
     plan: &SweepPlan,
     run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult,
     report: &mut dyn FnMut(usize, &SweepRun),
@@ -46,9 +37,8 @@ pub fn run_all(
         }
         let made = SweepRun { planned: *turn, result: run_one(*turn, &plan.combinations[turn.combination_index]) };
         outcome.interrupted = match &made.result {
-            Ok((run, _)) => run.verdict == Verdict::Interrupted,
-            Err(RunFailure::Aborted) => true,
-            Err(RunFailure::Failed(_)) => false,
+            Ok(finished) => finished.run.verdict == Verdict::Interrupted,
+            Err(error) => error.code == EXIT_INTERRUPTED,
         };
         report(index, &made);
         outcome.runs.push(made);

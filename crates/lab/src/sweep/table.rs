@@ -3,7 +3,8 @@
 
 use super::objective::{Objective, cost, format_gate_value};
 use super::plan::{SweepPlan, Variation};
-use super::runner::{RunFailure, RunResult, SweepOutcome, SweepRun};
+use super::runner::{SweepOutcome, SweepRun};
+use crate::cli::EXIT_INTERRUPTED;
 use crate::compare::stats::{ComparisonScale, Decision, Family};
 use crate::report::Run;
 use crate::statistics::median;
@@ -13,51 +14,51 @@ use crate::verdict::Verdict;
 const RESOLUTION: f64 = 0.001;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct SweepTable {
+pub(crate) struct SweepTable {
     /// The settings that were varied.
-    pub keys: Vec<String>,
+    pub(crate) keys: Vec<String>,
     /// The name of the objective.
-    pub objective: String,
+    pub(crate) objective: String,
     /// One for each combination, in the order of the plan.
-    pub rows: Vec<SweepRow>,
+    pub(crate) rows: Vec<SweepRow>,
     /// The index of the best row, if gates pass in any.
-    pub best: Option<usize>,
+    pub(crate) best: Option<usize>,
     /// Whether it was interrupted before all runs were made.
-    pub interrupted: bool,
+    pub(crate) interrupted: bool,
     /// The planned runs of every combination.
-    pub repeats: usize,
+    pub(crate) repeats: usize,
 }
 
 /// One combination.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SweepRow {
+pub(crate) struct SweepRow {
     /// Its values, one for each key.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
     /// Runs that were finished.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// Of those: runs whose gates all hold.
-    pub passed: usize,
-    pub objective: FigureSummary,
+    pub(crate) passed: usize,
+    pub(crate) objective: FigureSummary,
     /// CPU seconds of the target.
-    pub cpu_s: FigureSummary,
+    pub(crate) cpu_s: FigureSummary,
     /// The target's peak memory, in bytes.
-    pub rss_bytes: FigureSummary,
-    pub ranking: Ranking,
+    pub(crate) rss_bytes: FigureSummary,
+    pub(crate) ranking: Ranking,
     /// Gates that did not hold, void runs, and why a run could not be made; each once.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A figure over the runs of a combination.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FigureSummary {
-    pub median: Option<f64>,
+pub(crate) struct FigureSummary {
+    pub(crate) median: Option<f64>,
     /// The minimum and the maximum, if there are several runs.
-    pub range: Option<(f64, f64)>,
+    pub(crate) range: Option<(f64, f64)>,
 }
 
 /// How a combination compares to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ranking {
+pub(crate) enum Ranking {
     Best,
     /// Its gates pass, and no difference from the best is beyond the noise.
     Tied,
@@ -79,13 +80,18 @@ impl FigureSummary {
 
 /// Makes the table of the runs.
 #[must_use]
-pub fn table(variations: &[Variation], plan: &SweepPlan, outcome: &SweepOutcome, measure: &Objective) -> SweepTable {
+pub(crate) fn table(
+    variations: &[Variation],
+    plan: &SweepPlan,
+    outcome: &SweepOutcome,
+    measure: &Objective,
+) -> SweepTable {
     let combinations: Vec<Combination<'_>> =
         (0..plan.combinations.len()).map(|index| Combination::from_runs(index, plan, &outcome.runs)).collect();
     let name = outcome.runs.iter().find_map(|made| made.result.as_ref().ok());
     let mut table = SweepTable {
         keys: variations.iter().map(|variation| variation.key.clone()).collect(),
-        objective: name.map_or_else(|| "throughput".to_owned(), |(run, _)| measure.name(run)),
+        objective: name.map_or_else(|| "throughput".to_owned(), |finished| measure.name(&finished.run)),
         rows: combinations.iter().map(|it| it.row(measure)).collect(),
         best: None,
         interrupted: outcome.interrupted,
@@ -110,11 +116,15 @@ struct Combination<'a> {
 impl<'a> Combination<'a> {
     fn from_runs(index: usize, plan: &'a SweepPlan, made: &'a [SweepRun]) -> Self {
         let own = || made.iter().filter(move |made| made.planned.combination_index == index);
-        let runs = own().filter_map(|made| made.result.as_ref().ok()).map(|(run, _)| run);
+        let runs = own().filter_map(|made| Some(&made.result.as_ref().ok()?.run));
+        let errors = own().filter_map(|made| made.result.as_ref().err());
         Self {
             values: &plan.combinations[index],
             runs: runs.filter(|run| run.verdict != Verdict::Interrupted).collect(),
-            failures: own().filter_map(|made| failure_message(&made.result)).collect(),
+            failures: errors
+                .filter(|error| error.code != EXIT_INTERRUPTED)
+                .map(|error| error.message.as_str())
+                .collect(),
         }
     }
 
@@ -156,17 +166,10 @@ impl<'a> Combination<'a> {
     }
 }
 
-fn failure_message(attempt: &RunResult) -> Option<&str> {
-    match attempt {
-        Err(RunFailure::Failed(why)) => Some(why),
-        Err(RunFailure::Aborted) | Ok(_) => None,
-    }
-}
-
 impl SweepRow {
     /// Whether its gates hold in every run, and there is one.
     #[must_use]
-    pub fn has_passed(&self) -> bool {
+    pub(crate) fn has_passed(&self) -> bool {
         self.runs > 0 && self.passed == self.runs
     }
 }

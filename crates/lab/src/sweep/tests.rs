@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{
-    Objective, PlannedRun, Ranking, RunFailure, RunResult, SweepOutcome, SweepPlan, SweepTable, Variation, markdown,
-    plan, run_all, table,
-};
+use super::runner::RunResult;
+use super::table::Ranking;
+use super::{Objective, PlannedRun, SweepOutcome, SweepPlan, SweepTable, Variation, markdown, plan, run_all, table};
+use crate::cli::{CliError, EXIT_INTERRUPTED};
 use crate::compare::tests::fixture::TEST_RUN;
 use crate::report::Run;
+use crate::trial::FinishedTrial;
 use crate::verdict::{GateResult, Verdict};
 
 fn variations() -> Vec<Variation> {
@@ -30,6 +31,10 @@ fn run(planned: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
     run
 }
 
+fn finished(run: Run) -> RunResult {
+    Ok(FinishedTrial { run, dir: PathBuf::from("runs") })
+}
+
 /// Fifty workers are best, slightly ahead of two hundred, which cost more; a pool of 30 fails.
 fn service(planned: PlannedRun, values: &[String]) -> RunResult {
     let wobble = 1.0 + 0.004 * ((planned.round * 7 + planned.combination_index * 3) % 5) as f64;
@@ -39,7 +44,7 @@ fn service(planned: PlannedRun, values: &[String]) -> RunResult {
         _ => (101.5, 30.0),
     };
     let verdict = if values[1] == "30" { Verdict::Failed } else { Verdict::Passed };
-    Ok((run(planned, per_min * wobble, cpu_s, verdict), PathBuf::from("runs")))
+    finished(run(planned, per_min * wobble, cpu_s, verdict))
 }
 
 fn swept(repeats: usize, run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult) -> (SweepPlan, SweepOutcome) {
@@ -82,11 +87,11 @@ fn a_sweep_that_was_ended_shows_what_there_is() {
     let mut made = 0;
     let (plan, outcome) = swept(2, &mut |planned, values| {
         made += 1;
-        let (mut run, dir) = service(planned, values)?;
+        let mut trial = service(planned, values)?;
         if made == 5 {
-            run.verdict = Verdict::Interrupted;
+            trial.run.verdict = Verdict::Interrupted;
         }
-        Ok((run, dir))
+        Ok(trial)
     });
     assert!(outcome.interrupted && outcome.runs.len() == 5 && plan.runs.len() == 12);
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
@@ -100,7 +105,7 @@ fn a_combination_that_cannot_run_is_not_tried_again() {
     let (plan, outcome) = swept(3, &mut |planned, values| {
         if values[0] == "200" {
             tried += 1;
-            return Err(RunFailure::Failed("the server refused its settings".to_owned()));
+            return Err(CliError::failed("the server refused its settings".to_owned()));
         }
         service(planned, values)
     });
@@ -114,14 +119,15 @@ fn a_combination_that_cannot_run_is_not_tried_again() {
 #[test]
 fn an_abort_ends_the_sweep() {
     let (_, outcome) = swept(2, &mut |planned: PlannedRun, values| {
-        if planned.round == 0 { service(planned, values) } else { Err(RunFailure::Aborted) }
+        let aborted = CliError { code: EXIT_INTERRUPTED, message: "ended at once".to_owned() };
+        if planned.round == 0 { service(planned, values) } else { Err(aborted) }
     });
     assert!(outcome.interrupted && outcome.runs.len() == 7);
 }
 
 #[test]
 fn where_no_gates_hold_there_is_no_best() {
-    let mut failing = |planned, _: &[String]| Ok((run(planned, 100.0, 1.0, Verdict::Failed), PathBuf::from("runs")));
+    let mut failing = |planned, _: &[String]| finished(run(planned, 100.0, 1.0, Verdict::Failed));
     let (plan, outcome) = swept(1, &mut failing);
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert_eq!(table.best, None);
@@ -130,7 +136,7 @@ fn where_no_gates_hold_there_is_no_best() {
 
 #[test]
 fn void_runs_do_not_pass() {
-    let mut void = |planned, _: &[String]| Ok((run(planned, 100.0, 1.0, Verdict::Void), PathBuf::from("runs")));
+    let mut void = |planned, _: &[String]| finished(run(planned, 100.0, 1.0, Verdict::Void));
     let (plan, outcome) = swept(1, &mut void);
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert!(table.rows.iter().all(|row| row.passed == 0 && row.notes.iter().any(|note| note.contains("is void"))));

@@ -10,7 +10,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 /// The sweep as Markdown.
 #[must_use]
-pub fn markdown(sweep: &SweepTable) -> String {
+pub(crate) fn markdown(sweep: &SweepTable) -> String {
     let mut parts = vec![format!("**{}.**\n", best_sentence(sweep))];
     parts.extend(cheaper_sentence(sweep).map(|text| wrap(&text, WIDTH, "") + "\n"));
     parts.extend(caveat(sweep).map(|text| wrap(&text, WIDTH, "") + "\n"));
