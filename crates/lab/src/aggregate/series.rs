@@ -108,11 +108,6 @@ impl Series {
         self.points.truncate(kept);
     }
 
-    /// The points as pairs of time and mean.
-    pub fn means(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.points.iter().map(|point| (point.t_s, point.mean))
-    }
-
     /// The highest value, and when.
     #[must_use]
     pub fn peak(&self) -> Option<(f64, f64)> {

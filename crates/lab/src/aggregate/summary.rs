@@ -1,5 +1,5 @@
 //! Summarises numbers: count, sum and extremes exactly, percentiles to one part in a thousand, in constant memory.
-//! Merging is associative. Does not know what the numbers mean.
+//! Does not know what the numbers mean.
 
 use crate::format::round;
 use crate::measurement::{Basis, TimeHistogram, histogram, quantile_ms};
@@ -62,14 +62,6 @@ impl Summary {
         self.sum += value;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        // Both resize themselves, so the library has no reason to refuse.
-        let _ = self.steps.add(&other.steps);
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
     }
 
     #[must_use]
@@ -229,20 +221,6 @@ mod tests {
             }
             prop_assert_eq!(figures.max, values.last().map(|max| round(*max)));
             prop_assert_eq!(figures.count, values.len() as u64);
-        }
-
-        #[test]
-        fn merging_is_associative(a in values(), b in values(), c in values()) {
-            let (a, b, c) = (summary(&a), summary(&b), summary(&c));
-            let (mut left, mut right, mut bc) = (a.clone(), a, b.clone());
-            left.merge(&b);
-            left.merge(&c);
-            bc.merge(&c);
-            right.merge(&bc);
-            let (left, right) = (left.statistics(), right.statistics());
-            // Sums of floats may differ in the last bit; everything else is the same.
-            prop_assert!((left.sum.unwrap_or(0.0) - right.sum.unwrap_or(0.0)).abs() < 0.01);
-            prop_assert_eq!(Statistics { sum: None, avg: None, ..left }, Statistics { sum: None, avg: None, ..right });
         }
     }
 }

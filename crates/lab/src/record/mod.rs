@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use files::SampleFile;
 pub(crate) use files::TimelineLog;
 pub use load_steps::{LoadStepAccumulator, LoadStepSpec};
-pub use replay::{aggregate_rows, for_each_row, read_timeline};
+pub use replay::for_each_row;
 
 use crate::aggregate::Aggregate;
 use crate::format::round;

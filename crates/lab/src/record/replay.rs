@@ -2,35 +2,10 @@
 //! that was cut off left half a line at the end, and a later lab may have written kinds of rows that this one does not
 //! know: neither keeps the rest from being read. Does not interpret rows: the aggregate does.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::Path;
+use std::io::{self, BufRead, Read as _};
 
-use crate::aggregate::Timeline;
 use crate::limits::TIMELINE_LINE_BYTES_MAX;
-use crate::measurement::timeline::{NoteRow, TimelineRow};
-
-/// Aggregates the file at `path`.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn read_timeline(path: &Path) -> io::Result<Timeline> {
-    aggregate_rows(BufReader::new(File::open(path)?), Timeline::default())
-}
-
-/// Aggregates rows into `timeline`, one JSON object a line, and closes it.
-///
-/// # Errors
-/// The rows cannot be read.
-pub fn aggregate_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timeline> {
-    let unread = for_each_row(rows, |row| timeline.add(row))?;
-    timeline.close();
-    if unread > 0 {
-        let note = format!("Lines of the timeline that could not be read, and that its figures are without: {unread}.");
-        timeline.notes.push(NoteRow { t_s: 0.0, note });
-    }
-    Ok(timeline)
-}
+use crate::measurement::timeline::TimelineRow;
 
 /// Passes every row to `see`, in the order of the file; returns the number of lines that could not be read.
 ///
@@ -68,41 +43,44 @@ mod tests {
 
     const NOTE: &str = r#"{"kind":"note","t_s":1.0,"note":"seen"}"#;
 
-    /// Compares the notes that result from a text.
+    /// The notes of a text, and how many of its lines could not be read.
+    fn notes(rows: impl BufRead) -> (Vec<String>, u64) {
+        let mut notes = Vec::new();
+        let unread = for_each_row(rows, |row| match row {
+            TimelineRow::Note(row) => notes.push(row.note.clone()),
+            other => assert_eq!(*other, TimelineRow::Unknown),
+        });
+        (notes, unread.unwrap())
+    }
+
     #[track_caller]
-    fn check(text: &str, expected: &[&str]) {
-        let timeline = aggregate_rows(text.as_bytes(), Timeline::default()).unwrap();
-        let notes: Vec<&str> = timeline.notes.iter().map(|row| row.note.as_str()).collect();
-        assert_eq!(notes, expected, "{text}");
+    fn check(text: &str, expected: &[&str], unread: u64) {
+        assert_eq!(
+            notes(text.as_bytes()),
+            (expected.iter().map(|note| (*note).to_owned()).collect(), unread),
+            "{text}"
+        );
     }
 
     #[test]
     fn readable_rows_are_read() {
-        check("", &[]);
-        check(&format!("{NOTE}\n{NOTE}\n"), &["seen", "seen"]);
+        check("", &[], 0);
+        check(&format!("{NOTE}\n{NOTE}\n"), &["seen", "seen"], 0);
         // Cut off in the middle of a row, and between a row and its end.
-        check(&format!("{NOTE}\n{}", &NOTE[..20]), &["seen"]);
-        check(&format!("{NOTE}\n{NOTE}"), &["seen", "seen"]);
+        check(&format!("{NOTE}\n{}", &NOTE[..20]), &["seen"], 0);
+        check(&format!("{NOTE}\n{NOTE}"), &["seen", "seen"], 0);
         // Kinds of a later lab.
-        check(&format!("{{\"kind\":\"weather\",\"t_s\":0}}\n{NOTE}\n"), &["seen"]);
-        // Broken lines in the middle are counted in a note.
-        let unread = "Lines of the timeline that could not be read, and that its figures are without: 2.";
-        check(&format!("not a row\n{{\"kind\":\"note\"}}\n{NOTE}\n"), &["seen", unread]);
-        check(&format!("\u{0}\n{NOTE}\n"), &["seen", &unread.replace('2', "1")]);
+        check(&format!("{{\"kind\":\"weather\",\"t_s\":0}}\n{NOTE}\n"), &["seen"], 0);
+        // Broken lines in the middle are counted.
+        check(&format!("not a row\n{{\"kind\":\"note\"}}\n{NOTE}\n"), &["seen"], 2);
+        check(&format!("\u{0}\n{NOTE}\n"), &["seen"], 1);
     }
 
     #[test]
     fn a_line_without_an_end_takes_no_memory() {
         let endless = io::repeat(b'x').take(2 * TIMELINE_LINE_BYTES_MAX as u64);
         let note = format!("\n{NOTE}\n");
-        let rows = BufReader::new(endless.chain(note.as_bytes()));
-        let timeline = aggregate_rows(rows, Timeline::default()).unwrap();
-        assert_eq!(timeline.notes.len(), 2);
-    }
-
-    #[test]
-    fn a_missing_file_is_an_error() {
-        let error = read_timeline(Path::new("/nowhere/timeline.jsonl")).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let rows = io::BufReader::new(endless.chain(note.as_bytes()));
+        assert_eq!(notes(rows), (vec!["seen".to_owned()], 1));
     }
 }

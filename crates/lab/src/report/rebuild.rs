@@ -45,7 +45,8 @@ pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
     let path = dir.join("timeline.jsonl");
     if path.exists() {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        for_each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.add_row(row)).map_err(failed)?;
+        let lines = BufReader::new(File::open(&path).map_err(failed)?);
+        rows.unread = for_each_row(lines, |row| rows.add_row(row)).map_err(failed)?;
         rows.timeline.close();
     }
     let run = match dir.join("run.json").exists() {
@@ -59,6 +60,8 @@ pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
 #[derive(Default)]
 struct TimelineScan {
     timeline: Timeline,
+    /// Lines that could not be read.
+    unread: u64,
     /// The totals of every operation of every load step.
     ops: BTreeMap<(u32, String), OutcomeCounts>,
     /// When the connections that load steps hold were due, and when all of them were open.
@@ -191,6 +194,9 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
             .to_owned(),
     );
     run.notes.extend(unwritten);
+    run.notes.extend((rows.unread > 0).then(|| {
+        format!("Lines of the timeline that could not be read, and that its figures are without: {}.", rows.unread)
+    }));
     Ok(run)
 }
 

@@ -53,7 +53,7 @@ const ACTIONS: [(&str, FaultAction); 6] = [
 ];
 
 impl FaultAction {
-    /// Its name in the scenario.
+    /// Its name in the scenario and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         ACTIONS.iter().find(|(_, action)| *action == self).map_or("", |(word, _)| word)

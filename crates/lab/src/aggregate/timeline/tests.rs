@@ -24,7 +24,8 @@ fn aggregated(rows: &[TimelineRow]) -> Timeline {
 #[track_caller]
 fn check(rows: &[TimelineRow], name: &str, expected: &[(f64, f64)]) {
     let timeline = aggregated(rows);
-    let found: Vec<(f64, f64)> = timeline.get(name).map(|series| series.means().collect()).unwrap_or_default();
+    let points = timeline.get(name).map_or(&[][..], |series| &series.points);
+    let found: Vec<(f64, f64)> = points.iter().map(|point| (point.t_s, point.mean)).collect();
     assert_eq!(found, expected, "{name} of {:?}", timeline.series.keys().collect::<Vec<_>>());
 }
 

@@ -33,17 +33,6 @@ fn scheduled_actions(fault: &Fault) -> impl Iterator<Item = ScheduledFault> + us
     [Some(scheduled(fault.at, fault.action)), end].into_iter().flatten()
 }
 
-/// The name of the action in records.
-pub(super) fn action_name(act: FaultAction) -> &'static str {
-    match act {
-        FaultAction::Kill => "kill",
-        FaultAction::Stop => "stop",
-        FaultAction::Continue => "continue",
-        FaultAction::Term => "term",
-        FaultAction::Restart => "restart",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,8 +46,7 @@ mod tests {
             duration: duration.map(Duration::from_secs),
         };
         let found = fault_schedule(&faults.iter().map(fault).collect::<Vec<_>>());
-        let found: Vec<_> =
-            found.iter().map(|scheduled| (scheduled.at.as_secs(), action_name(scheduled.action))).collect();
+        let found: Vec<_> = found.iter().map(|scheduled| (scheduled.at.as_secs(), scheduled.action.name())).collect();
         assert_eq!(found, expected);
     }
 

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::fault_schedule::{ScheduledFault, action_name};
+use super::fault_schedule::ScheduledFault;
 use super::managed_process::{ManagedProcess, RestartEvent, next_exit};
 use super::readiness::await_ready;
 use super::running_process::Intent;
@@ -289,7 +289,7 @@ fn fault_row(scheduled: &ScheduledFault) -> FaultRow {
     FaultRow {
         planned_s: round(scheduled.at.as_secs_f64()),
         process: scheduled.process.clone(),
-        act: action_name(scheduled.action).to_owned(),
+        act: scheduled.action.name().to_owned(),
         ..FaultRow::default()
     }
 }
