@@ -12,7 +12,6 @@
 //! nothing left over from the level before: leftovers would be counted against the wrong rate.
 
 mod capacity;
-mod fit;
 mod format;
 mod growth;
 mod knee;

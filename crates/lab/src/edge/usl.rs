@@ -13,7 +13,6 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fit::{Minimum, ResidualTerm, minimise};
 use super::format::{number, percent};
 use crate::scenario::mix;
 use crate::statistics::{critical_value, sum_of_squares};
@@ -36,6 +35,15 @@ const RESAMPLES: usize = 999;
 
 /// A peak whose interval reaches beyond so many times the largest concurrency was not seen.
 const PEAK_REACH: f64 = 10.0;
+
+/// Steps towards the nearest curve before the nearest so far is taken.
+const STEPS_MAX: usize = 200;
+
+/// A step that lowers the sum by a smaller share than this is the last.
+const SHARE_MIN: f64 = 1e-12;
+
+/// Damping beyond which no step is left to try.
+const DAMPING_MAX: f64 = 1e12;
 
 /// Half of what 95 % leaves out, and its normal deviate.
 const TAIL: f64 = 0.025;
@@ -152,7 +160,7 @@ pub(super) fn fit_with(points: &[(f64, f64)], seed: u64, resamples: usize) -> Re
     let n_max = validate_points(points)?;
     let logs: Vec<(f64, f64)> = points.iter().map(|(n, x)| (*n, x.ln())).collect();
     let scattered = FitError::Scattered { r_squared: 0.0, residual_share: 1.0 };
-    let (curve, sum) = best_fit(&logs, &start_points(points)).ok_or(scattered)?;
+    let (curve, sum) = best_fit(&logs, &guesses(n_max)).ok_or(scattered)?;
     let (r_squared, residual_share) = goodness(&logs, sum);
     if r_squared < R_SQUARED_MIN || residual_share > RESIDUAL_SHARE_MAX {
         return Err(FitError::Scattered { r_squared, residual_share });
@@ -195,41 +203,93 @@ fn validate_points(points: &[(f64, f64)]) -> Result<f64, FitError> {
     Ok(to)
 }
 
-/// Where to start: the law is linear in `N / X = (1 + sigma (N - 1) + kappa N (N - 1)) / lambda`; and two guesses for
-/// points that noise bends out of its bounds.
-fn start_points(points: &[(f64, f64)]) -> Vec<UslCurve> {
-    let n_max = points.iter().map(|point| point.0).fold(1.0, f64::max);
-    let each = points.iter().map(|(n, x)| x / n).fold(0.0, f64::max);
-    let guess = |sigma: f64, kappa: f64| UslCurve { ln_lambda: each.ln(), sigma, kappa };
-    let mut starts = vec![guess(0.05, 1.0 / (n_max * n_max)), guess(0.5, 0.0)];
-    starts.extend(linear_fit(points));
-    starts
+/// Where to start to look: little and much contention, with a peak at the largest concurrency or none.
+fn guesses(n_max: f64) -> [(f64, f64); 4] {
+    let peaked = 1.0 / (n_max * n_max);
+    [(0.05, peaked), (0.05, 0.0), (0.5, peaked), (0.5, 0.0)]
 }
 
-fn linear_fit(points: &[(f64, f64)]) -> Option<UslCurve> {
-    const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-    let term = |parameters: &[f64; 3], i: usize| -> ResidualTerm<3> {
-        let (n, x) = points[i];
-        // Weighted by X / N, so that shares of the throughput are what is fitted.
-        let row = [1.0, n - 1.0, n * (n - 1.0)].map(|value| value * x / n);
-        (row.iter().zip(parameters).map(|(value, parameter)| value * parameter).sum::<f64>() - 1.0, row)
-    };
-    let [base, waiting, telling] = minimise([0.0; 3], &[FREE; 3], points.len(), term)?.parameters;
-    (base > 0.0).then(|| UslCurve { ln_lambda: -base.ln(), sigma: waiting / base, kappa: telling / base })
+/// The curve that lies nearest to the points, reached from several guesses, and the sum of the squared distances.
+fn best_fit(logs: &[(f64, f64)], starts: &[(f64, f64)]) -> Option<(UslCurve, f64)> {
+    let nearest = starts.iter().map(|(sigma, kappa)| minimise(LocalFit::at(logs, *sigma, *kappa), logs));
+    let nearest = nearest.filter(|fit| fit.sum.is_finite()).min_by(|a, b| a.sum.total_cmp(&b.sum))?;
+    Some((nearest.curve, nearest.sum))
 }
 
-fn best_fit(logs: &[(f64, f64)], starts: &[UslCurve]) -> Option<(UslCurve, f64)> {
-    const BOUNDS: [(f64, f64); 3] = [(f64::NEG_INFINITY, f64::INFINITY), (0.0, 1.0), (0.0, f64::INFINITY)];
-    let term = |&[ln_lambda, sigma, kappa]: &[f64; 3], i: usize| -> ResidualTerm<3> {
-        let (n, ln_x) = logs[i];
-        let curve = UslCurve { ln_lambda, sigma, kappa };
-        let slowdown = curve.slowdown(n);
-        (curve.ln_throughput(n) - ln_x, [1.0, -(n - 1.0) / slowdown, -n * (n - 1.0) / slowdown])
-    };
-    let from = |start: &UslCurve| minimise([start.ln_lambda, start.sigma, start.kappa], &BOUNDS, logs.len(), term);
-    let minimum = starts.iter().filter_map(from).min_by(|a, b| a.sum.total_cmp(&b.sum))?;
-    let Minimum { parameters: [ln_lambda, sigma, kappa], sum } = minimum;
-    Some((UslCurve { ln_lambda, sigma, kappa }, sum))
+/// Walks to the nearest minimum by the damped Gauss-Newton steps of Levenberg (1944), with Marquardt's scaling by the
+/// diagonal (1963), so that parameters of very different size need no units.
+fn minimise(mut fit: LocalFit, logs: &[(f64, f64)]) -> LocalFit {
+    let mut damping = 1e-3;
+    for _ in 0..STEPS_MAX {
+        let (sigma, kappa) = fit.step(damping);
+        let next = LocalFit::at(logs, sigma, kappa);
+        if next.sum <= fit.sum {
+            let gained = fit.sum - next.sum;
+            let has_arrived = gained <= SHARE_MIN * fit.sum;
+            damping = f64::max(damping / 10.0, 1e-12);
+            fit = next;
+            if has_arrived {
+                break;
+            }
+        } else {
+            damping *= 10.0;
+            if damping > DAMPING_MAX {
+                break;
+            }
+        }
+    }
+    fit
+}
+
+/// A curve and its distances from the points, to second order in sigma and kappa.
+struct LocalFit {
+    curve: UslCurve,
+    /// The sum of the squared distances.
+    sum: f64,
+    gradient: [f64; 2],
+    /// Of sigma, of both together, of kappa.
+    curvature: [f64; 3],
+}
+
+impl LocalFit {
+    /// The best curve with this sigma and kappa: lambda only moves it up and down, to where the distances cancel.
+    fn at(logs: &[(f64, f64)], sigma: f64, kappa: f64) -> Self {
+        let shape = UslCurve { ln_lambda: 0.0, sigma, kappa };
+        let term = |(n, ln_x): &(f64, f64)| {
+            let by_sigma = -(n - 1.0) / shape.slowdown(*n);
+            [shape.ln_throughput(*n) - ln_x, by_sigma, by_sigma * n]
+        };
+        let terms: Vec<[f64; 3]> = logs.iter().map(term).collect();
+        let means = [0, 1, 2].map(|i| terms.iter().map(|term| term[i]).sum::<f64>() / terms.len() as f64);
+        let sum_of =
+            |i: usize, k: usize| terms.iter().map(|term| (term[i] - means[i]) * (term[k] - means[k])).sum::<f64>();
+        Self {
+            curve: UslCurve { ln_lambda: -means[0], ..shape },
+            sum: sum_of(0, 0),
+            gradient: [sum_of(0, 1), sum_of(0, 2)],
+            curvature: [sum_of(1, 1), sum_of(1, 2), sum_of(2, 2)],
+        }
+    }
+
+    /// Where the damped step leads. A parameter at a bound that its gradient pushes against stays, and no step leaves
+    /// the bounds (Bertsekas 1982, "Projected Newton methods").
+    fn step(&self, damping: f64) -> (f64, f64) {
+        let ([sigma, both, kappa], [by_sigma, by_kappa]) = (self.curvature, self.gradient);
+        let sigma_stays = self.curve.sigma <= 0.0 && by_sigma > 0.0 || self.curve.sigma >= 1.0 && by_sigma < 0.0;
+        let kappa_stays = self.curve.kappa <= 0.0 && by_kappa > 0.0;
+        let (sigma, kappa) = (sigma * (1.0 + damping), kappa * (1.0 + damping));
+        // Damping keeps the determinant above zero, because of two curves none bends more together than apart.
+        let (to_sigma, to_kappa) = match (sigma_stays || sigma <= 0.0, kappa_stays || kappa <= 0.0) {
+            (true, true) => (0.0, 0.0),
+            (true, false) => (0.0, -by_kappa / kappa),
+            (false, true) => (-by_sigma / sigma, 0.0),
+            (false, false) => {
+                let determinant = sigma * kappa - both * both;
+                ((both * by_kappa - kappa * by_sigma) / determinant, (both * by_sigma - sigma * by_kappa) / determinant)
+            }
+        };
+        ((self.curve.sigma + to_sigma).clamp(0.0, 1.0), (self.curve.kappa + to_kappa).max(0.0))
+    }
 }
 
 /// R squared and the typical residual, both of the logarithms.
@@ -253,7 +313,10 @@ fn bootstrap_fits(logs: &[(f64, f64)], curve: UslCurve, seed: u64, resamples: us
         };
         logs.iter().enumerate().map(dealt).collect::<Vec<_>>()
     };
-    (0..resamples).filter_map(|resample| best_fit(&deal(resample), &[curve])).map(|(curve, _)| curve).collect()
+    (0..resamples)
+        .filter_map(|resample| best_fit(&deal(resample), &[(curve.sigma, curve.kappa)]))
+        .map(|(curve, _)| curve)
+        .collect()
 }
 
 fn estimate(value: f64, resampled: impl Iterator<Item = f64>) -> Estimate {
