@@ -140,19 +140,15 @@ pub struct SearchOutcome {
 }
 
 impl SearchOutcome {
-    pub(super) fn new(
-        spec: &EdgeSearch,
-        ending: Ending,
-        (held_per_s, overloaded_per_s): (Option<f64>, Option<f64>),
-        levels: Vec<LevelResult>,
-    ) -> Self {
+    pub(super) fn new(spec: &EdgeSearch, ending: Ending, levels: Vec<LevelResult>) -> Self {
+        let held = levels.last().filter(|_| matches!(ending, Ending::Found | Ending::NotFoundBelow { .. }));
         let mut outcome = Self {
             ending,
             reason: String::new(),
-            edge_per_s: held_per_s,
-            held_s: held_per_s.map(|_| spec.hold_duration.as_secs_f64()),
-            sustained_per_s: highest_sustained(&levels, overloaded_per_s),
-            overloaded_per_s,
+            edge_per_s: held.map(|tried| tried.level.rate_per_s),
+            held_s: held.map(|_| spec.hold_duration.as_secs_f64()),
+            sustained_per_s: highest_sustained(&levels),
+            overloaded_per_s: lowest_overloaded(&levels),
             levels,
         };
         outcome.reason = outcome.sentence(spec);
@@ -260,10 +256,16 @@ impl SearchOutcome {
     }
 }
 
+/// The lowest rate that was overloaded, by what the search relies on.
+pub(super) fn lowest_overloaded(levels: &[LevelResult]) -> Option<f64> {
+    let overloaded = |tried: &&LevelResult| tried.stands && tried.judged != LevelAssessment::Sustained;
+    levels.iter().filter(overloaded).map(|tried| tried.level.rate_per_s).min_by(f64::total_cmp)
+}
+
 /// The highest rate that a level sustained, of those below the lowest overloaded one.
-pub(super) fn highest_sustained(levels: &[LevelResult], overloaded_per_s: Option<f64>) -> Option<f64> {
+pub(super) fn highest_sustained(levels: &[LevelResult]) -> Option<f64> {
     let sustained = levels.iter().filter(|tried| tried.judged == LevelAssessment::Sustained);
-    let rates = sustained.map(|tried| tried.level.rate_per_s);
+    let (rates, overloaded_per_s) = (sustained.map(|tried| tried.level.rate_per_s), lowest_overloaded(levels));
     rates.filter(|rate| overloaded_per_s.is_none_or(|over| *rate < over)).max_by(f64::total_cmp)
 }
 

@@ -385,13 +385,9 @@ mod tests {
         while let Some(level) = search.next_level() {
             let due = (level.rate_per_s * 2.0) as u64;
             let generator_behind = level.number >= void_from;
-            search.record_level(&LevelMeasurement {
-                lasting_s: 2.0,
-                due,
-                ok: due,
-                generator_behind,
-                ..LevelMeasurement::default()
-            });
+            let seen =
+                LevelMeasurement { lasting_s: 2.0, due, ok: due, generator_behind, ..LevelMeasurement::default() };
+            search.record_level(level, &seen);
         }
         let edges = BTreeMap::from([("search".to_owned(), search.outcome())]);
         let judged = evaluate_search("search", &edges["search"]);

@@ -41,9 +41,10 @@ pub(super) async fn run_search(
         let load_step = load_spec.load_step;
         load_steps.push(load_step);
         let seen = run_level(context, load_spec, edge, &level).await;
-        let judged = search.record_level(&seen);
+        let title = level.title();
+        let judged = search.record_level(level, &seen);
         context.recorder.with_load_steps(|steps| steps.set_overload(load_step, &judged));
-        context.log_note(format!("{}: {judged}", level.title()));
+        context.log_note(format!("{title}: {judged}"));
         await_drained(context).await;
     }
     (load_steps, search.outcome())

@@ -41,7 +41,8 @@ fn run_at_most(levels_max: usize, service: &Service, spec: EdgeSearch) -> Search
         driven += 1;
         assert!(driven <= levels_max);
         assert_eq!(search.next_level(), Some(level.clone()), "a level stands until it was seen");
-        search.record_level(&service.drive(&level, quantile));
+        let seen = service.drive(&level, quantile);
+        search.record_level(level, &seen);
     }
     assert_eq!(search.next_level(), None);
     search.outcome()
@@ -165,7 +166,8 @@ fn check_rates(spec: EdgeSearch, answer: impl Fn(&Level) -> LevelMeasurement, ra
     let mut rates = Vec::new();
     while let Some(level) = search.next_level() {
         rates.push((level.rate_per_s * 10.0).round() / 10.0);
-        search.record_level(&answer(&level));
+        let seen = answer(&level);
+        search.record_level(level, &seen);
     }
     assert_eq!(rates, rates_per_s, "{}", search.outcome().reason);
     assert_eq!(search.outcome().ending, *ending, "{}", search.outcome().reason);
@@ -206,7 +208,8 @@ fn rates_asked_for() {
     };
     let mut search = Search::new(EdgeSearch { precision: 0.005, ..coarse.clone() });
     while let Some(level) = search.next_level() {
-        search.record_level(&never(&level));
+        let seen = never(&level);
+        search.record_level(level, &seen);
     }
     assert_eq!(search.outcome().ending, Ending::NotHeld { holds: 5 }, "{}", search.outcome().reason);
     // A void level is repeated once, and forgiven.
@@ -220,14 +223,10 @@ fn a_level_is_void_without_an_assessment() {
     #[track_caller]
     fn check(change: impl Fn(&mut LevelMeasurement), sentence: &str) {
         let mut search = Search::new(spec());
-        assert_eq!(
-            search.record_level(&LevelMeasurement::default()),
-            LevelAssessment::Void("no level was asked for".to_owned())
-        );
         let level = search.next_level().unwrap();
         let mut seen = with_errors(&level, 0);
         change(&mut seen);
-        let judged = search.record_level(&seen);
+        let judged = search.record_level(level, &seen);
         assert!(matches!(&judged, LevelAssessment::Void(why) if why.contains(sentence)), "{judged}");
     }
     check(|seen| seen.generator_behind = true, "behind its own schedule");
@@ -246,7 +245,7 @@ fn reasons_are_sentences() {
         let level = search.next_level().unwrap();
         let mut seen = with_errors(&level, 20);
         change(&mut seen);
-        assert_eq!(search.record_level(&seen).to_string(), sentence);
+        assert_eq!(search.record_level(level, &seen).to_string(), sentence);
     }
     let gate = EdgeSearch { latency_ms: Some((0.999, 20.0)), backlog: false, ..spec() };
     check(
@@ -276,11 +275,8 @@ fn what_a_search_found_is_written_with_its_levels() {
     let mut search = Search::new(EdgeSearch { to_per_s: 200.0, level_duration, hold_duration, error_share, ..spec() });
     while let Some(level) = search.next_level() {
         let seen = with_errors(&level, if level.number == 2 { 50 } else { 0 });
-        search.record_level(&LevelMeasurement {
-            generator_behind: level.number == 4,
-            latency_p50_ms: Some(2.5),
-            ..seen
-        });
+        let generator_behind = level.number == 4;
+        search.record_level(level, &LevelMeasurement { generator_behind, latency_p50_ms: Some(2.5), ..seen });
     }
     let outcome = search.outcome();
     let text = serde_json::to_string(&outcome).unwrap();
@@ -369,8 +365,8 @@ proptest! {
             let mut seen = with_errors(&level, if kind == 0 { 1000 } else { 0 });
             seen.generator_behind = behind && kind == 2;
             seen.backlog.iter_mut().for_each(|sample| sample.1 += sample.0 * slope as f64 / 10.0);
-            search.record_level(&seen);
             rates.push(level.rate_per_s);
+            search.record_level(level, &seen);
         }
         let outcome = search.outcome();
         prop_assert!(rates.len() <= 64 && outcome.ending != Ending::NotEnded);
