@@ -53,11 +53,6 @@ use run_context::RunContext;
 use run_load::run_load;
 use totals::totals_increase;
 
-/// The trial could not be carried out; the sentence says why and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TrialError(pub String);
-
 /// Everything that a trial needs.
 #[derive(Debug)]
 pub struct Trial {
@@ -125,23 +120,23 @@ impl TrialEnd {
 /// Carries a trial out and writes its record.
 ///
 /// # Errors
-/// The trial could not begin, or its record could not be written. Everything that was started has been stopped.
-pub async fn run(mut trial: Trial) -> Result<FinishedTrial, TrialError> {
+/// The sentence that says why it could not begin, or its record could not be written, and what to do. Everything that was started has been stopped.
+pub async fn run(mut trial: Trial) -> Result<FinishedTrial, String> {
     let id = new_run_id()?;
     let hosts = resolve_permitted(&trial).await?;
     let dir = trial.out_dir.join(&id);
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
     let mut supervisor = trial.guard.clone().map_or_else(ProcessSupervisor::default, ProcessSupervisor::with_guard);
     supervisor.apply_limits(&trial.scenario.target.limits, &id)?;
-    std::fs::create_dir_all(&dir).map_err(|error| TrialError(format!("{}: {error}", dir.display())))?;
+    std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let outcome = execute(&mut trial, &id, &dir, hosts, &secrets, &mut supervisor).await;
     supervisor.stop().await;
     let (run, timeline) = outcome.map_err(|error| {
         run_directory::remove_if_unused(&dir);
-        TrialError(secrets.redact(&error.0))
+        secrets.redact(&error)
     })?;
     let run = run.redacted(&|text| secrets.redact(text));
-    write_reports(&run, &timeline.series, &dir).map_err(TrialError)?;
+    write_reports(&run, &timeline.series, &dir)?;
     Ok(FinishedTrial { run, dir })
 }
 
@@ -155,7 +150,7 @@ pub(crate) struct ResolvedEndpoints {
 }
 
 /// Resolves all hosts of the target, once it is certain that they may be loaded.
-async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, TrialError> {
+async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, String> {
     let target = &trial.scenario.target;
     let mut message_endpoints = Vec::new();
     for endpoint in target.socket.iter().flat_map(|socket| &socket.endpoints) {
@@ -164,12 +159,12 @@ async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, TrialErro
     Ok(ResolvedEndpoints { target: resolve_addresses(&target.url, trial).await?, message_endpoints })
 }
 
-async fn resolve_addresses(base: &BaseUrl, trial: &Trial) -> Result<Vec<SocketAddr>, TrialError> {
+async fn resolve_addresses(base: &BaseUrl, trial: &Trial) -> Result<Vec<SocketAddr>, String> {
     let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
-    let found = found.map_err(|error| TrialError(format!("the target's host {} is not known: {error}", base.host)))?;
+    let found = found.map_err(|error| format!("the target's host {} is not known: {error}", base.host))?;
     let addresses: Vec<SocketAddr> = found.collect();
     let ips: Vec<_> = addresses.iter().map(SocketAddr::ip).collect();
-    safety::check_allowed(&base.host, &ips, &trial.allowed_hosts).map_err(TrialError)?;
+    safety::check_allowed(&base.host, &ips, &trial.allowed_hosts)?;
     Ok(addresses)
 }
 
@@ -180,10 +175,10 @@ async fn execute(
     hosts: ResolvedEndpoints,
     secrets: &Secrets,
     supervisor: &mut ProcessSupervisor,
-) -> Result<(Run, Timeline), TrialError> {
+) -> Result<(Run, Timeline), String> {
     let scenario = Arc::new(trial.scenario.clone());
     let mut record = PendingRun::new(trial, id, Machine::inspect(dir));
-    record.start.write(dir, trial.document.text(), &trial.document.source().files()).map_err(TrialError)?;
+    record.start.write(dir, trial.document.text(), &trial.document.source().files())?;
     trial.run_dir.get_or_init(|| dir.to_owned());
     record.notes = requirements::check_preflight(trial, &hosts.target, dir)?;
     record.notes.extend(supervisor.create_trial_cgroup(&scenario, id));
@@ -194,7 +189,7 @@ async fn execute(
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
         supervisor.start(&scenario, &Scope::for_run(&globals), dir).await?;
-        let client = ControlClient::for_target(&scenario.target).map_err(|failure| TrialError(failure.message))?;
+        let client = ControlClient::for_target(&scenario.target).map_err(|failure| failure.message)?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
@@ -271,15 +266,14 @@ impl PendingRun {
 }
 
 /// Sorts by time, and distinguishes two runs of one second.
-fn new_run_id() -> Result<String, TrialError> {
+fn new_run_id() -> Result<String, String> {
     let now = rfc3339(unix_ms_now());
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();
     Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], random_hex(2)?))
 }
 
-fn random_hex(bytes: usize) -> Result<String, TrialError> {
+fn random_hex(bytes: usize) -> Result<String, String> {
     let mut random = vec![0; bytes];
-    getrandom::fill(&mut random)
-        .map_err(|error| TrialError(format!("this system gives no random numbers: {error}")))?;
+    getrandom::fill(&mut random).map_err(|error| format!("this system gives no random numbers: {error}"))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::{Secrets, TrialError};
+use super::Secrets;
 use crate::aggregate::TotalsFigures;
 use crate::format::first_few;
 use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
@@ -36,30 +36,30 @@ pub(super) async fn prepare(
     client: Arc<ControlClient>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
-) -> Result<PreparedTrial, TrialError> {
-    let headers = target_headers(&scenario.target, &globals).map_err(TrialError)?;
+) -> Result<PreparedTrial, String> {
+    let headers = target_headers(&scenario.target, &globals)?;
     for step in &scenario.setup {
         let scope = Scope::for_run(&globals);
         match perform_step(&client, step, &headers, &scope).await {
             Ok(ControlOutcome::Ok(kept)) => globals.extend(kept),
-            Ok(ControlOutcome::Denied) => return Err(TrialError(format!("the setup's `{}` was denied", step.name))),
+            Ok(ControlOutcome::Denied) => return Err(format!("the setup's `{}` was denied", step.name)),
             Err(failure) => {
                 let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
                 let asked = asked.map_or_else(String::new, |(method, path)| format!("{method} {path}"));
                 let hint = auth_hint(failure.kind, secrets);
                 let message = format!("the setup's {asked} failed: {}{hint}", failure.message);
-                return Err(TrialError(message));
+                return Err(message);
             }
         }
     }
     let scope = Scope::for_run(&globals);
     let pick = |(_, items): &(String, Vec<Template>)| items.iter().map(|item| item.render(&scope)).collect();
-    let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(TrialError)?;
+    let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>()?;
     let config = match &scenario.target.config_path {
-        Some(path) => Some(read_json(&client, path, &headers, &globals, REQUEST_TIMEOUT).await.map_err(TrialError)?),
+        Some(path) => Some(read_json(&client, path, &headers, &globals, REQUEST_TIMEOUT).await?),
         None => None,
     };
-    let totals = read_all_totals(scenario, &client, &headers, &globals).await.map_err(TrialError)?;
+    let totals = read_all_totals(scenario, &client, &headers, &globals).await?;
     Ok(PreparedTrial { globals, picks, feeds, headers, client, config, totals })
 }
 

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::{Trial, TrialError};
+use super::Trial;
 use crate::preflight::{Facts, Requirements, check, raise_open_files};
 use crate::safety::is_loopback;
 use crate::scenario::{Journey, LoadProfile, Phase, Reconnect, Scenario, Schedule};
@@ -28,7 +28,7 @@ const SAMPLE_ROW_BYTES: u64 = 96;
 ///
 /// # Errors
 /// Every reason why the run cannot be right, each with what to do.
-pub(crate) fn check_preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, TrialError> {
+pub(crate) fn check_preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, String> {
     let _ = raise_open_files();
     let complaints = check(&estimate_requirements(trial, addresses), &Facts::gather(dir));
     let sentences = |refusing: bool| -> Vec<String> {
@@ -38,7 +38,7 @@ pub(crate) fn check_preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Pat
     let refusals = sentences(true);
     match refusals.as_slice() {
         [] => Ok(sentences(false)),
-        refusals => Err(TrialError(refusals.join("\n"))),
+        refusals => Err(refusals.join("\n")),
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::opening_barrier::OpeningBarrier;
 use super::prepare::PreparedTrial;
 use super::requirements::peak_connections;
-use super::{ResolvedEndpoints, Trial, TrialError};
+use super::{ResolvedEndpoints, Trial};
 use crate::aggregate::Timeline;
 use crate::clock::unix_ms_now;
 use crate::edge::SearchOutcome;
@@ -66,8 +66,8 @@ impl RunContext {
         dir: &Path,
         ResolvedEndpoints { target: addresses, message_endpoints }: ResolvedEndpoints,
         mut prepared: PreparedTrial,
-    ) -> Result<(Self, mpsc::UnboundedReceiver<WorkerReport>), TrialError> {
-        let file_error = |error: std::io::Error| TrialError(format!("{}: {error}", dir.display()));
+    ) -> Result<(Self, mpsc::UnboundedReceiver<WorkerReport>), String> {
+        let file_error = |error: std::io::Error| format!("{}: {error}", dir.display());
         let samples = trial
             .writes_samples
             .then(|| SampleFile::create(&dir.join("samples.csv")))
@@ -98,7 +98,7 @@ impl RunContext {
             },
         };
         let (worker_pool, reports) = WorkerPool::start(Arc::new(config), 1)
-            .map_err(|error| TrialError(format!("the load workers cannot start: {error}")))?;
+            .map_err(|error| format!("the load workers cannot start: {error}"))?;
         let trackers = Arc::new(Trackers::new(&scenario.work_specs));
         let context = Self {
             worker_count: worker_pool.worker_count() as u32,

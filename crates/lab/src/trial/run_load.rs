@@ -11,7 +11,7 @@ use super::run_context::RunContext;
 use super::sampler::{Sampler, watch_silences};
 use super::supervisor::fault_schedule;
 use super::watched_process::{GENERATOR, ProcessScope, SERVER, WatchedProcess};
-use super::{ProcessSupervisor, Trial, TrialEnd, TrialError, load_scheduler};
+use super::{ProcessSupervisor, Trial, TrialEnd, load_scheduler};
 use crate::flag::{propagate_panic, wait_until_raised};
 use crate::format::round;
 use crate::generator::WorkerReport;
@@ -37,7 +37,7 @@ pub(super) async fn run_load(
     reports: mpsc::UnboundedReceiver<WorkerReport>,
     trial: &mut Trial,
     supervisor: &mut ProcessSupervisor,
-) -> Result<FinishedLoad, TrialError> {
+) -> Result<FinishedLoad, String> {
     let faults = fault_schedule(&context.scenario.faults);
     supervisor.check_faults(&faults)?;
     let (over, ended) = watch::channel(false);

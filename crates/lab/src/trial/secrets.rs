@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use super::TrialError;
 use crate::scenario::Secret;
 
 /// Resolved secrets. Its debug form shows names only.
@@ -18,7 +17,7 @@ impl Secrets {
     ///
     /// # Errors
     /// A secret has no value and must not be generated.
-    pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, TrialError> {
+    pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut resolved = Self::default();
         for secret in secrets {
             let found = secret.env.as_deref().and_then(env).filter(|value| !value.is_empty());
@@ -28,7 +27,7 @@ impl Secrets {
                     resolved.generated_variables.push(secret.env.clone().unwrap_or_else(|| secret.name.clone()));
                     super::random_hex(16)?
                 }
-                None => return Err(TrialError(missing_message(secret))),
+                None => return Err(missing_message(secret)),
             };
             resolved.values.push((secret.name.clone(), value));
         }
@@ -75,7 +74,7 @@ mod tests {
 
     fn resolve(secret: Secret) -> Result<Secrets, String> {
         let env = |name: &str| (name == "SET").then(|| "hunter2".to_owned());
-        Secrets::resolve(&[secret], &env).map_err(|error| error.0)
+        Secrets::resolve(&[secret], &env)
     }
 
     #[test]

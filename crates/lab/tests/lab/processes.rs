@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use lab::report::Screen;
 use lab::scenario::{Document, Scenario};
-use lab::trial::{FinishedTrial, Trial, TrialError};
+use lab::trial::{FinishedTrial, Trial};
 use lab::verdict::Verdict;
 use tokio::sync::watch;
 
@@ -60,7 +60,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-async fn run(text: &str, settings: &[&str], out: &Path) -> Result<FinishedTrial, TrialError> {
+async fn run(text: &str, settings: &[&str], out: &Path) -> Result<FinishedTrial, String> {
     let mut document = Document::parse(text).unwrap();
     settings.iter().for_each(|config| document.set(config).unwrap());
     document.free_port_variables().iter().for_each(|variable| document.set_port(variable, free_port()));
@@ -124,8 +124,8 @@ async fn a_target_that_dies_under_load_has_failed_and_the_report_says_so() {
 }
 
 #[track_caller]
-fn check(result: Result<FinishedTrial, TrialError>, load_steps: &[&str]) {
-    let TrialError(message) = result.unwrap_err();
+fn check(result: Result<FinishedTrial, String>, load_steps: &[&str]) {
+    let message = result.unwrap_err();
     load_steps.iter().for_each(|load_step| assert!(message.contains(load_step), "{load_step} in: {message}"));
 }
 

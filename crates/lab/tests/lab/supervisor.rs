@@ -12,7 +12,7 @@ use clap::FromArgMatches as _;
 use lab::guard::{Guard, GuardArgs};
 use lab::measurement::timeline::FaultRow;
 use lab::scenario::{Document, Fault, FaultAction, Scenario, Scope, TargetLimits};
-use lab::trial::{ProcessSupervisor, ScheduledFault, TrialError, fault_schedule};
+use lab::trial::{ProcessSupervisor, ScheduledFault, fault_schedule};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::unix::pipe;
@@ -101,7 +101,7 @@ impl ProcessFixture {
         std::fs::read_to_string(self.dir.join("server.log")).unwrap()
     }
 
-    async fn start(&self, supervisor: &mut ProcessSupervisor, scenario: &Scenario) -> Result<u32, TrialError> {
+    async fn start(&self, supervisor: &mut ProcessSupervisor, scenario: &Scenario) -> Result<u32, String> {
         let globals = BTreeMap::new();
         supervisor.start(scenario, &Scope::for_run(&globals), &self.dir).await?;
         Ok(supervisor.pids().next().unwrap().1)
@@ -363,11 +363,11 @@ async fn orders_for_strangers_are_refused_before_anything_happens() {
     let mut supervisor = ProcessSupervisor::default();
     let order =
         |process: &str| [ScheduledFault { at: Duration::ZERO, process: process.to_owned(), action: FaultAction::Kill }];
-    let TrialError(nobody) = supervisor.check_faults(&order("server")).unwrap_err();
+    let nobody = supervisor.check_faults(&order("server")).unwrap_err();
     assert!(nobody.ends_with("it starts nothing, but not server"), "{nobody}");
     fixture.start(&mut supervisor, &fixture.shell("exec sleep 1000")).await.unwrap();
     assert_eq!(supervisor.check_faults(&order("server")), Ok(()));
-    let TrialError(other) = supervisor.check_faults(&order("bots")).unwrap_err();
+    let other = supervisor.check_faults(&order("bots")).unwrap_err();
     assert!(other.ends_with("it starts server, but not bots"), "{other}");
 }
 
@@ -376,7 +376,7 @@ async fn a_target_that_should_run_already_must_be_there_at_once() {
     let fixture = ProcessFixture::new();
     let mut scenario = fixture.scenario(STUB);
     scenario.target.spawn = None;
-    let TrialError(refusal) = fixture.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
+    let refusal = fixture.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
     assert!(
         refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", fixture.port)),
         "{refusal}"
@@ -416,7 +416,7 @@ async fn a_guarded_process_keeps_its_id_and_says_when_it_is_no_program() {
     assert_eq!(fixture.next_line().await, Some(pid.to_string()));
     supervisor.stop().await;
     let missing = fixture.scenario("[\"no-such-program-anywhere\"]");
-    let TrialError(message) = fixture.start(&mut supervisor, &missing).await.unwrap_err();
+    let message = fixture.start(&mut supervisor, &missing).await.unwrap_err();
     assert!(message.starts_with("server could not be started: no-such-program-anywhere: No such file"), "{message}");
 }
 
@@ -436,7 +436,7 @@ async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused()
     let _open = fixture.keep_open();
     let mut supervisor = ProcessSupervisor::with_guard(guard());
     let limits = TargetLimits { memory_bytes: Some(64 << 20), cpu_cores: Some(0.5), open_files: None };
-    if let Err(TrialError(refusal)) = supervisor.apply_limits(&limits, "held") {
+    if let Err(refusal) = supervisor.apply_limits(&limits, "held") {
         assert!(refusal.starts_with("[target.limits] "), "{refusal}");
         assert!(refusal.contains("as root") || refusal.contains("control groups"), "{refusal}");
         assert_eq!((supervisor.limits_applied(), supervisor.limit_stats()), (None, None));
@@ -462,7 +462,7 @@ async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused()
 #[test]
 fn limits_without_a_guard_are_refused() {
     let limits = TargetLimits { open_files: Some(77), ..TargetLimits::default() };
-    let TrialError(refusal) = ProcessSupervisor::default().apply_limits(&limits, "none").unwrap_err();
+    let refusal = ProcessSupervisor::default().apply_limits(&limits, "none").unwrap_err();
     assert!(refusal.contains("need a guard"), "{refusal}");
     assert_eq!(ProcessSupervisor::default().apply_limits(&TargetLimits::default(), "none"), Ok(()));
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lab::report::{Run, Screen};
 use lab::scenario::{Document, Scenario};
-use lab::trial::{FinishedTrial, Trial, TrialError};
+use lab::trial::{FinishedTrial, Trial};
 use lab::verdict::Verdict;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -364,7 +364,7 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
         .replace("keep = { w", "keep = { nope = \"/no\", w");
     let port = [format!("port={}", stub.listen().await.port())];
     let (_interrupt, never) = watch::channel(false);
-    let TrialError(message) = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
+    let message = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
     assert_eq!(
         message,
         "the setup's POST /secret failed: 401: {\"code\":\"unauthorized\"}\nThe secret was made up for this run; for a \
@@ -376,7 +376,7 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
 async fn nobody_at_the_target_is_said_before_anything_is_sent() {
     let out = OutDir::new();
     let (_interrupt, never) = watch::channel(false);
-    let TrialError(message) = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
+    let message = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
     let tried = "nobody takes a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
     assert!(message.starts_with(tried), "{message}");
     // Nothing happened that would need a directory.

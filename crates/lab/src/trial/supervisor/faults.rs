@@ -8,11 +8,11 @@ use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::ProcessSupervisor;
 use super::fault_schedule::ScheduledFault;
 use super::managed_process::{ManagedProcess, RestartEvent, next_exit};
 use super::readiness::await_ready;
 use super::running_process::Intent;
-use super::{ProcessSupervisor, TrialError};
 use crate::format::{first_few, round};
 use crate::limits::STOP_WITHIN;
 use crate::measurement::timeline::FaultRow;
@@ -41,8 +41,8 @@ impl ProcessSupervisor {
     ///
     /// # Errors
     /// The first fault that is not, with the processes that the lab did start.
-    pub fn check_faults(&self, faults: &[ScheduledFault]) -> Result<(), TrialError> {
-        faults.iter().try_for_each(|fault| self.index_of(&fault.process).map(drop)).map_err(TrialError)
+    pub fn check_faults(&self, faults: &[ScheduledFault]) -> Result<(), String> {
+        faults.iter().try_for_each(|fault| self.index_of(&fault.process).map(drop))
     }
 
     /// Carries every fault out at its moment after `start`, and follows restarts to their end. Returns only with a

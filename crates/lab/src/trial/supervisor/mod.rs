@@ -21,7 +21,6 @@ use tokio::time::Instant;
 
 pub use fault_schedule::{ScheduledFault, fault_schedule};
 
-use super::TrialError;
 use super::watched_process::SERVER;
 use crate::cgroup::{LimitStats, LimitsApplied, TargetCgroups, TrialCgroup};
 use crate::generator::Trust;
@@ -67,14 +66,14 @@ impl ProcessSupervisor {
     ///
     /// # Errors
     /// The sentence that says what this machine lacks, and what to do.
-    pub fn apply_limits(&mut self, limits: &TargetLimits, run: &str) -> Result<(), TrialError> {
+    pub fn apply_limits(&mut self, limits: &TargetLimits, run: &str) -> Result<(), String> {
         if *limits == TargetLimits::default() {
             return Ok(());
         }
         if self.guard.is_none() {
-            return Err(TrialError("[target.limits] need a guard, which this lab was built without".to_owned()));
+            return Err("[target.limits] need a guard, which this lab was built without".to_owned());
         }
-        self.target_cgroups = TargetCgroups::apply(limits, run).map_err(TrialError)?;
+        self.target_cgroups = TargetCgroups::apply(limits, run)?;
         let cgroups = self.target_cgroups.as_ref();
         let groups = cgroups.map_or_else(Vec::new, TargetCgroups::procs_files);
         self.target_limits = ProcessLimits { groups, open_files: limits.open_files };
@@ -124,7 +123,7 @@ impl ProcessSupervisor {
     /// # Errors
     /// A port is taken; a program does not start, exits early or is not ready in time; no process listens where a
     /// service should already run. Started processes are stopped by dropping the supervisor.
-    pub async fn start(&mut self, scenario: &Scenario, scope: &Scope<'_>, dir: &Path) -> Result<(), TrialError> {
+    pub async fn start(&mut self, scenario: &Scenario, scope: &Scope<'_>, dir: &Path) -> Result<(), String> {
         let groups = self.trial_cgroup.iter().map(TrialCgroup::procs).collect();
         let helper_limits = ProcessLimits { groups, open_files: None };
         for helper in &scenario.helpers {
@@ -162,7 +161,7 @@ impl ProcessSupervisor {
         limits: &ProcessLimits,
         scope: &Scope<'_>,
         dir: &Path,
-    ) -> Result<Option<SpawnCommand>, TrialError> {
+    ) -> Result<Option<SpawnCommand>, String> {
         let guard = self.guard.as_ref().map(|guard| (guard, limits));
         let filled = |command| SpawnCommand::new(command, scope, dir.join(format!("{name}.log")), guard);
         command.map(filled).transpose().map_err(|why| start_error(name, &why))
@@ -173,10 +172,10 @@ impl ProcessSupervisor {
         spec: ProcessSpec,
         command: Option<SpawnCommand>,
         advice: &str,
-    ) -> Result<(), TrialError> {
+    ) -> Result<(), String> {
         let log = command.as_ref().map(|command| command.log.clone());
         match command {
-            None => check_reachable(&spec.base).await.map_err(TrialError)?,
+            None => check_reachable(&spec.base).await?,
             Some(command) => {
                 check_port_free(&spec, advice)?;
                 let running = command.spawn().map_err(|why| start_error(&spec.name, &why))?;
@@ -188,10 +187,10 @@ impl ProcessSupervisor {
         let Some(path) = &spec.ready_path else { return Ok(()) };
         let outcome = tokio::select! {
             biased;
-            exit = self.await_unexpected_exit() => return Err(TrialError(exit)),
+            exit = self.await_unexpected_exit() => return Err(exit),
             outcome = readiness::await_ready(&spec.base, &spec.trust, path, spec.ready_timeout) => outcome,
         };
-        outcome.map_err(|why| TrialError(spec.not_ready_message(&why, log.as_deref())))
+        outcome.map_err(|why| spec.not_ready_message(&why, log.as_deref()))
     }
 
     /// Names and process ids of running processes.
@@ -242,15 +241,13 @@ impl ProcessSupervisor {
     }
 }
 
-fn start_error(name: &str, why: &str) -> TrialError {
-    TrialError(format!("{name} could not be started: {why}"))
+fn start_error(name: &str, why: &str) -> String {
+    format!("{name} could not be started: {why}")
 }
 
 /// If another process already listens on the port, that process would look ready.
-fn check_port_free(spec: &ProcessSpec, advice: &str) -> Result<(), TrialError> {
+fn check_port_free(spec: &ProcessSpec, advice: &str) -> Result<(), String> {
     let BaseUrl { host, port, .. } = &spec.base;
     let bound = TcpListener::bind((host.as_str(), *port));
-    bound
-        .map(drop)
-        .map_err(|error| TrialError(format!("{} cannot be started on {host}:{port} ({error}): {advice}", spec.name)))
+    bound.map(drop).map_err(|error| format!("{} cannot be started on {host}:{port} ({error}): {advice}", spec.name))
 }
