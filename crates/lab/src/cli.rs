@@ -3,7 +3,7 @@
 //!
 //! Exit codes: 0 passed · 1 could not run · 2 usage · 3 a gate failed · 4 void · 130 interrupted.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::net::{IpAddr, TcpListener, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,17 +18,14 @@ use crate::format::pluralize;
 use crate::guard::Guard;
 use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
 use crate::machine::start_ticks;
+use crate::output::{CliError, EXIT_INTERRUPTED, has_colours, print_stdout};
 use crate::report::{Screen, summary};
 use crate::safety::{self, strip_brackets};
 use crate::scenario::{
     BUILTIN_FILES, BaseUrl, Document, Feed, FeedRows, Scenario, ValidationError, ValidationErrors, builtin, builtins,
 };
 use crate::signals::ShutdownSignals;
-use crate::trial::{FinishedTrial, Trial, TrialError, find_interrupted_run};
-
-const EXIT_COULD_NOT_RUN: u8 = 1;
-const EXIT_USAGE: u8 = 2;
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+use crate::trial::{FinishedTrial, Trial, find_interrupted_run};
 
 /// Load-tests a service and reports how much load it sustained
 #[derive(Clone, Debug, clap::Args)]
@@ -68,13 +65,6 @@ pub struct RunArgs {
     pub check: bool,
 }
 
-/// Why there is no finished trial, and the exit code that says so.
-#[derive(Debug)]
-pub(crate) struct CliError {
-    pub(crate) code: u8,
-    pub(crate) message: String,
-}
-
 /// Runs trials one after another, and handles signals during and between them.
 pub(crate) struct TrialRunner {
     runtime: Runtime,
@@ -106,32 +96,10 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
     }
     match TrialRunner::new(program).and_then(|mut runner| runner.run(args)) {
         Ok(finished) => {
-            let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            print_stdout(&summary(&finished.run, &finished.dir, colour));
+            print_stdout(&summary(&finished.run, &finished.dir, has_colours()));
             ExitCode::from(finished.run.verdict.exit_code())
         }
         Err(error) => error.print_and_exit("run"),
-    }
-}
-
-impl CliError {
-    /// The arguments are invalid.
-    pub(crate) fn usage(message: String) -> Self {
-        Self { code: EXIT_USAGE, message }
-    }
-
-    /// The trial could not be carried out.
-    pub(crate) fn failed(message: String) -> Self {
-        Self { code: EXIT_COULD_NOT_RUN, message }
-    }
-
-    /// A second signal aborted it; `dir` has what was recorded, if anything was.
-    fn aborted(dir: Option<&Path>) -> Self {
-        Self { code: EXIT_INTERRUPTED, message: killed_message(dir) }
-    }
-
-    pub(crate) fn print_and_exit(&self, command: &str) -> ExitCode {
-        exit_with(command, self.code, &self.message)
     }
 }
 
@@ -317,8 +285,11 @@ async fn run_until_killed(
         signals.next().await;
     };
     tokio::select! {
-        finished = crate::trial::run(trial) => finished.map_err(|TrialError(message)| CliError::failed(message)),
-        () = killed => Err(CliError::aborted(made.get().map(PathBuf::as_path))),
+        finished = crate::trial::run(trial) => finished.map_err(CliError::failed),
+        () = killed => {
+            let message = killed_message(made.get().map(PathBuf::as_path));
+            Err(CliError { code: EXIT_INTERRUPTED, message })
+        }
     }
 }
 
@@ -382,17 +353,6 @@ fn list_scenarios() -> String {
         format!("  {name:<width$}  {summary}\n")
     };
     builtins().iter().map(|builtin| line(builtin.name, builtin.toml)).collect()
-}
-
-/// The reader may have closed the pipe; the exit code reports the result.
-pub(crate) fn print_stdout(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// Says on the terminal why `gauntlet COMMAND` ends with this exit code.
-pub(crate) fn exit_with(command: &str, code: u8, message: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "gauntlet {command}: {message}");
-    ExitCode::from(code)
 }
 
 #[cfg(test)]

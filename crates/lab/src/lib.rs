@@ -42,6 +42,7 @@ pub mod limits;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;
+mod output;
 pub mod plan;
 pub mod preflight;
 pub mod record;

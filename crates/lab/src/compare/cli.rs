@@ -8,10 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdown};
-use crate::cli::{exit_with, print_stdout};
+use crate::output::{CliError, print_stdout};
 
-const EXIT_FAILED: u8 = 1;
-const EXIT_USAGE: u8 = 2;
 const EXIT_REGRESSION: u8 = 3;
 const EXIT_INCONCLUSIVE: u8 = 4;
 
@@ -50,32 +48,29 @@ pub struct CompareArgs {
     pub across_scenarios: bool,
 }
 
-/// Why there is no comparison, or why it failed: the exit code and a message.
-type Failure = (u8, String);
-
 /// Compares, prints, writes.
 #[must_use]
 pub fn run(args: CompareArgs) -> ExitCode {
     match execute(args) {
         Ok((text, failure)) => {
             print_stdout(&text);
-            failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with("compare", code, &message))
+            failure.map_or(ExitCode::SUCCESS, |failure| failure.print_and_exit("compare"))
         }
-        Err((code, message)) => exit_with("compare", code, &message),
+        Err(error) => error.print_and_exit("compare"),
     }
 }
 
 /// The text of a comparison, and, with a threshold, why it failed.
-fn execute(args: CompareArgs) -> Result<(String, Option<Failure>), Failure> {
+fn execute(args: CompareArgs) -> Result<(String, Option<CliError>), CliError> {
     let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| parse_side(side)).collect::<Result<_, _>>()?;
     if paths.len() > SIDE_LABELS.len() {
-        return Err((EXIT_USAGE, format!("at most {} sides can be compared at once", SIDE_LABELS.len())));
+        return Err(CliError::usage(format!("at most {} sides can be compared at once", SIDE_LABELS.len())));
     }
-    let records = load(&paths).map_err(|message| (EXIT_FAILED, message))?;
+    let records = load(&paths).map_err(CliError::failed)?;
     let sides =
         SIDE_LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
     let options = CompareOptions { across_scenarios: args.across_scenarios };
-    let comparison = compare(sides, options).map_err(|reasons| (EXIT_USAGE, reasons.join("\n")))?;
+    let comparison = compare(sides, options).map_err(|reasons| CliError::usage(reasons.join("\n")))?;
     let text = markdown(&comparison);
     write_file(args.markdown, || text.clone())?;
     write_file(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
@@ -87,20 +82,21 @@ fn execute(args: CompareArgs) -> Result<(String, Option<Failure>), Failure> {
 /// The labels of sides, in the order in which they are given.
 const SIDE_LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-fn parse_side(side: &str) -> Result<Vec<PathBuf>, Failure> {
+fn parse_side(side: &str) -> Result<Vec<PathBuf>, CliError> {
     let parts: Vec<&str> = side.split(',').map(str::trim).collect();
     if parts.iter().any(|part| part.is_empty()) {
-        return Err((EXIT_USAGE, format!("`{side}`: expected directories of runs with single commas between them")));
+        let message = format!("`{side}`: expected directories of runs with single commas between them");
+        return Err(CliError::usage(message));
     }
     Ok(parts.into_iter().map(PathBuf::from).collect())
 }
 
-fn write_file(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+fn write_file(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
-    std::fs::write(&path, text()).map_err(|error| (EXIT_FAILED, format!("{}: {error}", path.display())))
+    std::fs::write(&path, text()).map_err(|error| CliError::failed(format!("{}: {error}", path.display())))
 }
 
-fn failure(comparison: &Comparison, threshold: f64) -> Option<Failure> {
+fn failure(comparison: &Comparison, threshold: f64) -> Option<CliError> {
     let percent = 100.0 * threshold;
     let figures = match comparison.regressions(threshold).count() {
         0 => None,
@@ -110,11 +106,11 @@ fn failure(comparison: &Comparison, threshold: f64) -> Option<Failure> {
     let broken = (0..comparison.candidates().len()).flat_map(|side| comparison.broken(side));
     let worse: Vec<String> = figures.into_iter().chain(broken).collect();
     if !worse.is_empty() {
-        return Some((EXIT_REGRESSION, worse.join("; ")));
+        return Some(CliError { code: EXIT_REGRESSION, message: worse.join("; ") });
     }
     let nothing =
         "nothing can be told of these runs, so that they show no regression means nothing: run them for longer";
-    comparison.tells_nothing().then(|| (EXIT_INCONCLUSIVE, nothing.to_owned()))
+    comparison.tells_nothing().then(|| CliError { code: EXIT_INCONCLUSIVE, message: nothing.to_owned() })
 }
 
 /// `5%` or `5`: a share in percent.
@@ -149,9 +145,9 @@ mod tests {
                 assert_eq!(text, compared);
                 assert!(std::fs::read_to_string(dirs[0].join("out.xml")).unwrap().contains("</testsuites>"));
                 assert!(std::fs::read_to_string(dirs[0].join("out.json")).unwrap().contains("\"format\": 1"));
-                Ok(failure.map(|(code, message)| format!("{code}: {message}")))
+                Ok(failure.map(|failure| format!("{}: {}", failure.code, failure.message)))
             }
-            Err((_, message)) => Err(message),
+            Err(error) => Err(error.message),
         };
         dirs.iter().for_each(|dir| std::fs::remove_dir_all(dir).unwrap());
         match (&found, expected) {

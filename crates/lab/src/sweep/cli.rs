@@ -11,12 +11,12 @@ use std::process::ExitCode;
 use super::{
     Objective, PlannedRun, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan, run_all, table,
 };
-use crate::cli::{CliError, EXIT_INTERRUPTED, RunArgs, TrialRunner, assemble, print_stdout};
+use crate::cli::{RunArgs, TrialRunner, assemble};
 use crate::format::{first_few, number};
+use crate::output::{CliError, EXIT_COULD_NOT_RUN, EXIT_INTERRUPTED, print_stdout};
 use crate::scenario::{Scenario, known_figures};
 use crate::trial::FinishedTrial;
 
-const EXIT_COULD_NOT_RUN: u8 = 1;
 const EXIT_NONE_PASSED: u8 = 3;
 
 /// What the options alone do not say.

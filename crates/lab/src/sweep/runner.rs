@@ -1,7 +1,7 @@
 //! Makes one run after another. Does not know how a run is made and evaluated.
 
 use super::plan::{PlannedRun, SweepPlan};
-use crate::cli::{CliError, EXIT_INTERRUPTED};
+use crate::output::{CliError, EXIT_INTERRUPTED};
 use crate::trial::FinishedTrial;
 use crate::verdict::Verdict;
 

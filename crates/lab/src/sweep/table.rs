@@ -4,8 +4,8 @@
 use super::objective::{Objective, cost, format_gate_value};
 use super::plan::{SweepPlan, Variation};
 use super::runner::{SweepOutcome, SweepRun};
-use crate::cli::EXIT_INTERRUPTED;
 use crate::compare::stats::{ComparisonScale, Decision, Family};
+use crate::output::EXIT_INTERRUPTED;
 use crate::report::Run;
 use crate::statistics::median;
 use crate::verdict::Verdict;
