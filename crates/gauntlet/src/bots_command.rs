@@ -1,7 +1,7 @@
 //! `gauntlet bots`: sample bots, served until a stop signal; or hunters, who connect to a world by themselves.
 
 use crate::output::{CliError, print_line, print_note};
-use crate::signals::shutdown_signal;
+use crate::runtime::shutdown_signal;
 use bots::{BotsArgs, HuntConfig};
 use server::process::{machine, raise_file_limit};
 use std::process::ExitCode;

@@ -9,7 +9,6 @@ mod output;
 mod runtime;
 mod serve;
 mod shards;
-mod signals;
 mod token;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -61,6 +60,6 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
 }
 
 /// What clap checked already against the same definition.
-fn args<T: FromArgMatches>(typed: &ArgMatches) -> Result<T, CliError> {
+pub(crate) fn args<T: FromArgMatches>(typed: &ArgMatches) -> Result<T, CliError> {
     T::from_arg_matches(typed).map_err(|error| CliError::usage(error.to_string()))
 }

@@ -3,8 +3,8 @@
 use crate::allocator;
 use crate::cli_settings::{CliSettings, load, with_settings};
 use crate::output::{CliError, print_line, print_note};
+use crate::runtime::{reload_signals, shutdown_signal};
 use crate::shards;
-use crate::signals::{reload_signals, shutdown_signal};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::limits::OPEN_FILES_MIN;
 use metrics::set_allocator_stats_source;

@@ -1,10 +1,11 @@
 //! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
 
+use crate::args;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note};
 use crate::serve::store_description;
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgMatches, Command};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args, Command};
 use engine::commands::{Command as Save, Outcome};
 use engine::digest::digest;
 use engine::ids::{AccountId, TokenId};
@@ -19,35 +20,50 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use store::Store;
 
-const ACCOUNT: &str = "account";
-const ROLE: &str = "role";
-const PURPOSE: &str = "for";
-const NAME: &str = "name";
-const ID: &str = "id";
+#[derive(Args)]
+struct CreateArgs {
+    /// What its holder may do
+    #[arg(long, value_name = "role", value_parser = role_parser(), default_value = Role::Player.name())]
+    role: Role,
+    /// What it is for
+    #[arg(long = "for", value_name = "for", value_parser = purpose_parser(), default_value = "use")]
+    purpose: TokenPurpose,
+    #[command(flatten)]
+    account: AccountArg,
+    /// What its holder calls it
+    #[arg(long, value_name = "NAME", default_value = "command line")]
+    name: String,
+}
+
+#[derive(Args)]
+struct AccountArg {
+    /// The account that the token speaks for; it is made if there is none of this name
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    account: String,
+}
+
+#[derive(Args)]
+struct RevokeArgs {
+    /// The token's id, as list shows it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+fn role_parser() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::name)).try_map(|name| Role::from_name(&name).ok_or("no such role"))
+}
+
+/// Words on a command line are joined by hyphens, names in the store and on the wire by underscores.
+fn purpose_parser() -> impl TypedValueParser<Value = TokenPurpose> {
+    let load_test = PossibleValue::new("load-test").alias("load_test");
+    let names = PossibleValuesParser::new([
+        PossibleValue::new("use").help("Everyday use"),
+        load_test.help("Load tests: the limiter has classes of their own for them"),
+    ]);
+    names.try_map(|name| TokenPurpose::from_name(&name.replace('-', "_")).ok_or("no such purpose"))
+}
 
 pub(crate) fn command() -> Command {
-    let account = || {
-        let help = "The account that the token speaks for; it is made if there is none of this name";
-        Arg::new(ACCOUNT).long(ACCOUNT).value_name("NAME").default_value("default").help(help)
-    };
-    let role = Arg::new(ROLE)
-        .long(ROLE)
-        .value_parser(PossibleValuesParser::new(Role::ALL.map(Role::name)))
-        .default_value(Role::Player.name())
-        .help("What its holder may do");
-    let purpose = Arg::new(PURPOSE)
-        .long(PURPOSE)
-        .value_parser(PossibleValuesParser::new([
-            PossibleValue::new("use").help("Everyday use"),
-            PossibleValue::new("load-test")
-                .alias("load_test")
-                .help("Load tests: the limiter has classes of their own for them"),
-        ]))
-        .default_value("use")
-        .help("What it is for");
-    let name =
-        Arg::new(NAME).long(NAME).value_name("NAME").default_value("command line").help("What its holder calls it");
-    let id = Arg::new(ID).required(true).value_name("ID").help("The token's id, as list shows it");
     let create = Command::new("create").about("Makes a token and prints its secret, once");
     let list = Command::new("list").about("Lists the tokens of an account; secrets are not kept anywhere");
     let revoke = Command::new("revoke").about("Ends a token; a server that saw it just now notices within two seconds");
@@ -55,9 +71,9 @@ pub(crate) fn command() -> Command {
         .about("Makes, lists and revokes tokens, also while a server runs on the same store")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_store(create).arg(role).arg(purpose).arg(account()).arg(name))
-        .subcommand(with_store(list).arg(account()))
-        .subcommand(with_store(revoke).arg(id))
+        .subcommand(CreateArgs::augment_args(with_store(create)))
+        .subcommand(AccountArg::augment_args(with_store(list)))
+        .subcommand(RevokeArgs::augment_args(with_store(revoke)))
 }
 
 fn with_store(command: Command) -> Command {
@@ -67,15 +83,11 @@ fn with_store(command: Command) -> Command {
 pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("create, list or revoke?"))?;
     let config = load(typed)?;
-    let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
     crate::runtime::runtime(1)?.block_on(async {
         match what {
-            "create" => {
-                let kind = (read_role(&text(ROLE))?, read_purpose(&text(PURPOSE))?);
-                create(config, &text(ACCOUNT), kind, &text(NAME)).await
-            }
-            "list" => list(config, text(ACCOUNT)).await,
-            _ => revoke(config, &text(ID)).await,
+            "create" => create(config, args(typed)?).await,
+            "list" => list(config, args::<AccountArg>(typed)?.account).await,
+            _ => revoke(config, &args::<RevokeArgs>(typed)?.id).await,
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -97,19 +109,9 @@ async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> 
     }
 }
 
-fn read_role(name: &str) -> Result<Role, CliError> {
-    Role::from_name(name).ok_or_else(|| CliError::usage(format_args!("there is no role {name}")))
-}
-
-/// Words on a command line are joined by hyphens, names in the store and on the wire by underscores.
-fn read_purpose(name: &str) -> Result<TokenPurpose, CliError> {
-    let known = TokenPurpose::from_name(&name.replace('-', "_"));
-    known.ok_or_else(|| CliError::usage(format_args!("a token cannot be for {name}")))
-}
-
-async fn create(config: Config, account: &str, kind: (Role, TokenPurpose), name: &str) -> Result<(), CliError> {
-    let (role, purpose) = kind;
-    let (account, name) = (validate_name(ACCOUNT, account)?, validate_name(NAME, name)?);
+async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
+    let CreateArgs { role, purpose, account: AccountArg { account }, name } = args;
+    let (account, name) = (validate_name("account", &account)?, validate_name("name", &name)?);
     let store_text = store_description(&config);
     let store = open(config).await?;
     let now = Clock::default().now();

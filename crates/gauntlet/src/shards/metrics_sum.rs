@@ -4,48 +4,40 @@
 //! What cannot be added (points in time, ratios, quantiles, build information) is left out: each shard still has its
 //! own.
 
-use std::collections::BTreeMap;
+use indexmap::{IndexMap, IndexSet};
 use std::fmt::Write;
 
 /// Suffixes of metrics whose sum would mean nothing.
 const UNSUMMABLE_SUFFIXES: [&str; 7] =
     ["_info", "_timestamp_seconds", "_start_time_seconds", "_ratio", "_share", "_max", "_max_seconds"];
 
+/// Comments and series in the order in which they came first.
 #[derive(Default)]
 struct MetricFamily<'a> {
-    comments: Vec<&'a str>,
-    /// In the order in which they came first.
-    series: Vec<(&'a str, f64)>,
-    index: BTreeMap<&'a str, usize>,
+    comments: IndexSet<&'a str>,
+    series: IndexMap<&'a str, f64>,
 }
 
 /// Adds these texts up. Other lines than samples and comments are skipped.
 pub(super) fn sum_metrics<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut order: Vec<&str> = Vec::new();
-    let mut families: BTreeMap<&str, MetricFamily<'_>> = BTreeMap::new();
+    let mut families: IndexMap<&str, MetricFamily<'_>> = IndexMap::new();
     for text in texts {
         let mut current = "";
         for line in text.lines() {
-            if let Some(name) = described_name(line) {
-                current = name;
-            }
+            current = described_name(line).unwrap_or(current);
             if let Some((series, value)) = parse_sample(line) {
                 let name = series.split('{').next().unwrap_or(series);
                 let family = if is_part_of(name, current) { current } else { name };
                 if is_summable(family) && !series.contains("quantile=") {
-                    let family = families.entry(family).or_insert_with(|| new_family(family, &mut order));
-                    family.add(series, value);
+                    *families.entry(family).or_default().series.entry(series).or_default() += value;
                 }
             } else if line.starts_with('#') && is_summable(current) {
-                let family = families.entry(current).or_insert_with(|| new_family(current, &mut order));
-                if !family.comments.contains(&line) {
-                    family.comments.push(line);
-                }
+                families.entry(current).or_default().comments.insert(line);
             }
         }
     }
     let mut text = String::new();
-    for family in order.iter().filter_map(|name| families.get(name)).filter(|family| !family.series.is_empty()) {
+    for family in families.values().filter(|family| !family.series.is_empty()) {
         for line in &family.comments {
             let _ = writeln!(text, "{line}");
         }
@@ -54,21 +46,6 @@ pub(super) fn sum_metrics<'a>(texts: impl IntoIterator<Item = &'a str>) -> Strin
         }
     }
     text
-}
-
-fn new_family<'a>(name: &'a str, order: &mut Vec<&'a str>) -> MetricFamily<'a> {
-    order.push(name);
-    MetricFamily::default()
-}
-
-impl<'a> MetricFamily<'a> {
-    fn add(&mut self, series: &'a str, value: f64) {
-        let at = *self.index.entry(series).or_insert(self.series.len());
-        match self.series.get_mut(at) {
-            Some((_, sum)) => *sum += value,
-            None => self.series.push((series, value)),
-        }
-    }
 }
 
 /// The name in a line `# HELP name …` or `# TYPE name …`.

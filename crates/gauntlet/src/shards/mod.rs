@@ -10,12 +10,11 @@ mod client;
 mod metrics_sum;
 mod plan;
 mod registry;
-mod restart_backoff;
 mod supervisor_api;
 
 use crate::cli_settings::CliSettings;
 use crate::output::{CliError, print_line};
-use crate::signals::{reload_signals, shutdown_signal};
+use crate::runtime::{reload_signals, shutdown_signal};
 use engine::limits::OPS_CONNECTIONS_MAX;
 use gateway::listener;
 use metrics::Metrics;

@@ -2,15 +2,19 @@
 
 use super::child::{self, Child};
 use super::plan::ShardPlan;
-use super::restart_backoff::RestartBackoff;
 use rustix::process::Signal;
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitStatus;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
+
+const BACKOFF_MIN: Duration = Duration::from_millis(250);
+const BACKOFF_MAX: Duration = Duration::from_secs(15);
+/// A shard that served for so long did not die of how it was started.
+const HEALTHY_AFTER: Duration = Duration::from_secs(60);
 
 /// The current commands to all supervising tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,6 +152,24 @@ impl ShardRegistry {
     }
 }
 
+/// When a shard that ended is started again: at once the first time, then later and later, and after a good while of
+/// health at once again. Counts deaths without a good while between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RestartBackoff {
+    failures: u32,
+}
+
+impl RestartBackoff {
+    /// It died, having served for so long; when to start it again.
+    fn next_delay(&mut self, served: Duration) -> Duration {
+        self.failures = if served >= HEALTHY_AFTER { 1 } else { self.failures.saturating_add(1) };
+        match self.failures {
+            1 => Duration::ZERO,
+            deaths => BACKOFF_MIN.saturating_mul(1 << (deaths - 2).min(16)).min(BACKOFF_MAX),
+        }
+    }
+}
+
 /// Carries out what is ordered, until the order is to leave.
 async fn follow_commands(commands: &mut watch::Receiver<ShardCommands>, pid: Option<u32>) {
     let mut done = *commands.borrow_and_update();
@@ -167,5 +189,26 @@ fn describe_exit(ended: &io::Result<ExitStatus>) -> String {
     match ended {
         Ok(status) => status.to_string(),
         Err(error) => format!("its exit status is unknown: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(served_s: &[u64], want_ms: &[u64]) {
+        let mut life = RestartBackoff::default();
+        let waits: Vec<u64> =
+            served_s.iter().map(|served| life.next_delay(Duration::from_secs(*served)).as_millis() as u64).collect();
+        assert_eq!(waits, want_ms, "{served_s:?}");
+    }
+
+    #[test]
+    fn waits_grow_to_an_end_and_health_forgives() {
+        check(&[0], &[0]);
+        check(&[0, 0, 0, 0], &[0, 250, 500, 1_000]);
+        check(&[1; 10], &[0, 250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+        check(&[0, 0, 59, 60, 0], &[0, 250, 500, 0, 250]);
     }
 }
