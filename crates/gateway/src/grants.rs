@@ -91,7 +91,7 @@ impl Grants {
             keys.iter().filter_map(|key| open.holders.remove(key)).collect()
         };
         for holder in holders.iter().filter_map(Weak::upgrade) {
-            self.metrics.grant_revoked();
+            self.metrics.process.grants_revoked.inc();
             holder.revoke(reason);
         }
     }

@@ -276,7 +276,7 @@ impl<H: RequestHandler> ListenerContext<H> {
                 }
             };
             if let ConnectionEnd::TooSlow = end {
-                self.metrics.http_timed_out();
+                self.metrics.process.http_timeouts.inc();
             }
         }
     }

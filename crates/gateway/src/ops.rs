@@ -58,10 +58,10 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     // The time for which a client waited for an event says nothing about the speed of the server.
     if let Some(park) = response.extensions().get::<ParkMarker>() {
-        park.set_counters(metrics.http_route(route));
+        park.set_counters(metrics.process.http_requests.counters(route));
     } else if response.extensions().get::<Waited>().is_some() {
-        metrics.http_parked_answered(Some(&metrics.http_route(route)), response.status().as_u16());
-        metrics.http_held(began.elapsed());
+        metrics.http_parked_answered(Some(&metrics.process.http_requests.counters(route)), response.status().as_u16());
+        metrics.process.http_held.observe(began.elapsed());
     } else {
         metrics.http_answered(route, response.status().as_u16(), began.elapsed());
     }

@@ -135,7 +135,7 @@ mod tests {
     #[tokio::test]
     async fn large_responses_have_a_budget_and_each_address_its_share() {
         let (budgets, metrics) = budgets();
-        let responses = || metrics.responses().bytes.get();
+        let responses = || metrics.responses.bytes.get();
         let get = async |path, client| send(&budgets, Method::GET, path, client).await;
         let first = get("/large", Some(1)).await;
         assert_eq!(first.body().size_hint().exact(), Some(40 * KIB as u64));

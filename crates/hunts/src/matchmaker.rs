@@ -225,7 +225,7 @@ impl Matchmaker {
     fn acquire_quota(&self, address: AddressKey) -> Result<KeyedPermit<AddressKey>, QuotaExceeded> {
         let max = self.per_address_max;
         KeyedPermit::try_acquire(&self.address_permits, address, max).ok_or_else(|| {
-            self.metrics.quota_exceeded(QuotaKind::Tickets);
+            self.metrics.process.quota_exceeded.inc(QuotaKind::Tickets);
             QuotaExceeded::at_once(QuotaKind::Tickets, max)
         })
     }

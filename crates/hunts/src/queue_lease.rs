@@ -187,7 +187,7 @@ async fn hold_queue(hunts: &Hunts, worker: WorkerId) {
     hunts.queue_lease.attempts.send_modify(|attempts| *attempts += 1);
     renewer.renew_until_lost().await;
     tracing::warn!(worker.id = %worker, "the lease of the matchmaking queue is lost; its tickets are cancelled");
-    hunts.metrics.lease_lost();
+    hunts.metrics.process.leases_lost.inc();
 }
 
 async fn try_acquire_queue(hunts: &Hunts, worker: WorkerId) -> bool {

@@ -178,7 +178,7 @@ impl<O: MatchEnvironment> Worker<O> {
         self.rooms.shutdown().await;
         self.held.clear();
         let metrics = self.environment.metrics();
-        metrics.lease_lost();
+        metrics.process.leases_lost.inc();
         metrics.matches.running.sub(dropped);
         tracing::warn!(worker.id = %self.worker, dropped, "this worker stops: its lease is lost");
     }

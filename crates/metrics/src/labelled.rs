@@ -65,10 +65,10 @@ impl Exposed for ByClass {
 
 /// Refusals by quota.
 #[derive(Debug, Default)]
-pub(super) struct ByKind([Counter; QuotaKind::ALL.len()]);
+pub struct ByKind([Counter; QuotaKind::ALL.len()]);
 
 impl ByKind {
-    pub(super) fn inc(&self, kind: QuotaKind) {
+    pub fn inc(&self, kind: QuotaKind) {
         if let Some(at) = QuotaKind::ALL.into_iter().position(|known| known == kind) {
             self.0[at].inc();
         }
@@ -94,7 +94,7 @@ const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
 pub struct ByStatus([Counter; STATUSES.len()]);
 
 impl ByStatus {
-    pub(super) fn inc(&self, status: u16) {
+    pub fn inc(&self, status: u16) {
         let class = usize::from(status / 100);
         self.0[if class < STATUSES.len() { class } else { 0 }].inc();
     }
@@ -102,11 +102,11 @@ impl ByStatus {
 
 /// Requests by route and class of status.
 #[derive(Debug, Default)]
-pub(super) struct ByRoute(RwLock<BTreeMap<Box<str>, Arc<ByStatus>>>);
+pub struct ByRoute(RwLock<BTreeMap<Box<str>, Arc<ByStatus>>>);
 
 impl ByRoute {
     /// `route` is a pattern of the router, never a path that a client chose.
-    pub(super) fn inc(&self, route: &str, status: u16) {
+    pub fn inc(&self, route: &str, status: u16) {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.inc(status);
         }
@@ -114,7 +114,7 @@ impl ByRoute {
     }
 
     /// The counters of a route, for callers that count later, or too often to look them up.
-    pub(super) fn counters(&self, route: &str) -> Arc<ByStatus> {
+    pub fn counters(&self, route: &str) -> Arc<ByStatus> {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.clone();
         }

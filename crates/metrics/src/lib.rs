@@ -26,29 +26,27 @@ pub use decisions::OWN_CLASS_PREFIX;
 pub use decisions::{DecisionCounters, DecisionOutcome, Decisions};
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
-pub use labelled::{ByStatus, QuotaKind};
+pub use labelled::{ByKind, ByRoute, ByStatus, QuotaKind};
 pub use matches::MatchMetrics;
 pub use process_usage::ProcessUsage;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use responses::BudgetFigures;
 pub use responses::{BodyFigures, ResponseMetrics};
-pub use shed::Overload;
+pub use shed::{ByOverload, Overload};
 pub use store::StoreMetrics;
 pub use tables::TableMetrics;
 pub use text::{CONTENT_TYPE, Page};
 pub use world_connections::{FrameKind, WorldConnections, WorldTransport};
 pub use worlds::WorldMetrics;
 
-use labelled::{ByKind, ByRoute};
 use macros::metrics;
 use recent::Recent;
-use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use text::Exposed;
 
 metrics! {
-    CoreMetrics;
+    pub ProcessMetrics;
     leases_lost: Counter = "gauntlet_leases_lost_total", "Leases of this process that ended before it released them.";
     spectators: Gauge = "gauntlet_spectators", "Spectators that are connected.";
     scheduler_delay: Histogram = "gauntlet_scheduler_delay_seconds", "Delay of a task's wake-up after its timer fired, in seconds.";
@@ -88,13 +86,14 @@ metrics! {
 #[derive(Debug)]
 pub struct Metrics {
     begun: Instant,
-    core: CoreMetrics,
+    /// Of the gateway, and of the process as a whole.
+    pub process: ProcessMetrics,
     pub matches: MatchMetrics,
     pub tables: TableMetrics,
     pub worlds: WorldMetrics,
     pub hunts: HuntMetrics,
     pub store: StoreMetrics,
-    responses: Arc<ResponseMetrics>,
+    pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
     recent: Mutex<Recent>,
 }
@@ -143,7 +142,7 @@ impl Default for Metrics {
         let begun = Instant::now();
         Self {
             begun,
-            core: CoreMetrics::default(),
+            process: ProcessMetrics::default(),
             matches: MatchMetrics::default(),
             tables: TableMetrics::default(),
             worlds: WorldMetrics::default(),
@@ -153,18 +152,6 @@ impl Default for Metrics {
             bodies: BodyFigures::default(),
             recent: Mutex::new(Recent::new(begun)),
         }
-    }
-}
-
-impl Metrics {
-    #[must_use]
-    pub fn world_connections(&self) -> &WorldConnections {
-        &self.core.world_connections
-    }
-
-    /// A lease was lost, with or without the matches, tables or worlds that were owned under it.
-    pub fn lease_lost(&self) {
-        self.core.leases_lost.inc();
     }
 }
 
@@ -213,7 +200,7 @@ impl Metrics {
     pub fn waits(&self) -> WaitSnapshots {
         WaitSnapshots {
             commit: self.store.commit_wait.snapshot(),
-            scheduler: self.core.scheduler_delay.snapshot(),
+            scheduler: self.process.scheduler_delay.snapshot(),
             batches: self.store.batches.get(),
         }
     }
@@ -222,7 +209,7 @@ impl Metrics {
     #[must_use]
     pub fn page(&self) -> Page {
         let mut page = Page::default();
-        self.core.expose(&mut page);
+        self.process.expose(&mut page);
         self.matches.expose(&mut page);
         self.tables.expose(&mut page);
         self.worlds.expose(&mut page);
@@ -242,7 +229,7 @@ impl Metrics {
             &self.store.commit,
             &self.matches.queue_wait,
             &self.matches.run_time,
-            &self.core.scheduler_delay,
+            &self.process.scheduler_delay,
             &self.matches.bot_call,
         ]
     }

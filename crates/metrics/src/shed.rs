@@ -29,10 +29,10 @@ impl Overload {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct ByOverload([Counter; Overload::ALL.len()]);
+pub struct ByOverload([Counter; Overload::ALL.len()]);
 
 impl ByOverload {
-    pub(super) fn inc(&self, overload: Overload) {
+    pub fn inc(&self, overload: Overload) {
         self.0[overload as usize].inc();
     }
 }

@@ -94,7 +94,7 @@ fn what_is_recorded_is_on_the_page() {
     check(
         |metrics| {
             (0..4).for_each(|_| metrics.matches.record_claim(false));
-            metrics.lease_lost();
+            metrics.process.leases_lost.inc();
             metrics.matches.running.sub(3);
         },
         &[("gauntlet_leases_lost_total", 1.0), ("gauntlet_matches_running", 1.0)],

@@ -191,7 +191,7 @@ impl Quotas {
 
     /// Counts a refusal.
     pub fn record_exceeded(&self, kind: QuotaKind) {
-        self.metrics.quota_exceeded(kind);
+        self.metrics.process.quota_exceeded.inc(kind);
     }
 
     fn charge_hourly(

@@ -130,8 +130,8 @@ impl RateLimiter {
                 .decisions
                 .iter()
                 .map(|decision| (&*decision.policy.name, hits[decision.hit].class, Self::decision_outcome(decision)));
-            self.metrics.decisions().count(outcomes);
-            self.metrics.limiter_decided(began.elapsed());
+            self.metrics.process.limiter_decisions.count(outcomes);
+            self.metrics.process.limiter_decision.0.observe(began.elapsed());
         }
         result
     }
@@ -150,7 +150,7 @@ impl RateLimiter {
     pub fn check_reference(&self, client: &[u8]) -> ReferenceDecision {
         let began = Instant::now();
         let decision = self.reference.check(client, self.clock.at(began));
-        self.metrics.limiter_decided(began.elapsed());
+        self.metrics.process.limiter_decision.0.observe(began.elapsed());
         match decision {
             // The limiter counts up to its own bound; the reference has none.
             ReferenceDecision::Allowed { remaining } if remaining > LIMIT_MAX / 2 => {

@@ -47,7 +47,11 @@ impl ReferenceLimiter {
     pub(super) fn new(config: RateLimitConfig, metrics: &Metrics) -> Self {
         let budget = Arc::new(Budget::new(config.capacity));
         let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, config.seed);
-        Self { clients, decisions: metrics.decisions().counters(REFERENCE, CLASS), is_shadow: config.is_shadow }
+        Self {
+            clients,
+            decisions: metrics.process.limiter_decisions.counters(REFERENCE, CLASS),
+            is_shadow: config.is_shadow,
+        }
     }
 
     pub(super) fn check(&self, client: &[u8], now: Moment) -> ReferenceDecision {

@@ -89,7 +89,7 @@ impl GrpcListener {
             match self.listener.accept().await {
                 Ok(accepted) => return accepted,
                 Err(error) => {
-                    self.metrics.accept_failed();
+                    self.metrics.process.accept_errors.inc();
                     tracing::warn!(%error, "a gRPC connection was not accepted; trying again");
                     sleep(ACCEPT_PAUSE).await;
                 }

@@ -75,7 +75,7 @@ where
     loop {
         turns.tick().await;
         if streak.record(job(app.clone()).await) {
-            app.metrics.job_failed();
+            app.metrics.process.jobs_failed.inc();
         }
     }
 }
@@ -224,7 +224,7 @@ async fn probe_scheduler(app: &App) {
     loop {
         let due = Instant::now() + pause;
         sleep_until(due).await;
-        app.metrics.scheduler_delayed(due.elapsed());
+        app.metrics.process.scheduler_delay.observe(due.elapsed());
     }
 }
 

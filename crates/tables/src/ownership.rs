@@ -191,7 +191,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
                 self.shared.lease_slot.release(&self.environment, self.worker).await;
             }
             // Others may own everything already, so nothing is written. The next lease releases what they do not own.
-            OwnershipEnd::LeaseLost => self.shared.metrics.lease_lost(),
+            OwnershipEnd::LeaseLost => self.shared.metrics.process.leases_lost.inc(),
         }
         tracing::info!(worker.id = %self.worker, reason = ?last, "tables are no longer served under this lease");
     }

@@ -70,7 +70,7 @@ impl TablePermits {
         let address =
             address.map(|address| KeyedPermit::try_acquire(&self.addresses, address, max).ok_or(())).transpose();
         let address = address.map_err(|()| {
-            self.metrics.quota_exceeded(QuotaKind::Tables);
+            self.metrics.process.quota_exceeded.inc(QuotaKind::Tables);
             TableError::TooManyTables { max, scope: LimitScope::Address }
         })?;
         if !self.players.try_acquire(player, self.per_player_max) {

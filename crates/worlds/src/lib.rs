@@ -292,7 +292,7 @@ impl Worlds {
                 && matches!(**settled, Some(Err(VisitError::TooManyWorlds { .. })))
             {
                 if is_own {
-                    self.shared.metrics.quota_exceeded(QuotaKind::Worlds);
+                    self.shared.metrics.process.quota_exceeded.inc(QuotaKind::Worlds);
                 } else {
                     // Another address has reached its quota: this one may not have.
                     continue;

@@ -421,7 +421,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
         tracing::warn!(worker.id = %loser, "the lease of worlds is lost; all of them leave memory");
         task.abort();
-        self.shared.metrics.lease_lost();
+        self.shared.metrics.process.leases_lost.inc();
         self.lease = LeaseState::None;
         self.refuse_waiting(&VisitError::Busy);
         self.send_control_to_all(|| ControlMessage::Abandon(CloseReason::WorldMoved));

@@ -123,7 +123,7 @@ fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiR
     match app.shedder.overload().filter(|_| is_sheddable) {
         None => Ok(()),
         Some(overload) => {
-            app.metrics.shed(overload);
+            app.metrics.process.shed.inc(overload);
             Err(shed::refusal(overload))
         }
     }

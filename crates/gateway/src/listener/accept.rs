@@ -42,7 +42,7 @@ pub(super) async fn accept_loop(
         let (stream, client) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) if is_resource_exhausted(&error) => {
-                context.metrics.accept_failed();
+                context.metrics.process.accept_errors.inc();
                 sleep(back_off.next_pause(&error)).await;
                 continue;
             }

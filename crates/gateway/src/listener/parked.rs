@@ -80,7 +80,7 @@ impl RawConnection {
         }
         drop(proxied_permit);
         let ParkedConnection { persistence, context, .. } = parked;
-        context.metrics.http_held(since.elapsed());
+        context.metrics.process.http_held.observe(since.elapsed());
         if persistence.is_keep_alive() { Ok(()) } else { Err(ConnectionEnd::Done) }
     }
 
@@ -263,7 +263,7 @@ impl ParkedConnection<'_> {
     }
 
     fn record_disconnect(&self) -> ConnectionEnd {
-        self.context.metrics.http_parked_left();
+        self.context.metrics.process.http_parked_left.inc();
         ConnectionEnd::Done
     }
 }
@@ -273,13 +273,13 @@ struct ParkedGauge<'a>(&'a Metrics);
 
 impl<'a> ParkedGauge<'a> {
     fn new(metrics: &'a Metrics) -> Self {
-        metrics.http_parked();
+        metrics.process.http_parked.inc();
         Self(metrics)
     }
 }
 
 impl Drop for ParkedGauge<'_> {
     fn drop(&mut self) {
-        self.0.http_unparked();
+        self.0.process.http_parked.dec();
     }
 }

@@ -161,7 +161,7 @@ impl ConnectionPermits {
         drop(looked_at);
         if let Some(connection) = &evicted {
             connection.shut_down();
-            self.metrics.http_connection_evicted();
+            self.metrics.process.http_evicted.inc();
         }
         evicted.is_some()
     }
@@ -255,7 +255,7 @@ impl ConnectionPermit {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.set_address(None);
-        self.permits.metrics.http_connection_closed();
+        self.permits.metrics.process.http_connections.dec();
         if let Some(sockets) = &self.permits.socket_budget {
             sockets.release_client();
         }

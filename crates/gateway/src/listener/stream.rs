@@ -145,7 +145,7 @@ impl Body for TimedBody {
         let timeout = self.timeout;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(timer.as_mut().poll(context));
-        self.metrics.http_timed_out();
+        self.metrics.process.http_timeouts.inc();
         let reason = "the body of the request did not come in time (http.body_timeout_ms)";
         Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())))
     }

@@ -88,7 +88,7 @@ impl RouteLabel {
 
 impl LimiterHandler {
     pub(super) fn new(app: &App) -> Self {
-        let counters = RouteLabel::ALL.map(|(_, route)| app.metrics.http_route(route));
+        let counters = RouteLabel::ALL.map(|(_, route)| app.metrics.process.http_requests.counters(route));
         let token = app.config.limiter_http_token.as_ref().map(|token| ServiceToken::new(token.expose()));
         let (config, bodies) = (app.config.clone(), app.bodies.clone());
         Self { rate_limiter: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, token, counters }

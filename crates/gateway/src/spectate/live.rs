@@ -49,9 +49,9 @@ pub(super) async fn watch_events(
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
     let spec = found.ok_or(ApiError::NotFound(Resource::Game))?.spec;
     Ok(upgrade.on_upgrade(move |socket| async move {
-        app.metrics.spectator_joined();
+        app.metrics.process.spectators.inc();
         watch(&app, address, spec, socket).await;
-        app.metrics.spectator_left();
+        app.metrics.process.spectators.dec();
         drop(permit);
     }))
 }

@@ -71,7 +71,7 @@ impl WorldConnection {
         };
         let connection =
             Self { connection, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
-        connection.metrics().world_connections().opened(connection.transport());
+        connection.metrics().process.world_connections.opened(connection.transport());
         connection
     }
 
@@ -126,7 +126,7 @@ impl WorldConnection {
 
     /// Counts so many frames of so many bytes.
     pub(super) fn record_received(&self, frames: u64, bytes: usize) {
-        self.metrics().world_connections().frames_received(frames, bytes as u64);
+        self.metrics().process.world_connections.frames_received(frames, bytes as u64);
     }
 
     pub(super) fn has_backlog(&self) -> bool {
@@ -182,7 +182,7 @@ impl WorldConnection {
             return;
         }
         if outbox.bytes.len() + rest.len() > WORLD_OUTBOUND_BYTES_MAX {
-            self.metrics().world_connections().ended(CloseMessage::slow_consumer().code);
+            self.metrics().process.world_connections.ended(CloseMessage::slow_consumer().code);
             self.state.fetch_or(CLOSED, Ordering::AcqRel);
         } else {
             outbox.bytes.extend_from_slice(rest);
@@ -231,7 +231,7 @@ impl WorldConnection {
             Disconnect::ClosedByPeer(status) if self.has_flag(WEBSOCKET) => write_close_reply(*status, &mut frames),
             Disconnect::ClosedByPeer(_) => {}
             Disconnect::ClosedByServer(message) => {
-                self.metrics().world_connections().ended(message.code);
+                self.metrics().process.world_connections.ended(message.code);
                 encode(&message.frame(), self.format(), &mut frames);
                 if self.has_flag(WEBSOCKET) {
                     put_close(message.close, message.code, &mut frames);
@@ -269,7 +269,7 @@ fn write_close_reply(status: Option<u16>, out: &mut Vec<u8>) {
 
 impl Drop for WorldConnection {
     fn drop(&mut self) {
-        self.metrics().world_connections().closed(self.transport());
+        self.metrics().process.world_connections.closed(self.transport());
     }
 }
 

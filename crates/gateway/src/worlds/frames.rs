@@ -19,7 +19,7 @@ thread_local! {
 
 impl ClientSink for WorldConnection {
     fn encode(&self, message: &OutboundMessage<'_>, out: &mut Vec<u8>) {
-        let (format, metrics) = (self.format(), self.metrics().world_connections());
+        let (format, metrics) = (self.format(), &self.metrics().process.world_connections);
         match message {
             OutboundMessage::Answer(answer) => {
                 metrics.frame_sent(FrameKind::Answer);

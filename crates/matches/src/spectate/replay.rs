@@ -75,7 +75,7 @@ impl Replays {
     /// # Panics
     /// When the system cannot start a thread at the start of the process.
     pub fn new(store: &Store, threads: usize, cache_bytes: usize, metrics: &Metrics) -> Arc<Self> {
-        let (threads, metrics) = (threads.max(1), metrics.responses().clone());
+        let (threads, metrics) = (threads.max(1), metrics.responses.clone());
         let readers = store.dedicated_readers(threads, metrics.clone()).expect("a process that begins finds threads");
         let checkpoints = Arc::new(Checkpoints::new(cache_bytes, metrics.clone()));
         Arc::new(Self { readers, permits: FairSemaphore::new(threads), checkpoints, metrics })
