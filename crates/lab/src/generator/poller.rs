@@ -9,19 +9,20 @@ use std::time::Duration;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
+use slotmap::{Key as _, KeyData};
 
-use super::slab::SlabKey;
+use super::keys::ConnectionKey;
 
 /// Few, so that what becomes due meanwhile does not wait long.
 const EVENTS_PER_WAIT: usize = 128;
 
-/// The waker's data, which no key has: generations start at 0 and indices are counted from 0.
+/// The waker's data, which no key has: that index is no key's.
 const WAKER_DATA: u64 = u64::MAX;
 
 /// The readiness of one descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
-    pub(crate) key: SlabKey,
+    pub(crate) key: ConnectionKey,
     pub(crate) flags: EventFlags,
 }
 
@@ -65,12 +66,12 @@ impl Poller {
     }
 
     /// Adds a descriptor; closing the descriptor removes it.
-    pub(crate) fn add(&self, fd: impl AsFd, key: SlabKey, interest: EventFlags) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(key.to_u64()), interest)?)
+    pub(crate) fn add(&self, fd: impl AsFd, key: ConnectionKey, interest: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(key.data().as_ffi()), interest)?)
     }
 
-    pub(crate) fn modify(&self, fd: impl AsFd, key: SlabKey, interest: EventFlags) -> io::Result<()> {
-        Ok(epoll::modify(&self.epoll, fd, EventData::new_u64(key.to_u64()), interest)?)
+    pub(crate) fn modify(&self, fd: impl AsFd, key: ConnectionKey, interest: EventFlags) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, fd, EventData::new_u64(key.data().as_ffi()), interest)?)
     }
 
     /// Waits until something is ready, the waker is used or the time is over; forever if no time is given. Returns the
@@ -99,6 +100,6 @@ impl Poller {
             let _ = rustix::io::read(&*self.waker.0, &mut count);
             return None;
         }
-        Some(Ready { key: SlabKey::from_u64(data.u64()), flags })
+        Some(Ready { key: KeyData::from_ffi(data.u64()).into(), flags })
     }
 }

@@ -1,13 +1,14 @@
 //! Background loops: they run next to a journey over connections of their own, start after one of its steps and end
 //! with it. A failure in one of them fails the journey. Does not know what their requests are for.
 
+use super::Worker;
 use super::exchange::StepOutcome;
 use super::pacer::Purpose;
-use super::{SlabKey, Worker};
+use crate::generator::keys::JourneyKey;
 
 impl Worker {
     /// Starts the loops that run from the end of a step on.
-    pub(super) fn start_background_loops(&mut self, key: SlabKey, step: usize) {
+    pub(super) fn start_background_loops(&mut self, key: JourneyKey, step: usize) {
         let Some(journey_index) = self.running.get(key).map(|running| running.journey_index) else { return };
         for index in 0..self.journeys[journey_index].spec.background.len() {
             let loops = &self.journeys[journey_index].spec.background[index];
@@ -17,7 +18,7 @@ impl Worker {
         }
     }
 
-    fn start_loop(&mut self, of: SlabKey, index: usize, number: usize) {
+    fn start_loop(&mut self, of: JourneyKey, index: usize, number: usize) {
         let now = self.clock.now();
         let Some(journey) = self.running.get(of) else { return };
         let (load_index, journey_index, arrival) = (journey.load_index, journey.journey_index, journey.arrival);
@@ -42,7 +43,7 @@ impl Worker {
     }
 
     /// Continues after a step of a loop.
-    pub(super) fn continue_loop(&mut self, key: SlabKey, outcome: &StepOutcome) {
+    pub(super) fn continue_loop(&mut self, key: JourneyKey, outcome: &StepOutcome) {
         let next = match outcome {
             StepOutcome::Ok => self.next_step(key).map_err(StepOutcome::Failed),
             StepOutcome::Denied | StepOutcome::Failed(_) => Err(outcome.clone()),
@@ -63,7 +64,7 @@ impl Worker {
         self.release(key);
     }
 
-    pub(super) fn stop_background_loops(&mut self, key: SlabKey) {
+    pub(super) fn stop_background_loops(&mut self, key: JourneyKey) {
         while let Some(background_key) = self.running.get_mut(key).and_then(|running| running.background.pop()) {
             self.stop_loop(background_key);
         }
@@ -71,7 +72,7 @@ impl Worker {
 
     /// Ends a loop. A response that it waits for will never be read, so its connection is closed: real users leave that
     /// way, and it is no failure.
-    pub(super) fn stop_loop(&mut self, key: SlabKey) {
+    pub(super) fn stop_loop(&mut self, key: JourneyKey) {
         self.running.disarm(key);
         let Some(running) = self.running.get_mut(key) else { return };
         if let Some(connection) = running.take_busy_connection() {

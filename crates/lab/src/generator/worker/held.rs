@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use super::Worker;
 use super::exchange::StepOutcome;
 use super::pacer::{HeldConnections, LoadState, OpenOutcome};
 use super::requests::ConnectionLoss;
-use super::{SlabKey, Worker};
 use crate::generator::Failure;
+use crate::generator::keys::{ConnectionKey, JourneyKey};
 use crate::generator::messages::WorkerReport;
 use crate::limits::CLOSED_PER_TURN;
 use crate::plan::Schedule;
@@ -48,7 +49,7 @@ impl Worker {
     }
 
     /// An opening journey is over; if it succeeded, its connection is held.
-    pub(super) fn finish_opening_journey(&mut self, key: SlabKey, went_well: bool) {
+    pub(super) fn finish_opening_journey(&mut self, key: JourneyKey, went_well: bool) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (load_index, held_index, connection) = (running.load_index, running.held_index, running.connection.take());
         if went_well {
@@ -68,7 +69,7 @@ impl Worker {
     }
 
     /// A connection that was opened to be held is open.
-    pub(super) fn on_held_connection_open(&mut self, connection: SlabKey, key: SlabKey) {
+    pub(super) fn on_held_connection_open(&mut self, connection: ConnectionKey, key: JourneyKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (load_index, held_index) = (running.load_index, running.held_index);
         running.connection = None;
@@ -77,7 +78,7 @@ impl Worker {
         self.send_waiting_request(load_index, held_index, self.clock.now());
     }
 
-    fn hold(&mut self, held: (usize, u32), connection: Option<SlabKey>) {
+    fn hold(&mut self, held: (usize, u32), connection: Option<ConnectionKey>) {
         if let Some(connection) = connection.and_then(|connection| self.connections.get_mut(connection)) {
             (connection.user, connection.held) = (None, Some(held));
             self.counts.held += 1;
@@ -85,7 +86,7 @@ impl Worker {
     }
 
     /// Ends an opening, with a connection or without one.
-    pub(super) fn finish_opening(&mut self, key: SlabKey, connection: Option<SlabKey>, outcome: &StepOutcome) {
+    pub(super) fn finish_opening(&mut self, key: JourneyKey, connection: Option<ConnectionKey>, outcome: &StepOutcome) {
         self.running.disarm(key);
         let Some(running) = self.running.get(key) else { return };
         if let StepOutcome::Failed(failure) = outcome {
@@ -96,7 +97,7 @@ impl Worker {
     }
 
     /// Records the result of an opening; reports when it was the last one missing.
-    fn record_opening(&mut self, load_index: usize, held_index: u32, connection: Option<SlabKey>) {
+    fn record_opening(&mut self, load_index: usize, held_index: u32, connection: Option<ConnectionKey>) {
         let now = self.clock.now();
         let load = self.pacer.load_mut(load_index);
         let (load_step, closing) = (load.spec.load_step, load.closing);
@@ -130,7 +131,7 @@ impl Worker {
     }
 
     /// Saves the values that journeys over this connection inherit.
-    fn save_values(&mut self, key: SlabKey) {
+    fn save_values(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get(key) else { return };
         let load = self.pacer.load_mut(running.load_index);
         let inherits = &self.journeys[load.spec.journey_index].spec.inherited_names;
@@ -141,7 +142,7 @@ impl Worker {
     }
 
     /// Restores the values that the connection has kept.
-    pub(super) fn restore_values(&mut self, key: SlabKey) {
+    pub(super) fn restore_values(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         if let LoadState::Held(held) = &self.pacer.load(running.load_index).state {
             held.values(running.held_index).iter().for_each(|(name, value)| running.kept.insert(name, value));
@@ -175,7 +176,7 @@ impl Worker {
     }
 
     /// Counts the loss of a connection that is given up because of what the peer did or did not do, if it is held.
-    pub(super) fn record_loss(&mut self, connection: SlabKey, in_order: bool) {
+    pub(super) fn record_loss(&mut self, connection: ConnectionKey, in_order: bool) {
         let held = self.connections.get(connection).and_then(|connection| connection.held);
         if let Some((load_index, _)) = held.filter(|(load_index, _)| !self.is_closing(*load_index)) {
             let load_step = self.pacer.load(load_index).spec.load_step;
@@ -184,7 +185,7 @@ impl Worker {
     }
 
     /// A request over a held connection is over; the connection stays held if it is still open.
-    pub(super) fn release_held_connection(&mut self, key: SlabKey, free: Duration) {
+    pub(super) fn release_held_connection(&mut self, key: JourneyKey, free: Duration) {
         let now = self.clock.now();
         let Some(running) = self.running.get_mut(key) else { return };
         let (load_index, held_index, connection) = (running.load_index, running.held_index, running.connection.take());
@@ -204,7 +205,7 @@ impl Worker {
     }
 
     /// The connection that a request leaves behind belongs to the hold, even if it was opened on the way.
-    fn attach_held_connection(&mut self, load_index: usize, held_index: u32, key: SlabKey) {
+    fn attach_held_connection(&mut self, load_index: usize, held_index: u32, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.user = None;
         if connection.held.replace((load_index, held_index)).is_none() {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::exchange::StepOutcome;
 use super::pacer::{DueJourney, LoadState, Purpose};
 use super::running_journeys::StepState;
-use super::{SlabKey, Timer, Worker};
+use super::{Timer, Worker};
+use crate::generator::keys::JourneyKey;
 use crate::generator::{Failure, framing};
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::measurement::{ErrorKind, Sample};
@@ -28,7 +29,7 @@ impl Worker {
     }
 
     /// Starts a journey that could have started at `ready_since`.
-    fn start_journey(&mut self, key: SlabKey, purpose: Purpose, arrival: Arrival, ready_since: Duration) {
+    fn start_journey(&mut self, key: JourneyKey, purpose: Purpose, arrival: Arrival, ready_since: Duration) {
         let Some(running) = self.running.get_mut(key) else { return };
         let journey = &self.journeys[running.journey_index];
         running.restart(purpose, arrival, ready_since, (0..journey.spec.own_step_count, journey.spec.repeats.len()));
@@ -44,7 +45,7 @@ impl Worker {
     }
 
     /// Enters a step, which is due when its pause is over.
-    pub(super) fn enter_step(&mut self, key: SlabKey, from: Duration) {
+    pub(super) fn enter_step(&mut self, key: JourneyKey, from: Duration) {
         let Some(running) = self.running.get_mut(key) else { return };
         let journey = &self.journeys[running.journey_index];
         let step = &journey.steps[running.step].step;
@@ -69,7 +70,7 @@ impl Worker {
     }
 
     /// Continues after a pause, a backoff or a rest.
-    pub(super) fn resume(&mut self, key: SlabKey) {
+    pub(super) fn resume(&mut self, key: JourneyKey) {
         match self.running.get(key).map(|running| running.step_state) {
             Some(StepState::Delayed) => self.start_attempt(key),
             Some(StepState::Idle) => self.start_next_journey(key, self.clock.now()),
@@ -78,7 +79,7 @@ impl Worker {
     }
 
     /// Sends the request of the current step.
-    fn start_attempt(&mut self, key: SlabKey) {
+    fn start_attempt(&mut self, key: JourneyKey) {
         // Read again: what was handled since the last reading is the worker's own delay, and shows in the lag.
         self.read_clock();
         let now = self.clock.now();
@@ -97,7 +98,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn end_step(&mut self, key: SlabKey, outcome: &StepOutcome) {
+    pub(super) fn end_step(&mut self, key: JourneyKey, outcome: &StepOutcome) {
         self.running.disarm(key);
         let Some(running) = self.running.get(key) else { return };
         if running.purpose == Purpose::OpenConnection {
@@ -136,7 +137,7 @@ impl Worker {
     }
 
     /// Sends the same request again if it failed in a way that the scenario retries.
-    fn try_retry(&mut self, key: SlabKey, outcome: &StepOutcome) -> bool {
+    fn try_retry(&mut self, key: JourneyKey, outcome: &StepOutcome) -> bool {
         let StepOutcome::Failed(failure) = outcome else { return false };
         let Some(running) = self.running.get_mut(key) else { return false };
         let retry = self.journeys[running.journey_index].steps[running.step].step.retry.as_ref();
@@ -152,7 +153,7 @@ impl Worker {
     }
 
     /// Records a step that is over.
-    fn record_step(&mut self, key: SlabKey, outcome: &StepOutcome) {
+    fn record_step(&mut self, key: JourneyKey, outcome: &StepOutcome) {
         let now = self.clock.now();
         let Some(running) = self.running.get_mut(key) else { return };
         let journey = &self.journeys[running.journey_index];
@@ -189,7 +190,7 @@ impl Worker {
     }
 
     /// The step after one that succeeded; none at the end of the journey.
-    pub(super) fn next_step(&mut self, key: SlabKey) -> Result<Option<usize>, Failure> {
+    pub(super) fn next_step(&mut self, key: JourneyKey) -> Result<Option<usize>, Failure> {
         let now = self.clock.now();
         let Some(running) = self.running.get_mut(key) else { return Ok(None) };
         let (repeats, body) = (&self.journeys[running.journey_index].spec.repeats, &running.exchange.body.bytes);
@@ -209,7 +210,7 @@ impl Worker {
         Err(failure)
     }
 
-    fn end_journey(&mut self, key: SlabKey, outcome: &StepOutcome) {
+    fn end_journey(&mut self, key: JourneyKey, outcome: &StepOutcome) {
         let now = self.clock.now();
         let Some(running) = self.running.get(key) else { return };
         let (load_index, load_step) = (running.load_index, running.arrival.load_step);
@@ -230,7 +231,7 @@ impl Worker {
     }
 
     /// Abandons a journey that was started.
-    pub(super) fn abandon(&mut self, key: SlabKey) {
+    pub(super) fn abandon(&mut self, key: JourneyKey) {
         self.running.disarm(key);
         let Some(running) = self.running.get_mut(key) else { return };
         if running.step_state == StepState::Idle {
@@ -259,7 +260,7 @@ impl Worker {
     }
 
     /// A journey is over: its slot is free again.
-    fn finish_journey(&mut self, key: SlabKey, outcome: &StepOutcome) {
+    fn finish_journey(&mut self, key: JourneyKey, outcome: &StepOutcome) {
         self.stop_background_loops(key);
         self.counts.in_flight -= 1;
         self.counts.done += 1;
@@ -298,7 +299,7 @@ impl Worker {
 
     /// Starts a client's next journey, if there is one. It is due now; but the response before it had been received by
     /// `ready_since`, and the time since then is the worker's own delay.
-    fn start_next_journey(&mut self, key: SlabKey, ready_since: Duration) {
+    fn start_next_journey(&mut self, key: JourneyKey, ready_since: Duration) {
         let Some(running) = self.running.get(key) else { return };
         match self.pacer.load(running.load_index).next_journey(&running.arrival, self.clock.now()) {
             Some(arrival) => self.start_journey(key, Purpose::Journey, arrival, ready_since),
@@ -307,7 +308,7 @@ impl Worker {
     }
 
     /// Removes a running journey for good.
-    pub(super) fn release(&mut self, key: SlabKey) {
+    pub(super) fn release(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (load_index, load_step, connection) =
             (running.load_index, running.arrival.load_step, running.connection.take());
@@ -343,7 +344,7 @@ impl Worker {
     }
 
     /// A client that pauses before its first request was not due yet.
-    fn discard_unstarted(&mut self, key: SlabKey) {
+    fn discard_unstarted(&mut self, key: JourneyKey) {
         self.counts.in_flight -= 1;
         self.counts.due -= 1;
         self.release(key);

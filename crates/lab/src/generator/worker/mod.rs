@@ -37,10 +37,10 @@ use self::reports::Reports;
 use self::running_journeys::RunningJourneys;
 use super::config::GeneratorConfig;
 use super::interval_accumulator::IntervalAccumulator;
+use super::keys::JourneyKey;
 use super::messages::{AtomicGauges, Gauges, WorkerCommand, WorkerReport};
 use super::poller::Waker;
 use super::prepared::{self, PreparedJourney, Scratch};
-use super::slab::SlabKey;
 use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES};
 use crate::plan::LoadSpec;
 
@@ -81,9 +81,9 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// A running journey continues after a pause, a backoff or a rest.
-    Resume(SlabKey),
+    Resume(JourneyKey),
     /// The kernel has taken all of a message that gets no response.
-    MessageSent(SlabKey),
+    MessageSent(JourneyKey),
 }
 
 impl Worker {

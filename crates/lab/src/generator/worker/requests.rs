@@ -7,9 +7,10 @@ use super::connections::{Connection, Progress, Received};
 use super::exchange::{self, ConnectionLost, FrameClass, Resend, StepOutcome};
 use super::pacer::{LoadState, Purpose};
 use super::running_journeys::StepState;
-use super::{SlabKey, Timer, Worker};
+use super::{Timer, Worker};
 use crate::generator::decoder::{Event, ResponseBody};
 use crate::generator::framing::{self, Opcode};
+use crate::generator::keys::{ConnectionKey, JourneyKey};
 use crate::generator::messages::StartedWork;
 use crate::generator::poller::Ready;
 use crate::generator::{Failure, prepared};
@@ -31,7 +32,7 @@ pub(super) struct ConnectionLoss<'a> {
 
 impl Worker {
     /// Sends the request over the journey's own connection, an idle one, or a new one.
-    pub(super) fn dispatch(&mut self, key: SlabKey) {
+    pub(super) fn dispatch(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get(key) else { return };
         // A framed connection belongs to one user; no other journey continues on it.
         let reusing = running.purpose == Purpose::Journey
@@ -44,7 +45,7 @@ impl Worker {
         }
     }
 
-    fn open_connection(&mut self, key: SlabKey) {
+    fn open_connection(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let uses_messages = self.journeys[running.journey_index].spec.uses_messages;
         let endpoint = self.connections.endpoint_for(uses_messages, running.arrival.index);
@@ -72,7 +73,7 @@ impl Worker {
     }
 
     /// The connection carries requests or messages from here on.
-    fn on_connection_open(&mut self, connection: SlabKey) {
+    fn on_connection_open(&mut self, connection: ConnectionKey) {
         let Some(key) = self.connections.get(connection).and_then(|connection| connection.user) else { return };
         match self.running.get(key).map(|running| running.purpose) {
             Some(Purpose::Journey | Purpose::OpenWithJourney) => self.send_step(connection, key),
@@ -82,7 +83,7 @@ impl Worker {
     }
 
     /// Sends the request or message of the current step.
-    fn send_step(&mut self, link: SlabKey, key: SlabKey) {
+    fn send_step(&mut self, link: ConnectionKey, key: JourneyKey) {
         let (Some(running), Some(connection)) = (self.running.get_mut(key), self.connections.get_mut(link)) else {
             return;
         };
@@ -134,7 +135,7 @@ impl Worker {
 
     /// Takes what the pool returns for a sending: whether the kernel may just have taken everything, or why the
     /// connection is lost.
-    fn after_send(&mut self, link: SlabKey, sent: Result<bool, Failure>) {
+    fn after_send(&mut self, link: ConnectionKey, sent: Result<bool, Failure>) {
         match sent {
             Ok(true) => self.on_flushed(link),
             Ok(false) => {}
@@ -143,7 +144,7 @@ impl Worker {
     }
 
     /// The kernel may have taken everything: ends the step of a message that gets no response.
-    fn on_flushed(&mut self, link: SlabKey) {
+    fn on_flushed(&mut self, link: ConnectionKey) {
         let sent = self.connections.get(link).filter(|connection| self.has_sent_message(connection));
         if let Some(key) = sent.and_then(|connection| connection.user) {
             // Through a timer: many such steps in a row would recurse as deep as they are many.
@@ -160,7 +161,7 @@ impl Worker {
     }
 
     /// A message that gets no response was sent; unless its step has ended otherwise meanwhile.
-    pub(super) fn on_message_sent(&mut self, key: SlabKey) {
+    pub(super) fn on_message_sent(&mut self, key: JourneyKey) {
         let connection = self.running.get(key).and_then(|running| self.connections.get(running.connection?));
         if connection.is_some_and(|connection| self.has_sent_message(connection)) {
             self.end_send_step(key);
@@ -168,7 +169,7 @@ impl Worker {
     }
 
     /// Ends the step of a message that gets no response.
-    fn end_send_step(&mut self, key: SlabKey) {
+    fn end_send_step(&mut self, key: JourneyKey) {
         if let Some(running) = self.running.get_mut(key) {
             running.exchange.head_at = Some(self.clock.now());
         }
@@ -176,7 +177,7 @@ impl Worker {
     }
 
     /// Reads what was received. The poller reports again what is left.
-    fn read_ready(&mut self, link: SlabKey, hung_up: bool) {
+    fn read_ready(&mut self, link: ConnectionKey, hung_up: bool) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         for _ in 0..READS_PER_TURN {
             let read = self.connections.read(link, &mut buffer);
@@ -204,7 +205,7 @@ impl Worker {
         self.read_buffer = buffer;
     }
 
-    fn receive_encrypted(&mut self, link: SlabKey, mut bytes: &[u8], hung_up: bool) {
+    fn receive_encrypted(&mut self, link: ConnectionKey, mut bytes: &[u8], hung_up: bool) {
         let mut plain = std::mem::take(&mut self.plaintext_buffer);
         plain.resize(READ_BYTES, 0);
         loop {
@@ -230,7 +231,7 @@ impl Worker {
     }
 
     /// Takes received bytes. `ended` says that none will follow them.
-    fn receive(&mut self, link: SlabKey, bytes: &[u8], ended: bool) {
+    fn receive(&mut self, link: ConnectionKey, bytes: &[u8], ended: bool) {
         let Some(connection) = self.connections.get_mut(link) else { return };
         let mut waiting = std::mem::take(&mut connection.partial);
         let unread = if waiting.is_empty() {
@@ -252,7 +253,7 @@ impl Worker {
     }
 
     /// Decodes what is complete; returns how many bytes are left.
-    fn decode(&mut self, link: SlabKey, bytes: &[u8], ended: bool) -> usize {
+    fn decode(&mut self, link: ConnectionKey, bytes: &[u8], ended: bool) -> usize {
         let mut rest = bytes;
         while let Some(connection) = self.connections.get_mut(link) {
             let mut unused = ResponseBody::default();
@@ -290,7 +291,7 @@ impl Worker {
         rest.len()
     }
 
-    fn on_head(&mut self, link: SlabKey, status: u16, head: &[u8]) {
+    fn on_head(&mut self, link: ConnectionKey, status: u16, head: &[u8]) {
         let key = self.connections.get(link).and_then(|connection| connection.user);
         let Some(running) = key.and_then(|key| self.running.get_mut(key)) else { return };
         let prepared = &self.journeys[running.journey_index].steps[running.step];
@@ -298,7 +299,7 @@ impl Worker {
     }
 
     /// A response is complete; `excess` was received after it.
-    fn on_response_end(&mut self, link: SlabKey, keep: bool, ended: bool, excess: &[u8]) {
+    fn on_response_end(&mut self, link: ConnectionKey, keep: bool, ended: bool, excess: &[u8]) {
         let Some(connection) = self.connections.get_mut(link) else { return };
         let Some(key) = connection.user else { return };
         connection.has_responded = true;
@@ -323,7 +324,7 @@ impl Worker {
 
     /// Records the wake delay: how late an event was received that happened while the journey watched for it. An event
     /// of the first response may be older than the watch; one that happened between two polls is not, and counts.
-    fn record_wake_delay(&mut self, key: SlabKey) {
+    fn record_wake_delay(&mut self, key: JourneyKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (Some(happened), Some(head)) = (running.exchange.event_unix_us, running.exchange.head_at) else { return };
         if running.watching_since_unix_us.is_some_and(|watching| happened >= watching) {
@@ -334,7 +335,7 @@ impl Worker {
     }
 
     /// Reports the work that a response has started.
-    fn queue_started_work(&mut self, key: SlabKey) {
+    fn queue_started_work(&mut self, key: JourneyKey) {
         let done = self.clock.now();
         let Some(running) = self.running.get_mut(key) else { return };
         let Some(work_index) = self.journeys[running.journey_index].steps[running.step].work_index else { return };
@@ -344,7 +345,7 @@ impl Worker {
         }
     }
 
-    fn on_frame(&mut self, link: SlabKey, frame: &[u8]) {
+    fn on_frame(&mut self, link: ConnectionKey, frame: &[u8]) {
         let Some(socket) = &self.config.scenario.target.socket else { return };
         let user = self.connections.get(link).and_then(|connection| connection.user);
         let awaiting = user.and_then(|key| {
@@ -373,7 +374,7 @@ impl Worker {
     }
 
     /// Counts a pushed frame under the first push that matches it. Its delay counts once all connections are open.
-    fn record_push(&mut self, link: SlabKey, frame: &[u8]) {
+    fn record_push(&mut self, link: ConnectionKey, frame: &[u8]) {
         let pushes = &self.config.scenario.pushes;
         let named = pushes.iter().position(|push| framing::has_value(&push.path, frame).unwrap_or(false));
         let push_index = named.unwrap_or(pushes.len());
@@ -393,7 +394,7 @@ impl Worker {
     }
 
     /// Whether a connection belongs to a load that is still opening its connections.
-    fn is_still_opening(&self, link: SlabKey) -> bool {
+    fn is_still_opening(&self, link: ConnectionKey) -> bool {
         let Some(connection) = self.connections.get(link) else { return false };
         let of_user = || self.running.get(connection.user?).map(|running| running.load_index);
         let load_index = connection.held.map(|(load_index, _)| load_index).or_else(of_user);
@@ -402,13 +403,13 @@ impl Worker {
         )
     }
 
-    fn send_pong(&mut self, link: SlabKey, payload: &[u8]) {
+    fn send_pong(&mut self, link: ConnectionKey, payload: &[u8]) {
         let sent = self.connections.send_frame(link, Opcode::Pong, payload);
         self.after_send(link, sent);
     }
 
     /// Gives a connection up. With `linger` the peer is expected to close first.
-    fn retire_connection(&mut self, link: SlabKey, linger: bool) {
+    fn retire_connection(&mut self, link: ConnectionKey, linger: bool) {
         if !linger {
             return self.close_connection(link);
         }
@@ -418,12 +419,12 @@ impl Worker {
         self.connections.linger(link, self.clock.now() + LINGER);
     }
 
-    pub(super) fn close_connection(&mut self, link: SlabKey) {
+    pub(super) fn close_connection(&mut self, link: ConnectionKey) {
         self.remove_connection(link, None);
     }
 
     /// Removes a connection and informs its owner.
-    fn remove_connection(&mut self, link: SlabKey, failure: Option<&Failure>) -> Option<Connection> {
+    fn remove_connection(&mut self, link: ConnectionKey, failure: Option<&Failure>) -> Option<Connection> {
         let connection = self.connections.remove(link)?;
         if let Some(held) = connection.held {
             let (was_idle, closed_cleanly) = (connection.user.is_none(), connection.peer_closed);
@@ -434,7 +435,7 @@ impl Worker {
     }
 
     /// The peer has closed a connection.
-    fn on_peer_closed(&mut self, link: SlabKey) {
+    fn on_peer_closed(&mut self, link: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(link) else { return };
         connection.peer_closed = true;
         match connection.codec.decode_eof() {
@@ -445,7 +446,7 @@ impl Worker {
 
     /// A connection is of no use any more; with `sending` that became known while its request was sent. The request
     /// fails with `failure`, or is resent over another connection.
-    fn on_connection_lost(&mut self, link: SlabKey, failure: Failure, sending: bool) {
+    fn on_connection_lost(&mut self, link: ConnectionKey, failure: Failure, sending: bool) {
         let Some(connection) = self.remove_connection(link, Some(&failure)) else { return };
         let Some(key) = connection.user else { return };
         let gone = matches!(failure.kind, ErrorKind::Closed | ErrorKind::Reset);

@@ -4,11 +4,13 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use slotmap::SlotMap;
+
 use super::exchange::{Exchange, KeptValues, StepOutcome};
 use super::pacer::Purpose;
 use super::pauses::PauseTracker;
 use crate::generator::Failure;
-use crate::generator::slab::{Slab, SlabKey};
+use crate::generator::keys::{ConnectionKey, JourneyKey};
 use crate::measurement::{Class, Sample};
 use crate::plan::Arrival;
 use crate::scenario::RepeatState;
@@ -22,13 +24,13 @@ pub(super) struct RunningJourney {
     pub(super) journey_index: usize,
     pub(super) purpose: Purpose,
     /// The journey beside which it runs, if it is a background loop.
-    pub(super) parent: Option<SlabKey>,
+    pub(super) parent: Option<JourneyKey>,
     /// The held connection that it uses or opens, if the load holds connections.
     pub(super) held_index: u32,
     pub(super) step: usize,
     pub(super) step_state: StepState,
     /// The connection that it uses or used last.
-    pub(super) connection: Option<SlabKey>,
+    pub(super) connection: Option<ConnectionKey>,
     /// Retries in this step, and in all steps before.
     pub(super) retries: u64,
     pub(super) retries_before: u64,
@@ -42,7 +44,7 @@ pub(super) struct RunningJourney {
     pub(super) end_step: usize,
     pub(super) rounds: RepeatState,
     /// Its background loops.
-    pub(super) background: Vec<SlabKey>,
+    pub(super) background: Vec<JourneyKey>,
     /// How a background loop has failed.
     pub(super) background_outcome: Option<StepOutcome>,
     /// Since when it has watched for events, in microseconds of Unix time.
@@ -102,21 +104,21 @@ impl JourneyTimes {
 struct TimeoutNode {
     list: usize,
     deadline: Duration,
-    previous: Option<SlabKey>,
-    next: Option<SlabKey>,
+    previous: Option<JourneyKey>,
+    next: Option<JourneyKey>,
     is_long_poll: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TimeoutList {
     timeout: Duration,
-    first: Option<SlabKey>,
-    last: Option<SlabKey>,
+    first: Option<JourneyKey>,
+    last: Option<JourneyKey>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct RunningJourneys {
-    slab: Slab<RunningJourney>,
+    journeys: SlotMap<JourneyKey, RunningJourney>,
     spare: Vec<RunningJourney>,
     lists: Vec<TimeoutList>,
     long_poll_count: u64,
@@ -169,7 +171,7 @@ impl RunningJourney {
     }
 
     /// The connection of its request in flight, which is of no use once nothing waits for the response.
-    pub(super) fn take_busy_connection(&mut self) -> Option<SlabKey> {
+    pub(super) fn take_busy_connection(&mut self) -> Option<ConnectionKey> {
         self.connection.take_if(|_| self.step_state == StepState::Exchanging)
     }
 
@@ -203,31 +205,31 @@ impl RunningJourneys {
     }
 
     /// Adds a running journey that has not started.
-    pub(super) fn add(&mut self, load_index: usize, journey_index: usize) -> SlabKey {
+    pub(super) fn add(&mut self, load_index: usize, journey_index: usize) -> JourneyKey {
         let spare = self.spare.pop().unwrap_or_default();
         let step_state = StepState::Idle;
-        self.slab.insert(RunningJourney { load_index, journey_index, step_state, connection: None, ..spare })
+        self.journeys.insert(RunningJourney { load_index, journey_index, step_state, connection: None, ..spare })
     }
 
     /// Removes a running journey; its memory is reused.
-    pub(super) fn remove(&mut self, key: SlabKey) {
+    pub(super) fn remove(&mut self, key: JourneyKey) {
         self.disarm(key);
-        if let Some(mut running) = self.slab.remove(key) {
+        if let Some(mut running) = self.journeys.remove(key) {
             running.exchange.start();
             self.spare.push(running);
         }
     }
 
-    pub(super) fn get(&self, key: SlabKey) -> Option<&RunningJourney> {
-        self.slab.get(key)
+    pub(super) fn get(&self, key: JourneyKey) -> Option<&RunningJourney> {
+        self.journeys.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut RunningJourney> {
-        self.slab.get_mut(key)
+    pub(super) fn get_mut(&mut self, key: JourneyKey) -> Option<&mut RunningJourney> {
+        self.journeys.get_mut(key)
     }
 
-    pub(super) fn keys(&self) -> Vec<SlabKey> {
-        self.slab.keys()
+    pub(super) fn keys(&self) -> Vec<JourneyKey> {
+        self.journeys.keys().collect()
     }
 
     pub(super) fn long_poll_count(&self) -> u64 {
@@ -256,10 +258,10 @@ impl RunningJourneys {
     }
 
     /// Starts the timeout of a request that is sent now.
-    pub(super) fn arm(&mut self, key: SlabKey, list: usize, long_poll: bool, now: Duration) {
+    pub(super) fn arm(&mut self, key: JourneyKey, list: usize, long_poll: bool, now: Duration) {
         self.disarm(key);
         let TimeoutList { timeout, last, .. } = self.lists[list];
-        let Some(running) = self.slab.get_mut(key) else { return };
+        let Some(running) = self.journeys.get_mut(key) else { return };
         running.timeout =
             Some(TimeoutNode { list, deadline: now + timeout, previous: last, next: None, is_long_poll: long_poll });
         self.long_poll_count += u64::from(long_poll);
@@ -272,8 +274,8 @@ impl RunningJourneys {
     }
 
     /// Stops the timeout.
-    pub(super) fn disarm(&mut self, key: SlabKey) {
-        let node = self.slab.get_mut(key).and_then(|running| running.timeout.take());
+    pub(super) fn disarm(&mut self, key: JourneyKey) {
+        let node = self.journeys.get_mut(key).and_then(|running| running.timeout.take());
         let Some(TimeoutNode { list, previous: before, next: after, is_long_poll: long_poll, .. }) = node else {
             return;
         };
@@ -295,13 +297,13 @@ impl RunningJourneys {
         }
     }
 
-    fn node(&mut self, key: Option<SlabKey>) -> Option<&mut TimeoutNode> {
-        self.slab.get_mut(key?)?.timeout.as_mut()
+    fn node(&mut self, key: Option<JourneyKey>) -> Option<&mut TimeoutNode> {
+        self.journeys.get_mut(key?)?.timeout.as_mut()
     }
 
     /// The running journey that times out first, and when.
-    pub(super) fn next_timeout(&self) -> Option<(Duration, SlabKey)> {
-        let deadline = |key: SlabKey| Some((self.slab.get(key)?.timeout?.deadline, key));
+    pub(super) fn next_timeout(&self) -> Option<(Duration, JourneyKey)> {
+        let deadline = |key: JourneyKey| Some((self.journeys.get(key)?.timeout?.deadline, key));
         self.lists.iter().filter_map(|list| deadline(list.first?)).min()
     }
 }
@@ -319,7 +321,7 @@ mod tests {
         ) {
             let timeouts = [5, 20, 30].map(Duration::from_millis);
             let mut running = RunningJourneys::new(&timeouts);
-            let keys: Vec<SlabKey> = (0..8).map(|_| running.add(0, 0)).collect();
+            let keys: Vec<JourneyKey> = (0..8).map(|_| running.add(0, 0)).collect();
             let mut deadlines = [None; 8];
             let mut waiting = [false; 8];
                         for (turn, (at, list, arm)) in acts.into_iter().enumerate() {

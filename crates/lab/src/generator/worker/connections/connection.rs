@@ -9,7 +9,7 @@ use rustls::ClientConnection;
 
 use crate::generator::Failure;
 use crate::generator::framing::Codec;
-use crate::generator::slab::SlabKey;
+use crate::generator::keys::JourneyKey;
 use crate::generator::socket;
 use crate::measurement::{Awaited, ErrorKind};
 
@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     pub(crate) codec: Codec,
     pub(super) tls: Option<Box<ClientConnection>>,
     /// Its user: the key that it was opened for, or whose request it carries.
-    pub(crate) user: Option<SlabKey>,
+    pub(crate) user: Option<JourneyKey>,
     /// For a held connection: the index of its load, and its index among that load's connections.
     pub(crate) held: Option<(usize, u32)>,
     pub(super) endpoint_index: u16,
@@ -96,7 +96,7 @@ impl Connection {
         fd: OwnedFd,
         (endpoint_index, address_index): (usize, usize),
         codec: Codec,
-        user: SlabKey,
+        user: JourneyKey,
     ) -> Self {
         Self {
             fd,

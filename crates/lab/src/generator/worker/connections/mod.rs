@@ -14,14 +14,15 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::epoll::EventFlags;
+use slotmap::SlotMap;
 
 pub(super) use self::connection::{Connection, Received};
 use self::connection::{ConnectionState, NOT_IDLE};
 pub(super) use self::endpoint::{Endpoint, resolve_endpoints};
 use crate::generator::Failure;
 use crate::generator::framing::{Codec, Opcode};
+use crate::generator::keys::{ConnectionKey, JourneyKey};
 use crate::generator::poller::{Poller, Ready};
-use crate::generator::slab::{Slab, SlabKey};
 use crate::generator::socket;
 use crate::generator::tls::Tls;
 use crate::limits::{LINGERING_MAX, SPARE_BUFFER_BYTES_MAX, SPARE_BUFFERS_MAX};
@@ -57,15 +58,15 @@ pub(crate) struct Traffic {
 
 pub(super) struct ConnectionPool {
     pub(super) poller: Poller,
-    slab: Slab<Connection>,
+    connections: SlotMap<ConnectionKey, Connection>,
     endpoints: Vec<Endpoint>,
     /// The addresses that connections come from, in turn; the system chooses if there are none.
     sources: Vec<IpAddr>,
     next_source_index: usize,
     /// Idle connections; the last one was used last.
-    idle: Vec<SlabKey>,
+    idle: Vec<ConnectionKey>,
     /// Connections that wait for the peer to close them, the oldest first.
-    lingering: VecDeque<(Duration, SlabKey)>,
+    lingering: VecDeque<(Duration, ConnectionKey)>,
     buffers: Vec<Vec<u8>>,
     /// Buffer for one frame.
     frame: Vec<u8>,
@@ -89,7 +90,7 @@ impl ConnectionPool {
     pub(super) fn new(endpoints: Vec<Endpoint>, sources: Vec<IpAddr>, worker: u32) -> io::Result<Self> {
         Ok(Self {
             poller: Poller::new()?,
-            slab: Slab::default(),
+            connections: SlotMap::default(),
             endpoints,
             next_source_index: worker as usize % sources.len().max(1),
             sources,
@@ -103,35 +104,34 @@ impl ConnectionPool {
         })
     }
 
-    pub(super) fn get(&self, key: SlabKey) -> Option<&Connection> {
-        self.slab.get(key)
+    pub(super) fn get(&self, key: ConnectionKey) -> Option<&Connection> {
+        self.connections.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut Connection> {
-        self.slab.get_mut(key)
+    pub(super) fn get_mut(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
+        self.connections.get_mut(key)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slab.len()
+        self.connections.len()
     }
 
     /// Memory of all connections, buffers included; without that of TLS.
     #[cfg(test)]
     pub(super) fn own_bytes(&self) -> usize {
         let buffers = |connection: &Connection| connection.partial.capacity() + connection.unsent.capacity();
-        let connections = self.slab.keys().into_iter().filter_map(|key| self.slab.get(key));
-        connections.map(|connection| size_of::<(u32, Option<Connection>)>() + buffers(connection)).sum()
+        self.connections.values().map(|connection| size_of::<(u32, Connection)>() + buffers(connection)).sum()
     }
 
     /// Starts to open a connection to an endpoint, at the address that accepted one last.
     ///
     /// # Errors
     /// None of its addresses can be reached.
-    pub(super) fn open(&mut self, endpoint_index: usize, user: SlabKey) -> Result<SlabKey, Failure> {
+    pub(super) fn open(&mut self, endpoint_index: usize, user: JourneyKey) -> Result<ConnectionKey, Failure> {
         let (fd, address) = self.start_connect(endpoint_index, self.endpoints[endpoint_index].preferred_index)?;
         let codec = self.endpoints[endpoint_index].new_codec();
-        let key = self.slab.insert(Connection::new(fd, (endpoint_index, address), codec, user));
-        self.await_connected(key).inspect_err(|_| drop(self.slab.remove(key)))?;
+        let key = self.connections.insert(Connection::new(fd, (endpoint_index, address), codec, user));
+        self.await_connected(key).inspect_err(|_| drop(self.connections.remove(key)))?;
         Ok(key)
     }
 
@@ -160,8 +160,8 @@ impl ConnectionPool {
         Err(failure)
     }
 
-    fn await_connected(&mut self, key: SlabKey) -> Result<(), Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(()) };
+    fn await_connected(&mut self, key: ConnectionKey) -> Result<(), Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
         connection.awaits_writable = true;
         self.poller
             .add(&connection.fd, key, EventFlags::OUT)
@@ -173,7 +173,7 @@ impl ConnectionPool {
     /// # Errors
     /// It could not be opened, or is of no use any more.
     pub(super) fn on_ready(&mut self, Ready { key, flags }: Ready) -> Result<Progress, Failure> {
-        let Some(connection) = self.slab.get(key) else { return Ok(Progress::Nothing) };
+        let Some(connection) = self.connections.get(key) else { return Ok(Progress::Nothing) };
         match connection.state {
             ConnectionState::Connecting => self.finish_connect(key),
             // Nothing that is still received matters; the close does.
@@ -190,8 +190,8 @@ impl ConnectionPool {
     }
 
     /// The socket is connected, or tries the endpoint's next address if there is one.
-    fn finish_connect(&mut self, key: SlabKey) -> Result<Progress, Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(Progress::Nothing) };
+    fn finish_connect(&mut self, key: ConnectionKey) -> Result<Progress, Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(Progress::Nothing) };
         connection.awaits_writable = false;
         let endpoint = &self.endpoints[usize::from(connection.endpoint_index)];
         let connected = socket::connect_result(&connection.fd)
@@ -208,17 +208,17 @@ impl ConnectionPool {
             return Err(endpoint.connect_failure(address, &error));
         }
         let (fd, address) = self.start_connect(endpoint_index, next)?;
-        if let Some(connection) = self.slab.get_mut(key) {
+        if let Some(connection) = self.connections.get_mut(key) {
             (connection.fd, connection.address_index) = (fd, address as u16);
         }
         self.await_connected(key).map(|()| Progress::Nothing)
     }
 
     /// The transport is connected: starts the upgrade, if the endpoint needs one.
-    fn start_protocol(&mut self, key: SlabKey) -> Result<Progress, Failure> {
+    fn start_protocol(&mut self, key: ConnectionKey) -> Result<Progress, Failure> {
         self.traffic.connects += 1;
         let nonce = self.next_nonce();
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(Progress::Nothing) };
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(Progress::Nothing) };
         let endpoint = &mut self.endpoints[usize::from(connection.endpoint_index)];
         endpoint.preferred_index = usize::from(connection.address_index);
         let Some(upgrade) = endpoint.upgrade() else { return Ok(self.set_open(key)) };
@@ -229,8 +229,8 @@ impl ConnectionPool {
     }
 
     /// The connection carries requests or messages from here on.
-    pub(super) fn set_open(&mut self, key: SlabKey) -> Progress {
-        if let Some(connection) = self.slab.get_mut(key) {
+    pub(super) fn set_open(&mut self, key: ConnectionKey) -> Progress {
+        if let Some(connection) = self.connections.get_mut(key) {
             connection.state = ConnectionState::Open;
         }
         Progress::Opened
@@ -241,8 +241,8 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// The connection is of no use any more.
-    pub(super) fn send(&mut self, key: SlabKey, bytes: &[u8]) -> Result<bool, Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(false) };
+    pub(super) fn send(&mut self, key: ConnectionKey, bytes: &[u8]) -> Result<bool, Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(false) };
         connection.write(bytes, &mut self.buffers)?;
         self.update_interest(key)
     }
@@ -251,9 +251,9 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// As for [`Self::send`].
-    pub(super) fn send_frame(&mut self, key: SlabKey, opcode: Opcode, payload: &[u8]) -> Result<bool, Failure> {
+    pub(super) fn send_frame(&mut self, key: ConnectionKey, opcode: Opcode, payload: &[u8]) -> Result<bool, Failure> {
         let mask = self.next_nonce() as u32;
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(false) };
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(false) };
         self.frame.clear();
         connection.codec.encode_frame(opcode, payload, mask.to_be_bytes(), &mut self.frame);
         connection.write(&self.frame, &mut self.buffers)?;
@@ -264,16 +264,16 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// The connection is of no use any more.
-    pub(super) fn flush(&mut self, key: SlabKey) -> Result<bool, Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(false) };
+    pub(super) fn flush(&mut self, key: ConnectionKey) -> Result<bool, Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(false) };
         connection.flush()?;
         self.update_interest(key)
     }
 
     /// Counts what was written, and has the poller report when there is room for the rest. Returns whether the connection
     /// waits for room no longer.
-    fn update_interest(&mut self, key: SlabKey) -> Result<bool, Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok(false) };
+    fn update_interest(&mut self, key: ConnectionKey) -> Result<bool, Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(false) };
         self.traffic.sent_bytes += std::mem::take(&mut connection.uncounted_bytes);
         let wanted = connection.wants_write();
         if std::mem::replace(&mut connection.awaits_writable, wanted) == wanted {
@@ -288,8 +288,8 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(super) fn read(&mut self, key: SlabKey, buffer: &mut [u8]) -> Result<(Received, bool), Failure> {
-        let Some(connection) = self.slab.get_mut(key) else { return Ok((Received::Nothing, false)) };
+    pub(super) fn read(&mut self, key: ConnectionKey, buffer: &mut [u8]) -> Result<(Received, bool), Failure> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok((Received::Nothing, false)) };
         let received = connection.read(buffer)?;
         if let Received::Bytes(count) = received {
             self.traffic.received_bytes += count as u64;
@@ -302,8 +302,13 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// They are not valid, or the handshake has failed.
-    pub(super) fn decrypt(&mut self, key: SlabKey, bytes: &mut &[u8], plain: &mut [u8]) -> Result<Received, Failure> {
-        while let Some(connection) = self.slab.get_mut(key) {
+    pub(super) fn decrypt(
+        &mut self,
+        key: ConnectionKey,
+        bytes: &mut &[u8],
+        plain: &mut [u8],
+    ) -> Result<Received, Failure> {
+        while let Some(connection) = self.connections.get_mut(key) {
             let received = connection.decrypt(bytes, plain)?;
             if received != Received::Opened || self.start_protocol(key)? == Progress::Opened {
                 return Ok(received);
@@ -313,8 +318,8 @@ impl ConnectionPool {
     }
 
     /// Lets the peer close a connection first, and closes it at `until`.
-    pub(super) fn linger(&mut self, key: SlabKey, until: Duration) {
-        let Some(connection) = self.slab.get_mut(key) else { return };
+    pub(super) fn linger(&mut self, key: ConnectionKey, until: Duration) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
         (connection.state, connection.user) = (ConnectionState::Lingering, None);
         self.lingering.push_back((until, key));
         if self.lingering.len() > LINGERING_MAX
@@ -338,10 +343,10 @@ impl ConnectionPool {
     }
 
     /// Closes a connection and removes it.
-    pub(super) fn remove(&mut self, key: SlabKey) -> Option<Connection> {
+    pub(super) fn remove(&mut self, key: ConnectionKey) -> Option<Connection> {
         self.send_close_frame(key);
         self.remove_idle(key);
-        let mut connection = self.slab.remove(key)?;
+        let mut connection = self.connections.remove(key)?;
         connection.send_close_notify();
         self.traffic.sent_bytes += connection.uncounted_bytes;
         self.return_buffer(std::mem::take(&mut connection.partial));
@@ -349,18 +354,18 @@ impl ConnectionPool {
         Some(connection)
     }
 
-    fn send_close_frame(&mut self, key: SlabKey) {
+    fn send_close_frame(&mut self, key: ConnectionKey) {
         let is_open =
             |connection: &Connection| connection.has_sent_all() && matches!(connection.codec, Codec::WebSocket(_));
-        if self.slab.get(key).is_some_and(is_open) {
+        if self.connections.get(key).is_some_and(is_open) {
             // The connection is closed in any case.
             let _ = self.send_frame(key, Opcode::Close, &[]);
         }
     }
 
     /// Keeps a connection alive that has no user for now.
-    pub(super) fn put_idle(&mut self, key: SlabKey) {
-        if let Some(connection) = self.slab.get_mut(key) {
+    pub(super) fn put_idle(&mut self, key: ConnectionKey) {
+        if let Some(connection) = self.connections.get_mut(key) {
             connection.user = None;
             connection.idle_index = self.idle.len() as u32;
             self.idle.push(key);
@@ -368,22 +373,23 @@ impl ConnectionPool {
     }
 
     /// The connection that became idle last.
-    pub(super) fn take_idle(&mut self) -> Option<SlabKey> {
+    pub(super) fn take_idle(&mut self) -> Option<ConnectionKey> {
         let key = self.idle.pop()?;
-        if let Some(connection) = self.slab.get_mut(key) {
+        if let Some(connection) = self.connections.get_mut(key) {
             connection.idle_index = NOT_IDLE;
         }
         Some(key)
     }
 
     /// Removes a connection from the idle list; the last entry takes its index.
-    fn remove_idle(&mut self, key: SlabKey) {
-        let Some(connection) = self.slab.get_mut(key).filter(|connection| connection.idle_index != NOT_IDLE) else {
+    fn remove_idle(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.get_mut(key).filter(|connection| connection.idle_index != NOT_IDLE)
+        else {
             return;
         };
         let at = std::mem::replace(&mut connection.idle_index, NOT_IDLE);
         self.idle.swap_remove(at as usize);
-        if let Some(moved) = self.idle.get(at as usize).and_then(|key| self.slab.get_mut(*key)) {
+        if let Some(moved) = self.idle.get(at as usize).and_then(|key| self.connections.get_mut(*key)) {
             moved.idle_index = at;
         }
     }

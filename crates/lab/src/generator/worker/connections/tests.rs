@@ -16,12 +16,12 @@ fn pool_without_addresses() -> ConnectionPool {
     pool(&[])
 }
 
-fn user() -> SlabKey {
-    Slab::default().insert(())
+fn user() -> JourneyKey {
+    SlotMap::with_key().insert(())
 }
 
 /// What happens to connections next.
-fn next(pool: &mut ConnectionPool) -> (SlabKey, Progress) {
+fn next(pool: &mut ConnectionPool) -> (ConnectionKey, Progress) {
     let mut events = 0;
     while events == 0 {
         events = pool.poller.wait(Some(SECOND)).unwrap();
@@ -31,7 +31,7 @@ fn next(pool: &mut ConnectionPool) -> (SlabKey, Progress) {
 }
 
 /// An open connection and the server's end of it.
-fn open(pool: &mut ConnectionPool, listener: &TcpListener) -> (SlabKey, TcpStream) {
+fn open(pool: &mut ConnectionPool, listener: &TcpListener) -> (ConnectionKey, TcpStream) {
     let key = pool.open(0, user()).unwrap();
     while next(pool) != (key, Progress::Opened) {}
     (key, listener.accept().unwrap().0)

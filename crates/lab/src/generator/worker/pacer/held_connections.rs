@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::loops::WorkerShare;
-use crate::generator::slab::SlabKey;
+use crate::generator::keys::ConnectionKey;
 use crate::limits::{DUE_COUNTED_PER_TURN, REOPEN_AFTER};
 use crate::plan::{Arrival, LoadSpec, Schedule};
 
@@ -51,7 +51,7 @@ pub(crate) type ConnectionValues = Box<[(Box<str>, Box<str>)]>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct HeldConnection {
-    connection: Option<SlabKey>,
+    connection: Option<ConnectionKey>,
     sent_count: u32,
     /// Whether a request is in flight on it.
     busy: bool,
@@ -152,7 +152,7 @@ impl HeldConnections {
 
     /// Takes over the connections of a load that is over: open ones need no opening, lost ones are reopened at once.
     /// Returns the connections taken over, and those for which there is no index.
-    pub(crate) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
+    pub(crate) fn adopt(&mut self, left: Self) -> (Vec<(u32, ConnectionKey)>, Vec<ConnectionKey>) {
         let (mut kept, mut surplus) = (Vec::new(), Vec::new());
         for (held_index, connection) in (0..).zip(left.connections.into_iter().map(|state| state.connection)) {
             match (self.connections.get_mut(held_index as usize), connection) {
@@ -174,7 +174,7 @@ impl HeldConnections {
         (kept, surplus)
     }
 
-    pub(crate) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
+    pub(crate) fn connection_keys(&self) -> impl Iterator<Item = ConnectionKey> {
         self.connections.iter().filter_map(|state| state.connection)
     }
 
@@ -218,7 +218,7 @@ impl HeldConnections {
     pub(crate) fn finish_opening(
         &mut self,
         held_index: u32,
-        connection: Option<SlabKey>,
+        connection: Option<ConnectionKey>,
         now: Duration,
     ) -> OpenOutcome {
         if !self.can_open() {
@@ -250,7 +250,7 @@ impl HeldConnections {
     }
 
     /// Replaces a connection.
-    pub(crate) fn attach(&mut self, held_index: u32, connection: SlabKey) {
+    pub(crate) fn attach(&mut self, held_index: u32, connection: ConnectionKey) {
         self.connections[held_index as usize].connection = Some(connection);
     }
 
@@ -293,7 +293,7 @@ impl HeldConnections {
         Some((held_index, arrival))
     }
 
-    pub(super) fn connection_key(&self, held_index: u32) -> Option<SlabKey> {
+    pub(super) fn connection_key(&self, held_index: u32) -> Option<ConnectionKey> {
         self.connections[held_index as usize].connection
     }
 
@@ -328,7 +328,7 @@ impl HeldConnections {
 
     /// The next `count` connections have their turn to be closed: those that are not busy, which close when their
     /// request is over. Also returns whether these were the last.
-    pub(crate) fn close_batch(&mut self, count: usize) -> (Vec<SlabKey>, bool) {
+    pub(crate) fn close_batch(&mut self, count: usize) -> (Vec<ConnectionKey>, bool) {
         let Some(from) = self.closed_count else { return (Vec::new(), false) };
         let to = from.saturating_add(count).min(self.connections.len());
         let is_last = to == self.connections.len();
@@ -343,8 +343,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::generator::slab::Slab;
     use crate::limits::OPENING_AT_ONCE;
+    use slotmap::SlotMap;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -354,8 +354,8 @@ mod tests {
         HeldConnections::new(&LoadSpec::sole(schedule), WorkerShare { worker, worker_count: of }).unwrap()
     }
 
-    fn key() -> SlabKey {
-        Slab::default().insert(())
+    fn key() -> ConnectionKey {
+        SlotMap::with_key().insert(())
     }
 
     fn open_all(held: &mut HeldConnections) {

@@ -12,7 +12,7 @@ pub(super) use self::held_connections::{HeldConnections, OpenOutcome};
 use self::load_steps::{FinishedLoadStep, LoadStepTracker};
 use self::loops::{ClosedLoop, OpenLoop, WorkerShare};
 use super::pauses::PauseTracker;
-use crate::generator::slab::SlabKey;
+use crate::generator::keys::ConnectionKey;
 use crate::measurement::PauseImpact;
 use crate::plan::{Arrival, LoadSpec, Schedule};
 use crate::scenario::PerClientLimit;
@@ -67,7 +67,7 @@ pub(super) struct DueJourney {
     pub(super) waited_until: Option<Duration>,
     /// The held connection that it uses or opens, if the load holds connections.
     pub(super) held_index: u32,
-    pub(super) connection: Option<SlabKey>,
+    pub(super) connection: Option<ConnectionKey>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
