@@ -62,7 +62,7 @@ fn run() -> io::Result<()> {
 fn start_workers((source, inputs, segment): WorkerInit) -> io::Result<(WorkerPool, UnboundedReceiver<WorkerReport>)> {
     let wrong = |errors: ValidationErrors| io::Error::other(errors.to_string());
     let scenario = Scenario::read(&source.rebuild().map_err(wrong)?).map_err(wrong)?;
-    WorkerPool::start(Arc::new(GeneratorConfig { scenario: Arc::new(scenario), inputs, segment, processes: None }), 0)
+    WorkerPool::start(GeneratorConfig { scenario: Arc::new(scenario), inputs, segment, processes: None })
 }
 
 /// Forwards reports. The gauges are sent once more before a worker's last report.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::config::{GeneratorConfig, Segment};
+use super::config::GeneratorConfig;
 use super::messages::{AtomicGauges, GAUGE_COUNT, Gauges, WorkerCommand, WorkerReport};
 use super::poller::Waker;
 use super::worker::Worker;
@@ -34,21 +34,17 @@ struct WorkerThread {
 }
 
 impl WorkerPool {
-    /// Starts workers: as many as the configuration's segment has, or `workers` if it is empty. If more connections are
-    /// needed than this process may open, there may be more workers, in processes of their own.
+    /// Starts the workers of the configuration's segment. If more connections are needed than this process may open,
+    /// there may be more workers, in processes of their own.
     ///
     /// # Errors
     /// The system provides no thread, process or descriptor, or the requests cannot be built.
-    #[allow(clippy::needless_pass_by_value)] // The pool owns it from here on.
-    pub fn start(config: Arc<GeneratorConfig>, workers: usize) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
-        let (reports, inbox) = unbounded_channel();
-        let segment = match config.segment {
-            Segment { count: 0, .. } => Segment::whole(u32::try_from(workers.max(1)).unwrap_or(u32::MAX)),
-            given => given,
-        };
+    pub fn start(config: GeneratorConfig) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
+        let (config, (reports, inbox)) = (Arc::new(config), unbounded_channel());
+        let segment = config.segment;
         let mut pool = Self { threads: Vec::new(), processes: Vec::new(), workers: segment.count };
         if let Some(processes) = &config.processes {
-            let segments = process_segments(segment, processes.connections);
+            let segments = process_segments(segment.count, processes.connections);
             pool.processes = WorkerProcess::start(&config, processes, &segments, &reports)?;
             pool.workers = segments.iter().map(|segment| segment.count).sum::<u32>().max(segment.count);
         }

@@ -19,35 +19,25 @@ use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
 use crate::preflight::raise_open_files;
 
 /// The segments of the worker processes; none if this process can open all connections by itself.
-pub(crate) fn process_segments(segment: Segment, connections: u64) -> Vec<Segment> {
+pub(crate) fn process_segments(workers: u32, connections: u64) -> Vec<Segment> {
     let _ = raise_open_files();
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    divide_segment(segment, connections, limit.map_or(u64::MAX, |limit| limit.saturating_sub(FILES_RESERVE).max(1)))
+    divide_workers(workers, connections, limit.map_or(u64::MAX, |limit| limit.saturating_sub(FILES_RESERVE).max(1)))
 }
 
 /// As many processes as are needed if none opens more than `each`; all of them have the same number of workers, and so
 /// the same share of the connections.
-fn divide_segment(segment: Segment, connections: u64, each: u64) -> Vec<Segment> {
+fn divide_workers(workers: u32, connections: u64, each: u64) -> Vec<Segment> {
     let processes = u32::try_from(connections.div_ceil(each)).unwrap_or(u32::MAX);
     if processes <= 1 {
         return Vec::new();
     }
     // Connections are dealt out worker by worker, so a process may get one more for each of its workers.
-    let roomier = each.saturating_sub(u64::from(segment.count.div_ceil(processes))).max(1);
+    let roomier = each.saturating_sub(u64::from(workers.div_ceil(processes))).max(1);
     let processes = u32::try_from(connections.div_ceil(roomier)).unwrap_or(u32::MAX);
-    // If this machine drives only a part of the plan, every machine multiplies its workers by the same number.
-    let (processes, workers) = match segment.count == segment.total_workers {
-        true => (processes, segment.count.div_ceil(processes)),
-        false => (segment.count.saturating_mul(processes.div_ceil(segment.count)), 1),
-    };
-    let all = processes.saturating_mul(workers);
-    let (first, of) = match segment.count == segment.total_workers {
-        true => (0, all),
-        false => (segment.first * (all / segment.count), segment.total_workers * (all / segment.count)),
-    };
-    (0..processes)
-        .map(|number| Segment { first: first + number * workers, count: workers, total_workers: of })
-        .collect()
+    let count = workers.div_ceil(processes);
+    let total_workers = processes.saturating_mul(count);
+    (0..processes).map(|number| Segment { first: number * count, count, total_workers }).collect()
 }
 
 /// The pool's handle of a worker process.
@@ -204,14 +194,14 @@ mod tests {
 
     #[test]
     fn one_process_suffices_within_its_limit() {
-        assert_eq!(divide_segment(Segment::whole(4), 100, 100), []);
-        assert_eq!(divide_segment(Segment::whole(1), 0, 100), []);
+        assert_eq!(divide_workers(4, 100, 100), []);
+        assert_eq!(divide_workers(1, 0, 100), []);
     }
 
     proptest! {
         #[test]
         fn no_process_opens_more_than_its_limit(workers in 1u32..20, connections in 1u64..5000, each in 50u64..500) {
-            let all = divide_segment(Segment::whole(workers), connections, each);
+            let all = divide_workers(workers, connections, each);
             let of = all.first().map_or(workers, |segment| segment.total_workers);
             let mut next = 0;
             for segment in &all {

@@ -97,8 +97,8 @@ impl RunContext {
                 message_endpoints,
             },
         };
-        let (worker_pool, reports) = WorkerPool::start(Arc::new(config), 1)
-            .map_err(|error| format!("the load workers cannot start: {error}"))?;
+        let (worker_pool, reports) =
+            WorkerPool::start(config).map_err(|error| format!("the load workers cannot start: {error}"))?;
         let trackers = Arc::new(Trackers::new(&scenario.work_specs));
         let context = Self {
             worker_count: worker_pool.worker_count() as u32,

@@ -101,7 +101,7 @@ pub(super) fn generator_config(scenario: Scenario, address: SocketAddr) -> Gener
             writes_samples: true,
             ..RunInputs::default()
         },
-        segment: Segment { first: 0, count: 0, total_workers: 0 },
+        segment: Segment::whole(1),
         processes: None,
     }
 }
@@ -150,7 +150,8 @@ pub(super) fn run_load(scenario: Scenario, target: &ScriptedServer, spec: LoadSp
 
 impl Harness {
     pub(super) fn start(config: GeneratorConfig, specs: Vec<LoadSpec>, workers: u32) -> Self {
-        let (pool, reports) = WorkerPool::start(Arc::new(config), workers as usize).unwrap();
+        let config = GeneratorConfig { segment: Segment::whole(workers), ..config };
+        let (pool, reports) = WorkerPool::start(config).unwrap();
         specs.iter().for_each(|spec| pool.start_load(spec.clone()));
         let workers = pool.worker_count() as u32;
         Self {

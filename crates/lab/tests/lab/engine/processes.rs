@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use lab::generator::{GeneratorConfig, WorkerPool, WorkerProcessSpec};
@@ -110,7 +109,7 @@ fn a_process_that_dies_ends_the_trial_with_a_message() {
 fn check_start_failure(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
     let mut config = process_config("127.0.0.1:1".parse().unwrap());
     change(config.processes.as_mut().unwrap());
-    let error = WorkerPool::start(Arc::new(config), 1).unwrap_err().to_string();
+    let error = WorkerPool::start(config).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 

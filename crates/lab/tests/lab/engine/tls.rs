@@ -218,7 +218,7 @@ fn a_file_without_certificates_is_reported_at_the_start() {
     std::fs::write(&identity.file, "nothing").unwrap();
     let target = ScriptedServer::start(|_| ok());
     let config = generator_config(over_tls(visit(), &target, Some(&identity)), target.address);
-    let error = lab::generator::WorkerPool::start(Arc::new(config), 1).unwrap_err();
+    let error = lab::generator::WorkerPool::start(config).unwrap_err();
     let expected = format!("target.ca: {}: holds no certificate (PEM)", identity.file.display());
     assert_eq!(error.to_string(), expected);
 }
