@@ -1,5 +1,5 @@
 //! Time of the monotonic clock as one number: every process of a machine reads the same one, so that workers in several
-//! processes share the start of a plan. Does not know dates.
+//! processes share the start of a plan. Does not know dates, and what is due.
 
 use std::ops::Add;
 use std::time::Duration;
@@ -20,30 +20,17 @@ impl MonotonicTime {
     }
 
     /// This time in microseconds of Unix time, assuming that the wall clock was not set since.
-    #[must_use]
-    pub fn unix_us(self) -> i64 {
+    fn unix_us(self) -> i64 {
         let (wall, now) = (clock_gettime(ClockId::Realtime), Self::now());
         // Neither part comes near what 64 bits hold.
         let wall_us = wall.tv_sec * 1_000_000 + wall.tv_nsec / 1000;
         wall_us - (now.0 as i64 - self.0 as i64) / 1000
     }
 
-    /// The time from a moment in microseconds of Unix time until this one; zero if that moment is later.
-    #[must_use]
-    pub fn since_unix_us(self, earlier_us: i64) -> Duration {
-        Duration::from_micros(u64::try_from(self.unix_us() - earlier_us).unwrap_or(0))
-    }
-
     /// The time since an earlier moment; zero if that moment is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
-    }
-
-    /// The time from this moment until now.
-    #[must_use]
-    pub fn elapsed(self) -> Duration {
-        Self::now().since(self)
     }
 }
 
@@ -52,6 +39,48 @@ impl Add<Duration> for MonotonicTime {
 
     fn add(self, time: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// A worker's clock: time from the start of the plan, as of the last reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: MonotonicTime,
+    read_at: MonotonicTime,
+    now: Duration,
+}
+
+impl Clock {
+    pub(crate) fn new(start: MonotonicTime) -> Self {
+        let read_at = MonotonicTime::now();
+        Self { start, read_at, now: read_at.since(start) }
+    }
+
+    pub(crate) fn read(&mut self) {
+        *self = Self::new(self.start);
+    }
+
+    /// The last reading; zero before the start.
+    pub(crate) fn now(&self) -> Duration {
+        self.now
+    }
+
+    pub(crate) fn has_started(&self) -> bool {
+        self.read_at >= self.start
+    }
+
+    /// How long after the last reading a moment is.
+    pub(crate) fn until(&self, moment: Duration) -> Duration {
+        (self.start + moment).since(self.read_at)
+    }
+
+    pub(crate) fn unix_us(&self, moment: Duration) -> i64 {
+        (self.start + moment).unix_us()
+    }
+
+    /// The time from a moment in microseconds of Unix time until `moment`; zero if `moment` is earlier.
+    pub(crate) fn since_unix_us(&self, moment: Duration, earlier_us: i64) -> Duration {
+        Duration::from_micros(u64::try_from(self.unix_us(moment) - earlier_us).unwrap_or(0))
     }
 }
 

@@ -216,7 +216,8 @@ impl Worker {
         let (load_index, load_step) = (running.load_index, running.arrival.load_step);
         let sample = running.sample(now, outcome.class());
         self.reports.accumulator.record_sample(load_step, &sample);
-        self.pacer.extend_until(load_index, load_step, now.saturating_sub(sample.generator_delay));
+        let until = now.saturating_sub(sample.generator_delay);
+        self.pacer.load_mut(load_index).load_steps.extend_until(load_step, until);
         self.finish_journey(key, outcome);
     }
 
@@ -247,7 +248,8 @@ impl Worker {
             self.reports.accumulator.current().abandoned += 1;
         } else {
             self.reports.accumulator.count_not_sent(running.journey_index, 1);
-            self.pacer.count_not_sent(running.load_index, running.arrival.load_step);
+            let load = self.pacer.load_mut(running.load_index);
+            load.load_steps.count_not_sent(running.arrival.load_step, 1);
         }
         if let Some(connection) = running.take_busy_connection() {
             self.close_connection(connection);

@@ -5,7 +5,6 @@
 //! need no coordinator: each computes its own segment of every load.
 
 mod background;
-mod clock;
 mod connections;
 mod exchange;
 mod held;
@@ -29,7 +28,6 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use self::clock::Clock;
 use self::connections::{ConnectionPool, resolve_endpoints};
 use self::pacer::Pacer;
 use self::pauses::{Pause, PauseTracker};
@@ -39,6 +37,7 @@ use super::config::GeneratorConfig;
 use super::interval_accumulator::IntervalAccumulator;
 use super::keys::JourneyKey;
 use super::messages::{AtomicGauges, Gauges, WorkerCommand, WorkerReport};
+use super::monotonic_time::Clock;
 use super::poller::Waker;
 use super::prepared::{self, PreparedJourney, Scratch};
 use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES};
@@ -270,7 +269,7 @@ impl Worker {
 
     /// Launches nothing more of a load; what has not begun never will.
     fn close_load(&mut self, load_index: usize) {
-        let not_sent = self.pacer.close(load_index, self.clock.now());
+        let not_sent = self.pacer.load_mut(load_index).close(self.clock.now());
         let spec = &self.pacer.load(load_index).spec;
         let (journey, opening) = (spec.journey_index, spec.opening_journey_index.unwrap_or(spec.journey_index));
         self.counts.due += not_sent.journeys + not_sent.openings;
@@ -371,7 +370,7 @@ impl Worker {
                 self.end_hold(load_index, now);
             }
             // The current time, which is later if the worker was stopped meanwhile.
-            self.pacer.count_due(load_index, self.clock.now());
+            self.pacer.load_mut(load_index).count_due(self.clock.now());
         }
     }
 
@@ -394,16 +393,16 @@ impl Worker {
     }
 
     fn update_gauges(&mut self) {
-        let (queued, exchanging) = (self.pacer.queued(), self.running.exchanging_count());
+        let (queued, exchanging) = (self.pacer.queued(), self.running.exchanging_count);
         self.pending_count = exchanging + queued;
         self.pauses.update_recovery(self.pending_count);
         self.gauges.store(Gauges {
             queued,
             connections: self.connections.len() as u64,
             due: self.counts.due + queued,
-            long_polls: self.running.long_poll_count(),
+            long_polls: self.running.long_poll_count,
             exchanging,
-            exchanged: self.running.exchanged(),
+            exchanged: self.running.exchanged,
             ..self.counts
         });
     }

@@ -121,9 +121,11 @@ pub(super) struct RunningJourneys {
     journeys: SlotMap<JourneyKey, RunningJourney>,
     spare: Vec<RunningJourney>,
     lists: Vec<TimeoutList>,
-    long_poll_count: u64,
-    exchanging_count: u64,
-    exchanged: u64,
+    pub(super) long_poll_count: u64,
+    /// Requests in flight.
+    pub(super) exchanging_count: u64,
+    /// Requests that have ended.
+    pub(super) exchanged: u64,
 }
 
 impl RunningJourney {
@@ -232,20 +234,6 @@ impl RunningJourneys {
         self.journeys.keys().collect()
     }
 
-    pub(super) fn long_poll_count(&self) -> u64 {
-        self.long_poll_count
-    }
-
-    /// Requests in flight.
-    pub(super) fn exchanging_count(&self) -> u64 {
-        self.exchanging_count
-    }
-
-    /// Requests that have ended.
-    pub(super) fn exchanged(&self) -> u64 {
-        self.exchanged
-    }
-
     /// Extends the timeouts of all requests in flight, but none beyond that of a request sent now.
     pub(super) fn extend_timeouts(&mut self, time: Duration, now: Duration) {
         for at in 0..self.lists.len() {
@@ -334,7 +322,7 @@ mod tests {
                     running.disarm(keys[at]);
                     (deadlines[at], waiting[at]) = (None, false);
                 }
-                prop_assert_eq!(running.long_poll_count(), waiting.iter().filter(|long_poll| **long_poll).count() as u64);
+                prop_assert_eq!(running.long_poll_count, waiting.iter().filter(|long_poll| **long_poll).count() as u64);
                 let expected = deadlines.iter().flatten().min().copied();
                 prop_assert_eq!(running.next_timeout().map(|(deadline, _)| deadline), expected);
             }
@@ -355,7 +343,7 @@ mod tests {
             assert_eq!(running.next_timeout(), Some((ms(expected), key)));
             running.disarm(key);
         }
-        assert_eq!((running.exchanging_count(), running.next_timeout()), (0, None));
+        assert_eq!((running.exchanging_count, running.next_timeout()), (0, None));
     }
 
     #[test]

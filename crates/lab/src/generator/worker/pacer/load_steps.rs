@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The load steps of one load, as one worker sees them.
 #[derive(Debug)]
-pub(super) struct LoadStepTracker {
+pub(crate) struct LoadStepTracker {
     /// The number of the first in `open`.
     base: u32,
     /// Known load steps; those before are finished.
@@ -75,12 +75,12 @@ impl LoadStepTracker {
     }
 
     /// Arrivals of the load step were due and will never be sent.
-    pub(super) fn count_not_sent(&mut self, load_step: u32, count: u64) {
+    pub(crate) fn count_not_sent(&mut self, load_step: u32, count: u64) {
         self.step_mut(load_step).not_sent += count;
     }
 
     /// The load step lasts at least until then, without the generator's own delay.
-    pub(super) fn extend_until(&mut self, load_step: u32, until: Duration) {
+    pub(crate) fn extend_until(&mut self, load_step: u32, until: Duration) {
         let state = self.step_mut(load_step);
         state.until = state.until.max(until);
     }

@@ -34,7 +34,7 @@ pub(super) struct Pacer {
 #[derive(Debug)]
 pub(super) struct ActiveLoad {
     pub(super) spec: LoadSpec,
-    load_steps: LoadStepTracker,
+    pub(super) load_steps: LoadStepTracker,
     pub(super) state: LoadState,
     /// Whether nothing new is launched any more.
     pub(super) closing: bool,
@@ -160,13 +160,6 @@ impl Pacer {
         Some(due)
     }
 
-    /// Counts arrivals of an open loop that are due and wait, as many as may be counted at once.
-    pub(super) fn count_due(&mut self, index: usize, now: Duration) {
-        if let LoadState::OpenLoop(open) = &mut self.loads[index].state {
-            open.count_due(now);
-        }
-    }
-
     /// Something of a load step is in flight.
     pub(super) fn count_started(&mut self, index: usize, load_step: u32) {
         self.loads[index].load_steps.count_started(load_step);
@@ -176,21 +169,6 @@ impl Pacer {
     pub(super) fn count_ended(&mut self, index: usize, load_step: u32) {
         let finished = self.loads[index].load_steps.count_ended(load_step);
         self.finished.extend(finished.map(|step| (index, step)));
-    }
-
-    /// A journey that had been taken will never be sent.
-    pub(super) fn count_not_sent(&mut self, index: usize, load_step: u32) {
-        self.loads[index].load_steps.count_not_sent(load_step, 1);
-    }
-
-    /// A load step lasts at least until then, without the generator's own delay.
-    pub(super) fn extend_until(&mut self, index: usize, load_step: u32, until: Duration) {
-        self.loads[index].load_steps.extend_until(load_step, until);
-    }
-
-    /// Launches nothing more of a load; what has not begun never will.
-    pub(super) fn close(&mut self, index: usize, now: Duration) -> NotSent {
-        self.loads[index].close(now)
     }
 
     /// Closes the load steps that have no arrivals left.
@@ -329,6 +307,13 @@ impl ActiveLoad {
         matches!(&self.state, LoadState::ClosedLoop(clients) if clients.is_over(at))
     }
 
+    /// Counts arrivals of an open loop that are due and wait, as many as may be counted at once.
+    pub(super) fn count_due(&mut self, now: Duration) {
+        if let LoadState::OpenLoop(open) = &mut self.state {
+            open.count_due(now);
+        }
+    }
+
     /// A journey of an open loop has ended: another one may take its slot.
     pub(super) fn release_slot(&mut self, now: Duration) {
         if let LoadState::OpenLoop(open) = &mut self.state {
@@ -421,7 +406,8 @@ impl ActiveLoad {
         self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), on_finished);
     }
 
-    fn close(&mut self, now: Duration) -> NotSent {
+    /// Launches nothing more; what has not begun never will.
+    pub(super) fn close(&mut self, now: Duration) -> NotSent {
         if std::mem::replace(&mut self.closing, true) {
             return NotSent::default();
         }
@@ -506,9 +492,9 @@ mod tests {
         assert_eq!((first.waited_until, first.purpose), (None, Purpose::Journey));
         assert!(pacer.take_due(load, SECOND).is_some() && pacer.take_due(load, SECOND).is_none());
         assert_eq!(pacer.next_due(), None);
-        pacer.count_due(load, SECOND);
+        pacer.load_mut(load).count_due(SECOND);
         assert_eq!(pacer.queued(), 3);
-        pacer.count_due(load, 2 * SECOND);
+        pacer.load_mut(load).count_due(2 * SECOND);
         pacer.load_mut(load).release_slot(2 * SECOND);
         pacer.count_ended(load, 4);
         let third = pacer.take_due(load, 2 * SECOND).unwrap();
@@ -516,8 +502,8 @@ mod tests {
         assert_eq!((third.waited_until, pacer.queued()), (Some(2 * SECOND), 7));
 
         let none = NotSent::default();
-        assert_eq!(pacer.close(load, 2 * SECOND), NotSent { journeys: 7, openings: 0 });
-        assert_eq!((pacer.close(load, 2 * SECOND), pacer.queued(), pacer.active()), (none, 0, &[load][..]));
+        assert_eq!(pacer.load_mut(load).close(2 * SECOND), NotSent { journeys: 7, openings: 0 });
+        assert_eq!((pacer.load_mut(load).close(2 * SECOND), pacer.queued(), pacer.active()), (none, 0, &[load][..]));
         pacer.close_load_steps(load);
         (0..2).for_each(|_| pacer.count_ended(load, 4));
         let expected = [(5, 5), (4, 2)]
