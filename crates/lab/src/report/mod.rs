@@ -4,7 +4,7 @@
 //! ```text
 //! headline   the two numbers and the verdict
 //! content    the sections of a report         levels     what a ladder shows about the capacity
-//! charts     which figures are drawn          svg        how they are drawn
+//!            and its charts                   svg        how charts are drawn
 //! markdown   report.md: content in 80 columns
 //! html       report.html: content and charts on one page
 //! summary    the terminal output at the end
@@ -12,7 +12,6 @@
 //! screen     output to the terminal
 //! ```
 
-mod charts;
 pub mod cli;
 mod content;
 mod dashboard;

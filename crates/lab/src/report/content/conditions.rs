@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::{ContentBlock, Section, Table, TableCell};
+use super::time_charts::TimeCharts;
+use super::{ContentBlock, Section, Table, TableCell, processes};
 use crate::format::{first_few, gibibytes, number, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
-use crate::report::charts::{TimeCharts, processes};
 
 /// Characters of a value of the target's configuration.
 const VALUE_CHARS_MAX: usize = 300;
@@ -34,7 +34,7 @@ pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     ];
     facts.extend(run.notes.iter().cloned());
     let facts = facts.iter().map(|fact| sanitize(fact)).collect();
-    let chart = ContentBlock::charts(processes::schedule_lag(sheet));
+    let chart = ContentBlock::charts(processes::schedule_lag_chart(sheet));
     Section::new("conditions", "Conditions", [ContentBlock::facts(facts)].into_iter().chain(chart))
 }
 

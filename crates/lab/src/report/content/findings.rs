@@ -1,12 +1,12 @@
 //! The findings, with evidence and what would refute them; the faults of the trial; and the errors with samples of the
 //! target's responses. Computes no findings.
 
+use super::time_charts::TimeCharts;
 use super::{ContentBlock, ListItem, Section, Table, TableCell, Tone};
 use crate::aggregate::ErrorGroup;
 use crate::findings::{Evidence, Finding};
 use crate::format::{count, number, sanitize};
 use crate::measurement::timeline::FaultRow;
-use crate::report::charts::TimeCharts;
 use crate::report::{Run, slug};
 use crate::verdict::Verdict;
 

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use super::time_charts::stacked;
 use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
-use crate::format::{clock, percent};
+use crate::format::{clock, percent, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
-use crate::report::charts::requests;
+use crate::report::svg::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {
@@ -22,7 +23,7 @@ pub(super) fn section(run: &Run) -> Section {
     let heading = ["load step", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
     let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
     let table = Table::new(1, &heading, rows).with_notes(vec![note]).limit_rows(REPORT_ROWS_MAX);
-    let chart = ContentBlock::charts(requests::outcomes(&batches));
+    let chart = ContentBlock::charts(outcomes(&batches));
     let blocks = [ContentBlock::Table(table)].into_iter().chain(chart).chain([ContentBlock::Table(steps(run))]);
     Section::new("load-steps", "Load step by load step", blocks)
 }
@@ -64,4 +65,25 @@ fn name(part: &LoadStepFigures, with_phase: bool) -> String {
         label if with_phase && label != part.phase => format!("{}: {label}", part.phase),
         label => label.to_owned(),
     }
+}
+
+/// How every load step ended, if there are several and not so many that bars become lines.
+fn outcomes(parts: &[&LoadStepFigures]) -> Option<SeriesChart> {
+    let layer = |name: &str, colour: usize, count: fn(&OpFigures) -> u64| {
+        let points = (1..).zip(parts).map(|(i, part)| ChartPoint::new(f64::from(i), count(&part.op) as f64));
+        Layer::new(name, colour, LayerStyle::Bars, points.collect())
+    };
+    let layers = [layer("ok", 2, |op| op.ok), layer("errors", 1, |op| op.errors), layer("denied", 4, |op| op.denied)];
+    let chart = SeriesChart {
+        title: "How every load step ended".to_owned(),
+        x: ChartAxis {
+            unit: Unit::Items(parts.iter().map(|part| sanitize(levels::label(part))).collect()),
+            log: false,
+            reaches_at_least: (parts.len() + 1) as f64,
+        },
+        y: ChartAxis { unit: Unit::count("requests"), ..ChartAxis::default() },
+        layers: stacked(layers),
+        ..SeriesChart::default()
+    };
+    chart.non_empty().filter(|_| (2..=REPORT_ROWS_MAX).contains(&parts.len()))
 }

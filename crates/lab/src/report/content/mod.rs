@@ -8,18 +8,19 @@ mod gates;
 mod held_connections;
 mod load_steps;
 mod processes;
-mod pushes;
 mod requests;
+mod time_charts;
 mod work;
 
 use super::Run;
-use super::charts::{SeriesByName, TimeCharts};
 use super::svg::SeriesChart;
 use crate::aggregate::Statistics;
 use crate::format;
+use time_charts::TimeCharts;
 
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;
+pub(super) use time_charts::SeriesByName;
 
 /// A part of a report with its own title.
 #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
         gates::section(run),
         requests::section(run, sheet),
         held_connections::section(run),
-        pushes::section(run, sheet),
+        requests::push_section(run, sheet),
         load_steps::section(run),
     ];
     sections.extend(capacity::sections(run));

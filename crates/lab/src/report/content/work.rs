@@ -1,10 +1,11 @@
 //! The work that outlived its requests: its outcome, how long it took, how fast it drained.
 
+use super::time_charts::{STATES, TimeCharts, series_name, stacked};
 use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::WorkFigures;
 use crate::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
 use crate::measurement::WorkPoint;
-use crate::report::charts::{TimeCharts, work};
+use crate::report::svg::{LayerStyle, SeriesChart, Unit};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.
@@ -20,7 +21,7 @@ pub(super) fn sections(run: &Run, sheet: &TimeCharts<'_>) -> Vec<Section> {
 fn section(run: &Run, sheet: &TimeCharts<'_>, name: &str, figures: &WorkFigures) -> Section {
     let mut blocks = vec![ContentBlock::Table(counts(figures)), ContentBlock::Table(times(run, name, figures))];
     blocks.push(ContentBlock::facts(facts(run, figures)));
-    blocks.extend(ContentBlock::charts(work::charts(sheet, name)));
+    blocks.extend(ContentBlock::charts(charts(sheet, name)));
     if !figures.drain_curve.is_empty() {
         blocks.push(ContentBlock::Heading("Polling timeline".to_owned()));
         blocks.push(ContentBlock::Table(timeline(figures)));
@@ -116,4 +117,26 @@ fn timeline_row(point: &WorkPoint, created: u64) -> Vec<TableCell> {
     let odd = [failed, stuck, unknown].map(TableCell::unless_zero);
     let head = [bar, clock(t_s).into()];
     head.into_iter().chain(counts).chain(odd).chain([percent(done, created).into()]).collect()
+}
+
+fn charts(sheet: &TimeCharts<'_>, name: &str) -> Vec<SeriesChart> {
+    [drain(sheet, name), queue(sheet, name)].into_iter().flatten().collect()
+}
+
+/// What was created, by its state, each state stacked on those below.
+fn drain(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
+    let states = STATES
+        .into_iter()
+        .filter_map(|(state, colour)| sheet.line(&series_name(name, state), state, colour, LayerStyle::Area));
+    let layers = stacked(states).into_iter().map(Some);
+    sheet.chart(&format!("{name}: how the work drained"), Unit::count("work items"), layers)
+}
+
+fn queue(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
+    let line = |state: &str, colour: usize| sheet.line(&series_name(name, state), state, colour, LayerStyle::Line);
+    sheet.chart(
+        &format!("{name}: queue depth and running"),
+        Unit::count("work items"),
+        [line("waiting", 4), line("running", 0)],
+    )
 }

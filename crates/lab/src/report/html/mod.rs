@@ -8,9 +8,9 @@ mod tests;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Run;
-use super::charts::SeriesByName;
 use super::content::{
-    ContentBlock, Section, Table, TableCell, Tone, failing_gates, finding_sentences, findings_title, sections,
+    ContentBlock, Section, SeriesByName, Table, TableCell, Tone, failing_gates, finding_sentences, findings_title,
+    sections,
 };
 use super::headline::headline;
 use super::svg::SeriesChart;

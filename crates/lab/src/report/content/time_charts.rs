@@ -1,25 +1,20 @@
 //! Which charts a run has, and from which figures of the timeline they are made. All charts over time share one axis,
 //! so that they can be compared; load steps and faults are on each of them. Pure. Does not draw.
 
-pub(super) mod levels;
-pub(super) mod processes;
-pub(super) mod pushes;
-pub(super) mod requests;
-pub(super) mod work;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Run;
-use super::levels::label;
-use super::svg::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
 use crate::aggregate::{LoadStepFigures, Series, SeriesBucket};
 use crate::findings::{Evidence, Finding};
 use crate::format::sanitize;
+use crate::measurement::WorkPoint;
+use crate::report::Run;
+use crate::report::levels::label;
+use crate::report::svg::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
 use crate::verdict::GateResult;
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
-pub(super) type SeriesByName = BTreeMap<String, Series>;
+pub(in crate::report) type SeriesByName = BTreeMap<String, Series>;
 
 /// The share of the time of two bands that both must cover to be drawn as one.
 const OVERLAP_MIN: f64 = 0.8;
@@ -30,9 +25,13 @@ const MARK_CHARS_MAX: usize = 28;
 /// Charts for one finding.
 const EVIDENCE_MAX: usize = 4;
 
+/// The states of work from below, with their colours.
+pub(super) const STATES: [(&str, usize); 6] =
+    [("finished", 2), ("failed", 1), ("stuck", 5), ("unknown", 3), ("running", 0), ("waiting", 4)];
+
 /// What all charts over time have in common.
 pub(super) struct TimeCharts<'a> {
-    run: &'a Run,
+    pub(super) run: &'a Run,
     series: Cow<'a, SeriesByName>,
     end_s: f64,
     bands: Vec<Band>,
@@ -41,7 +40,7 @@ pub(super) struct TimeCharts<'a> {
 
 impl<'a> TimeCharts<'a> {
     pub(super) fn new(run: &'a Run, series: &'a SeriesByName) -> Self {
-        let series = work::with_drain_curves(run, series);
+        let series = with_drain_curves(run, series);
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
         let ends = last.chain(run.load_steps.iter().map(|part| part.start_s + part.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
@@ -49,20 +48,25 @@ impl<'a> TimeCharts<'a> {
     }
 
     /// A line of one figure, if it exists.
-    fn line(&self, key: &str, name: &str, colour: usize, style: LayerStyle) -> Option<Layer> {
+    pub(super) fn line(&self, key: &str, name: &str, colour: usize, style: LayerStyle) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
         Some(Layer::new(&sanitize(name), colour, style, points.iter().map(chart_point).collect()))
     }
 
     /// How late something arrived after what it tells of.
-    fn wake_lines(&self, op: &str, name: &str, colour: usize) -> [Option<Layer>; 2] {
+    pub(super) fn wake_lines(&self, op: &str, name: &str, colour: usize) -> [Option<Layer>; 2] {
         [("p99", LayerStyle::Line), ("p50", LayerStyle::Dashed)].map(|(percentile, style)| {
             self.line(&format!("{op}.wake_{percentile}_ms"), &format!("{name} {percentile}"), colour, style)
         })
     }
 
     /// A chart of the layers that exist; none without any.
-    fn chart(&self, title: &str, unit: Unit, layers: impl IntoIterator<Item = Option<Layer>>) -> Option<SeriesChart> {
+    pub(super) fn chart(
+        &self,
+        title: &str,
+        unit: Unit,
+        layers: impl IntoIterator<Item = Option<Layer>>,
+    ) -> Option<SeriesChart> {
         let chart = SeriesChart {
             title: sanitize(title),
             x: ChartAxis { unit: Unit::Time, log: false, reaches_at_least: self.end_s },
@@ -76,12 +80,12 @@ impl<'a> TimeCharts<'a> {
     }
 
     /// Names of the middle of keys like `process.NAME.rss_bytes`.
-    fn names_between(&self, head: &str, tail: &str) -> Vec<&str> {
+    pub(super) fn names_between(&self, head: &str, tail: &str) -> Vec<&str> {
         self.series.keys().filter_map(|key| key.strip_prefix(head)?.strip_suffix(tail)).collect()
     }
 
     /// The upper bound that a gate sets on a figure.
-    fn gate_threshold(&self, figure: &str) -> Option<Threshold> {
+    pub(super) fn gate_threshold(&self, figure: &str) -> Option<Threshold> {
         let gates = self.run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
         let limit = |gate: &GateResult| {
             gate.limit_value.or_else(|| gate.limit.trim_start_matches(['<', '=', ' ']).parse().ok())
@@ -105,7 +109,7 @@ fn chart_point(stretch: &SeriesBucket) -> ChartPoint {
 
 /// Layers on top of each other, without those that are zero throughout. Counts that were taken together have the same
 /// position; points without a counterpart below are left out.
-fn stacked(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
+pub(super) fn stacked(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
     let mut stack: Vec<Layer> = Vec::new();
     for mut layer in layers {
         if layer.points.iter().all(|dot| dot.high <= 0.0) {
@@ -178,7 +182,7 @@ fn marks(run: &Run) -> Vec<Mark> {
 }
 
 /// The unit of a figure of the timeline, from its name.
-fn figure_unit(name: &str) -> Unit {
+pub(super) fn figure_unit(name: &str) -> Unit {
     let ends = |suffix: &str| name.ends_with(suffix);
     match name {
         _ if ends("_bytes") => Unit::Bytes,
@@ -191,22 +195,23 @@ fn figure_unit(name: &str) -> Unit {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn concurrent_phases_share_a_band() {
-        let band = |from: f64, to: f64, label: &str| Band { from, to, label: label.to_owned() };
-        let all = [
-            band(3.0, 33.0, "hunters"),
-            band(3.02, 33.0, "viewers"),
-            band(40.0, 50.0, "later"),
-            band(40.0, 44.0, "short"),
-        ];
-        let found: Vec<(f64, f64, String)> =
-            merge_bands(all.into_iter()).into_iter().map(|band| (band.from, band.to, band.label)).collect();
-        let expected = [(3.0, 33.0, "hunters, viewers"), (40.0, 50.0, "later"), (40.0, 44.0, "short")];
-        assert!(found.into_iter().eq(expected.map(|(from, to, label)| (from, to, label.to_owned()))));
+/// The series with the thinned curves of the record, for work that the timeline does not have.
+fn with_drain_curves<'a>(run: &Run, series: &'a SeriesByName) -> Cow<'a, SeriesByName> {
+    let mut all = Cow::Borrowed(series);
+    for (name, work) in &run.results.work {
+        if STATES.iter().any(|(state, _)| series.contains_key(&series_name(name, state))) {
+            continue;
+        }
+        for WorkPoint { t_s, waiting, running, finished, failed, stuck, unknown } in work.drain_curve.iter().copied() {
+            let counts = [finished, failed, stuck, unknown, running, waiting];
+            for ((state, _), count) in STATES.iter().zip(counts) {
+                all.to_mut().entry(series_name(name, state)).or_default().push(t_s, count as f64);
+            }
+        }
     }
+    all
+}
+
+pub(super) fn series_name(name: &str, state: &str) -> String {
+    format!("work.{name}.{state}")
 }
