@@ -13,8 +13,13 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 /// The sum of the squares of all distances from the mean.
 pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
+    sum_of_products(values, values)
+}
+
+/// The sum of the products of the distances of two series from their means.
+pub(crate) fn sum_of_products(one: &[f64], other: &[f64]) -> f64 {
+    let (mean_one, mean_other) = (mean(one), mean(other));
+    one.iter().zip(other).map(|(one, other)| (one - mean_one) * (other - mean_other)).sum()
 }
 
 /// The median; none of no values.

@@ -109,8 +109,8 @@ fn failure(comparison: &Comparison, threshold: f64) -> Option<CliError> {
         return Some(CliError { code: EXIT_REGRESSION, message: worse.join("; ") });
     }
     let nothing =
-        "nothing can be told of these runs, so that they show no regression means nothing: run them for longer";
-    comparison.tells_nothing().then(|| CliError { code: EXIT_INCONCLUSIVE, message: nothing.to_owned() })
+        "nothing can be concluded about these runs, so that they show no regression means nothing: run them for longer";
+    comparison.is_inconclusive().then(|| CliError { code: EXIT_INCONCLUSIVE, message: nothing.to_owned() })
 }
 
 /// `5%` or `5`: a share in percent.
@@ -183,7 +183,7 @@ mod tests {
         );
         // Two short runs that are alike prove nothing, and a gate must not hold because of that.
         let short = TestRun { seconds: 4, rss_mib: 120, ..same };
-        check_ended(&short, Some(0.05), Ok(Some("4: nothing can be told")));
+        check_ended(&short, Some(0.05), Ok(Some("4: nothing can be concluded")));
     }
 
     #[test]

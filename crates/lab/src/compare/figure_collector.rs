@@ -1,7 +1,7 @@
 //! How each figure is tested: second by second with one run per side, run by run with several. Does not decide.
 
 use super::Side;
-use super::figures::{ComparedFigure, FigureKind, FigureOutcome, WorseDirection};
+use super::figures::{ComparedFigure, FigureKind, WorseDirection};
 use super::load::RunRecord;
 use super::op_comparison::{self, RESOLUTION, TIMES, compare_rate, resampling};
 use super::run_series::RateSeries;
@@ -19,8 +19,7 @@ pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<Compar
     let mut figures = collect_figures(sides, &mut family);
     let count = figures.len().max(1);
     for (index, answer) in family.decide().into_iter().enumerate() {
-        let figure = &mut figures[index % count];
-        figure.outcomes.push(FigureOutcome::new(answer, figure.worse_direction));
+        figures[index % count].outcomes.push(answer);
     }
     figures.retain(|figure| !figure.is_empty());
     figures

@@ -28,9 +28,10 @@ mod view;
 pub(crate) mod tests;
 
 use comparable::check_comparable;
-use figures::{ComparedFigure, FigureOutcome, OutcomeKind};
+use figures::ComparedFigure;
 use load::{RunRecord, load};
 use setting_differences::{SettingDifference, setting_differences};
+use stats::{Decision, TestResult};
 use view::{json, junit, markdown};
 
 use crate::report::Run;
@@ -89,12 +90,12 @@ impl Comparison {
     }
 
     /// Whether no figure of a side after the first could be decided.
-    pub(crate) fn tells_nothing(&self) -> bool {
-        let is_untold = |outcome: &FigureOutcome| matches!(outcome.kind, OutcomeKind::Unknown(_));
-        let is_told = |outcome: &FigureOutcome| !is_untold(outcome) && outcome.kind != OutcomeKind::Equal;
+    pub(crate) fn is_inconclusive(&self) -> bool {
+        let is_undecided = |outcome: &TestResult| matches!(outcome.decision, Decision::Unknown(_));
+        let is_tested = |outcome: &TestResult| !is_undecided(outcome) && outcome.decision != Decision::Equal;
         (0..self.sides.len() - 1).any(|side| {
             let outcomes = || self.figures.iter().map(|figure| &figure.outcomes[side]);
-            outcomes().any(is_untold) && !outcomes().any(is_told) && self.broken(side).is_empty()
+            outcomes().any(is_undecided) && !outcomes().any(is_tested) && self.broken(side).is_empty()
         })
     }
 

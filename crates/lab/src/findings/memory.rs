@@ -10,6 +10,7 @@ use super::thresholds::{
 use super::view::{RunView, SERVER};
 use super::{Candidate, FindingRank};
 use crate::aggregate::Series;
+use crate::statistics::{self, sum_of_products, sum_of_squares};
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let Some(rss) = view.series(&format!("process.{SERVER}.rss_bytes")) else { return Vec::new() };
@@ -37,26 +38,19 @@ struct LinearFit {
 
 impl LinearFit {
     fn fit(rss: &Series, work: &Series) -> Option<Self> {
-        let points: Vec<(f64, f64)> =
-            steps(rss).filter_map(|step| Some((value_at(work, step.from_s)?, step.value.mean))).collect();
-        if points.len() < MEMORY_POINTS_MIN {
+        let points = steps(rss).filter_map(|step| Some((value_at(work, step.from_s)?, step.value.mean)));
+        let (items, bytes): (Vec<f64>, Vec<f64>) = points.unzip();
+        let (xx, yy) = (sum_of_squares(&items), sum_of_squares(&bytes));
+        if items.len() < MEMORY_POINTS_MIN || xx <= 0.0 || yy <= 0.0 {
             return None;
         }
-        let n = points.len() as f64;
-        let (mean_x, mean_y) =
-            (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
-        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y)| of(x - mean_x, y - mean_y)).sum::<f64>();
-        let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
-        if xx <= 0.0 || yy <= 0.0 {
-            return None;
-        }
+        let xy = sum_of_products(&items, &bytes);
         let slope = xy / xx;
-        let most_pieces = points.iter().map(|p| p.0).fold(0.0, f64::max);
         let line = Self {
             bytes_per_item: slope,
-            base_bytes: mean_y - slope * mean_x,
+            base_bytes: statistics::mean(&bytes) - slope * statistics::mean(&items),
             r_squared: xy * xy / (xx * yy),
-            max_items: most_pieces,
+            max_items: items.iter().copied().fold(0.0, f64::max),
         };
         (line.bytes_per_item.is_finite() && line.r_squared.is_finite()).then_some(line)
     }

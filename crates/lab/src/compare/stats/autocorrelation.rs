@@ -98,7 +98,7 @@ mod tests {
     fn white_noise_needs_no_correction() {
         let mut rng = TestRng::new(3);
         let white: Vec<f64> = (0..10_000).map(|_| rng.normal()).collect();
-        let correction = Autocorrelation::fit(&mean_zero(&white)).correction(&Blocks::new(300).unwrap());
+        let correction = Autocorrelation::fit(&mean_zero(&white)).correction(&Blocks::new(1, 300).unwrap());
         assert!((1.0..1.02).contains(&correction), "{correction}");
     }
 
@@ -108,6 +108,6 @@ mod tests {
         assert!(Autocorrelation::fit(&mean_zero(&slope)).is_too_slow_for(60));
         let wave: Vec<f64> = (0..60).map(|i| f64::from(i % 2)).collect();
         assert!(!Autocorrelation::fit(&mean_zero(&wave)).is_too_slow_for(60));
-        assert!(Autocorrelation::fit(&[0.0; 60]).correction(&Blocks::new(60).unwrap()) < 1.01);
+        assert!(Autocorrelation::fit(&[0.0; 60]).correction(&Blocks::new(1, 60).unwrap()) < 1.01);
     }
 }

@@ -12,30 +12,24 @@ const LENGTH_FACTOR: f64 = 1.3;
 
 /// Consecutive units of time, which wrap around at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(crate) struct Block {
     pub(super) start: usize,
     pub(super) length: usize,
 }
 
-/// A number of units of time, cut into blocks.
+/// The time of one run in units, cut into blocks, and the seed of its draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
+    seed: u64,
     unit_count: usize,
     block_length: usize,
 }
 
-/// The time of one run, in the units in which it is resampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RunResampling {
-    pub(super) seed: u64,
-    pub(super) blocks: Blocks,
-}
-
 impl Blocks {
     /// None for too few units.
-    pub(super) fn new(units: usize) -> Option<Self> {
-        let length = (LENGTH_FACTOR * (units as f64).sqrt()).ceil() as usize;
-        (units >= UNITS_MIN).then_some(Self { unit_count: units, block_length: length })
+    pub(super) fn new(seed: u64, units: usize) -> Option<Self> {
+        let block_length = (LENGTH_FACTOR * (units as f64).sqrt()).ceil() as usize;
+        (units >= UNITS_MIN).then_some(Self { seed, unit_count: units, block_length })
     }
 
     pub(super) fn units(&self) -> usize {
@@ -65,9 +59,9 @@ impl Blocks {
     }
 
     /// Fills `blocks` with the draw of this number. Every unit of time is equally likely.
-    pub(super) fn draw(&self, seed: u64, number: usize, blocks: &mut Vec<Block>) {
+    pub(super) fn draw(&self, number: usize, blocks: &mut Vec<Block>) {
         blocks.clear();
-        let seed = mix(seed, number as u64);
+        let seed = mix(self.seed, number as u64);
         let mut left = self.unit_count;
         while left > 0 {
             let random = mix(seed, blocks.len() as u64);
@@ -104,7 +98,7 @@ mod tests {
 
     #[test]
     fn lengths() {
-        let length = |units| Blocks::new(units).map(|blocks| blocks.length());
+        let length = |units| Blocks::new(1, units).map(|blocks| blocks.length());
         assert_eq!([0, 29, 30, 60, 300, 600].map(length), [None, None, Some(8), Some(11), Some(23), Some(32)]);
     }
 
@@ -112,7 +106,7 @@ mod tests {
     /// the two-sided level. Theirs is not circular, so the two diverge as the share grows; ours is never the smaller.
     #[track_caller]
     fn check(units: usize, length: usize, p: f64, cubic: [f64; 4]) {
-        let blocks = Blocks { unit_count: units, block_length: length };
+        let blocks = Blocks { seed: 1, unit_count: units, block_length: length };
         let b = blocks.block_share();
         let published = cubic[0] + cubic[1] * b + cubic[2] * b * b + cubic[3] * b * b * b;
         let found = critical_value(p, blocks.degrees_of_freedom()) / blocks.variance_factor().sqrt();
@@ -135,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_draw_has_as_many_units_as_the_run_and_is_the_same_again() {
-        let blocks = Blocks::new(100).unwrap();
+        let blocks = Blocks::new(7, 100).unwrap();
         let (mut first, mut again, mut other) = (Vec::new(), Vec::new(), Vec::new());
-        blocks.draw(7, 3, &mut first);
-        blocks.draw(7, 3, &mut again);
-        blocks.draw(7, 4, &mut other);
+        blocks.draw(3, &mut first);
+        blocks.draw(3, &mut again);
+        blocks.draw(4, &mut other);
         assert_eq!(first.iter().map(|block| block.length).sum::<usize>(), 100);
         assert!(first.iter().all(|block| block.start < 100));
         assert_eq!(first, again);
@@ -149,7 +143,7 @@ mod tests {
     #[test]
     fn the_exact_variance_is_that_of_many_draws() {
         // Five whole blocks of nine.
-        let blocks = Blocks::new(45).unwrap();
+        let blocks = Blocks::new(1, 45).unwrap();
         let values: Vec<f64> = (0..45).map(|i| f64::from(i % 7) + f64::from(i % 16)).collect();
         let mean = values.iter().sum::<f64>() / 45.0;
         let values: Vec<f64> = values.iter().map(|value| value - mean).collect();
@@ -157,7 +151,7 @@ mod tests {
         let mut drawn = Vec::new();
         let squares: f64 = (0..20_000)
             .map(|number| {
-                blocks.draw(1, number, &mut drawn);
+                blocks.draw(number, &mut drawn);
                 drawn.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum::<f64>().powi(2)
             })
             .sum();

@@ -2,7 +2,7 @@
 //! histograms. Both use sums over time, so that a block costs two look-ups, however many values it holds. Does not know
 //! what is counted.
 
-use super::blocks::{Block, RunResampling};
+use super::blocks::{Block, Blocks};
 
 /// Distinct values of a distribution; beyond that, neighbours are counted as the higher of two. Bounds memory.
 const DISTINCT_VALUES_MAX: usize = 4_096;
@@ -12,17 +12,17 @@ pub(crate) type ValueCounts = Vec<(u64, u64)>;
 
 /// A figure of one run, over all its time or over any resample of it.
 pub(crate) trait Estimator {
-    /// Over all of it; none if there is no data.
-    fn full_sample(&self) -> Option<f64>;
-    /// Over a resample.
-    fn resampled(&self, blocks: &Resample<'_>) -> Option<f64>;
+    /// Its units of time.
+    fn units(&self) -> usize;
+    /// Over a resample of blocks; none if there is no data.
+    fn resampled(&self, blocks: &[Block]) -> Option<f64>;
     /// What each unit of time adds to the figure, up to a factor; the sum is zero.
     fn influence(&self) -> Vec<f64>;
+    /// Over all of it.
+    fn full_sample(&self) -> Option<f64> {
+        self.resampled(&[Block { start: 0, length: self.units() }])
+    }
 }
-
-/// A resample of blocks.
-#[derive(Debug)]
-pub(crate) struct Resample<'a>(pub(super) &'a [Block]);
 
 /// The ratio of two sums: a rate, a share, a mean.
 #[derive(Clone, Debug)]
@@ -34,24 +34,24 @@ pub(crate) struct Ratio {
 
 impl Ratio {
     /// From what each unit of time adds to both; missing units add nothing.
-    pub(crate) fn new(lane: &RunResampling, top: &[f64], bottom: &[f64]) -> Self {
+    pub(crate) fn new(blocks: &Blocks, top: &[f64], bottom: &[f64]) -> Self {
         let running = |values: &[f64]| {
             let mut values = values.to_vec();
-            values.resize(lane.blocks.units(), 0.0);
-            lane.blocks.cumulative_sums(&values)
+            values.resize(blocks.units(), 0.0);
+            blocks.cumulative_sums(&values)
         };
-        Self { numerator: running(top), denominator: running(bottom), units: lane.blocks.units() }
+        Self { numerator: running(top), denominator: running(bottom), units: blocks.units() }
     }
 }
 
 impl Estimator for Ratio {
-    fn full_sample(&self) -> Option<f64> {
-        self.resampled(&Resample(&[Block { start: 0, length: self.units }]))
+    fn units(&self) -> usize {
+        self.units
     }
 
-    fn resampled(&self, blocks: &Resample<'_>) -> Option<f64> {
+    fn resampled(&self, blocks: &[Block]) -> Option<f64> {
         let sum = |sums: &[f64]| -> f64 {
-            blocks.0.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
+            blocks.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
         };
         let bottom = sum(&self.denominator);
         (bottom > 0.0).then(|| sum(&self.numerator) / bottom)
@@ -78,8 +78,8 @@ pub(crate) struct Distribution {
 
 impl Distribution {
     /// From the counts of all units of time; missing ones are empty.
-    pub(crate) fn new(lane: &RunResampling, tallies: &[ValueCounts]) -> Self {
-        let (units, stride) = (lane.blocks.units(), lane.blocks.units() + lane.blocks.length() + 1);
+    pub(crate) fn new(blocks: &Blocks, tallies: &[ValueCounts]) -> Self {
+        let (units, stride) = (blocks.units(), blocks.units() + blocks.length() + 1);
         let levels = distinct_values(tallies);
         let mut sums = vec![0; levels.len() * stride];
         for unit in 0..stride - 1 {
@@ -121,33 +121,16 @@ impl Distribution {
     }
 }
 
-/// Every value that occurs, thinned out to the allowed number.
+/// Every value that occurs, ascending, thinned out to the allowed number.
 fn distinct_values(tallies: &[ValueCounts]) -> Vec<u64> {
-    let mut lists: Vec<Vec<u64>> =
-        tallies.iter().map(|tally| tally.iter().map(|(value, _)| *value).collect()).collect();
-    while lists.len() > 1 {
-        lists = lists.chunks(2).map(|pair| merge_sorted(&pair[0], pair.get(1).map_or(&[], Vec::as_slice))).collect();
-    }
-    let levels = lists.pop().unwrap_or_default();
-    let step = levels.len().div_ceil(DISTINCT_VALUES_MAX).max(1);
-    let last = levels.len();
-    let kept = |index: &usize| (last - 1 - index).is_multiple_of(step);
-    (0..last).filter(kept).map(|index| levels[index]).collect()
-}
-
-/// The union of two ascending lists, each value once. Seconds of one run share most of their values, so that uniting
-/// them pair by pair costs far less than sorting all of them.
-fn merge_sorted(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let (mut all, mut i, mut j) = (Vec::with_capacity(a.len() + b.len()), 0, 0);
-    while i < a.len() && j < b.len() {
-        let (x, y) = (a[i], b[j]);
-        all.push(x.min(y));
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    all.extend_from_slice(&a[i..]);
-    all.extend_from_slice(&b[j..]);
-    all
+    let mut values: Vec<u64> = tallies.iter().flatten().map(|(value, _)| *value).collect();
+    // The stable sort merges what is ascending already: the values of each second.
+    values.sort();
+    values.dedup();
+    let step = values.len().div_ceil(DISTINCT_VALUES_MAX).max(1);
+    // Counted from the end, so that the highest value is kept.
+    let skipped = values.len().saturating_sub(1) % step;
+    values.into_iter().skip(skipped).step_by(step).collect()
 }
 
 /// A percentile of a distribution, by the nearest rank.
@@ -166,12 +149,12 @@ impl<'a> Quantile<'a> {
 }
 
 impl Estimator for Quantile<'_> {
-    fn full_sample(&self) -> Option<f64> {
-        self.resampled(&Resample(&[Block { start: 0, length: self.distribution.units }]))
+    fn units(&self) -> usize {
+        self.distribution.units
     }
 
-    fn resampled(&self, blocks: &Resample<'_>) -> Option<f64> {
-        let index = self.distribution.quantile_index(self.quantile, blocks.0)?;
+    fn resampled(&self, blocks: &[Block]) -> Option<f64> {
+        let index = self.distribution.quantile_index(self.quantile, blocks)?;
         Some(self.distribution.values[index] as f64 / self.unit)
     }
 
@@ -197,8 +180,8 @@ mod tests {
     use super::super::blocks::Blocks;
     use super::*;
 
-    fn lane(units: usize) -> RunResampling {
-        RunResampling { seed: 1, blocks: Blocks::new(units).unwrap() }
+    fn lane(units: usize) -> Blocks {
+        Blocks::new(1, units).unwrap()
     }
 
     /// The values of a resample, each as often as it occurs.
@@ -224,12 +207,12 @@ mod tests {
             let lane = lane(tallies.len());
             let distribution = Distribution::new(&lane, &tallies);
             let mut blocks = Vec::new();
-            lane.blocks.draw(9, number, &mut blocks);
+            lane.draw(number, &mut blocks);
             let values = expanded_values(&tallies, &blocks);
             for quantile in [0.5, 0.9, 0.99] {
                 let rank = (quantile * values.len() as f64).ceil().max(1.0) as usize;
                 let expected = values.get(rank - 1).map(|value| *value as f64);
-                prop_assert_eq!(Quantile::new(&distribution, quantile, 1.0).resampled(&Resample(&blocks)), expected);
+                prop_assert_eq!(Quantile::new(&distribution, quantile, 1.0).resampled(&blocks), expected);
             }
         }
 

@@ -116,6 +116,18 @@ pub(crate) struct EffectSize {
     pub(crate) high: f64,
 }
 
+impl TestResult {
+    /// The second side's figure over the first's; infinite from zero to a positive value.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        match (self.effect, self.before.zip(self.after)) {
+            (Some(EffectSize { scale: ComparisonScale::Ratio, point, .. }), _) => Some(point),
+            (_, Some((before, after))) if before > 0.0 => Some(after / before),
+            (_, Some((_, after))) => Some(if after > 0.0 { f64::INFINITY } else { 1.0 }),
+            (_, None) => None,
+        }
+    }
+}
+
 impl ComparisonScale {
     /// Converts to the scale on which noise adds up.
     fn value(self, figure: f64) -> Option<f64> {

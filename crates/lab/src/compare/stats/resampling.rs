@@ -2,10 +2,10 @@
 //! family does.
 
 use super::autocorrelation::Autocorrelation;
-use super::blocks::{Block, Blocks, RunResampling, UNITS_MIN};
-use super::estimators::{Estimator, Resample};
+use super::blocks::{Block, Blocks, UNITS_MIN};
+use super::estimators::Estimator;
 use super::{ComparisonScale, UndecidedReason};
-use crate::statistics::{mean, sum_of_squares, two_sided_p};
+use crate::statistics::{mean, sum_of_products, sum_of_squares, two_sided_p};
 
 /// The correlation of two runs' counts over time from which they follow the same plan.
 const SAME_PLAN_CORRELATION_MIN: f64 = 0.5;
@@ -19,8 +19,8 @@ const EMPTY_SHARE_MAX: f64 = 0.05;
 /// The times of two runs, and how they are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairResampling {
-    pub(crate) before: RunResampling,
-    pub(crate) after: RunResampling,
+    pub(crate) before: Blocks,
+    pub(crate) after: Blocks,
     /// Whether both follow one plan (bursts, a ramp, a ladder): then the same blocks are drawn from both, so that what
     /// the plan does to both alike does not count as noise.
     pub(crate) paired: bool,
@@ -50,10 +50,8 @@ impl PairResampling {
         let all = before.len().max(after.len());
         let units = if paired { [all, all] } else { [before.len(), after.len()] };
         let seeds = if paired { [seeds[0], seeds[0]] } else { seeds };
-        let resampling =
-            |side: usize| Blocks::new(units[side]).map(|blocks| RunResampling { seed: seeds[side], blocks });
         let short = before.len().min(after.len()) < UNITS_MIN;
-        match (resampling(0), resampling(1)) {
+        match (Blocks::new(seeds[0], units[0]), Blocks::new(seeds[1], units[1])) {
             (Some(before), Some(after)) if !short => Ok(Self { before, after, paired }),
             _ => Err(UndecidedReason::TooShort),
         }
@@ -94,12 +92,12 @@ impl PairResampling {
         let mut draws = ResampledPairs::default();
         let mut blocks: Vec<Block> = Vec::new();
         for number in 0..resamples {
-            self.before.blocks.draw(self.before.seed, number, &mut blocks);
-            let before = sides[0].resampled(&Resample(&blocks)).and_then(|figure| scale.value(figure));
+            self.before.draw(number, &mut blocks);
+            let before = sides[0].resampled(&blocks).and_then(|figure| scale.value(figure));
             if !self.paired {
-                self.after.blocks.draw(self.after.seed, number, &mut blocks);
+                self.after.draw(number, &mut blocks);
             }
-            let after = sides[1].resampled(&Resample(&blocks)).and_then(|figure| scale.value(figure));
+            let after = sides[1].resampled(&blocks).and_then(|figure| scale.value(figure));
             draws.0.push(before.zip(after));
         }
         let empty = draws.0.iter().filter(|draw| draw.is_none()).count();
@@ -112,19 +110,18 @@ impl PairResampling {
         sides: [&dyn Estimator; 2],
         draws: &ResampledPairs,
     ) -> Result<(f64, f64), UndecidedReason> {
-        let of = |resampling: &RunResampling, side: &dyn Estimator, drawn: Vec<f64>| {
+        let of = |blocks: &Blocks, side: &dyn Estimator, drawn: Vec<f64>| {
             let memory = Autocorrelation::fit(&side.influence());
-            if memory.is_too_slow_for(resampling.blocks.units()) {
+            if memory.is_too_slow_for(blocks.units()) {
                 return Err(UndecidedReason::TooSlow);
             }
-            Ok(variance(&drawn) * memory.correction(&resampling.blocks) / resampling.blocks.variance_factor())
+            Ok(variance(&drawn) * memory.correction(blocks) / blocks.variance_factor())
         };
-        let before = of(&self.before, sides[0], draws.before())?;
-        let after = of(&self.after, sides[1], draws.after())?;
-        let parts = before.powi(2) / self.before.blocks.degrees_of_freedom()
-            + after.powi(2) / self.after.blocks.degrees_of_freedom();
+        let before = of(&self.before, sides[0], draws.figures(|before, _| before))?;
+        let after = of(&self.after, sides[1], draws.figures(|_, after| after))?;
+        let parts = before.powi(2) / self.before.degrees_of_freedom() + after.powi(2) / self.after.degrees_of_freedom();
         let sum = before + after;
-        let freedom = if parts > 0.0 { sum * sum / parts } else { self.before.blocks.degrees_of_freedom() };
+        let freedom = if parts > 0.0 { sum * sum / parts } else { self.before.degrees_of_freedom() };
         Ok((sum, freedom))
     }
 
@@ -134,7 +131,7 @@ impl PairResampling {
         sides: [&dyn Estimator; 2],
         draws: &ResampledPairs,
     ) -> Result<(f64, f64), UndecidedReason> {
-        let blocks = &self.before.blocks;
+        let blocks = &self.before;
         // An influence is known up to a factor, which follows from its values over the resamples.
         let scaled = |side: &dyn Estimator, drawn: Vec<f64>| {
             let influence = side.influence();
@@ -142,8 +139,8 @@ impl PairResampling {
             let factor = if own > 0.0 { (variance(&drawn) / own).sqrt() } else { 0.0 };
             influence.into_iter().map(move |value| value * factor).collect::<Vec<f64>>()
         };
-        let before = scaled(sides[0], draws.before());
-        let after = scaled(sides[1], draws.after());
+        let before = scaled(sides[0], draws.figures(|before, _| before));
+        let after = scaled(sides[1], draws.figures(|_, after| after));
         let memory = Autocorrelation::fit(
             &after.iter().zip(&before).map(|(after, before)| after - before).collect::<Vec<f64>>(),
         );
@@ -151,7 +148,8 @@ impl PairResampling {
             return Err(UndecidedReason::TooSlow);
         }
         Ok((
-            variance(&draws.distances()) * memory.correction(blocks) / blocks.variance_factor(),
+            variance(&draws.figures(|before, after| after - before)) * memory.correction(blocks)
+                / blocks.variance_factor(),
             blocks.degrees_of_freedom(),
         ))
     }
@@ -162,22 +160,14 @@ impl PairResampling {
 struct ResampledPairs(Vec<Option<(f64, f64)>>);
 
 impl ResampledPairs {
-    fn before(&self) -> Vec<f64> {
-        self.0.iter().flatten().map(|(before, _)| *before).collect()
-    }
-
-    fn after(&self) -> Vec<f64> {
-        self.0.iter().flatten().map(|(_, after)| *after).collect()
-    }
-
-    fn distances(&self) -> Vec<f64> {
-        self.0.iter().flatten().map(|(before, after)| after - before).collect()
+    fn figures(&self, of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+        self.0.iter().flatten().map(|(before, after)| of(*before, *after)).collect()
     }
 
     /// The distances around their mean, in standard deviations. A resample without a figure keeps its index, so that
     /// the resamples of all figures stay aligned.
     fn standardised(&self) -> Vec<f64> {
-        let distances = self.distances();
+        let distances = self.figures(|before, after| after - before);
         let (mean, deviation) = (mean(&distances), variance(&distances).sqrt());
         let one = |draw: &Option<(f64, f64)>| {
             let distance = draw.map_or(mean, |(before, after)| after - before);
@@ -190,18 +180,13 @@ impl ResampledPairs {
 /// Whether the counts of both runs rise and fall together. Counts are determined by the plan before the target, so that
 /// using them does not favour any outcome.
 fn has_same_plan(before: &[f64], after: &[f64]) -> bool {
-    let (long, short) = (before.len().max(after.len()) as f64, before.len().min(after.len()) as f64);
-    if long - short > LENGTH_DIFFERENCE_MAX * long {
+    let (short, long) = (before.len().min(after.len()), before.len().max(after.len()));
+    if (long - short) as f64 > LENGTH_DIFFERENCE_MAX * long as f64 {
         return false;
     }
-    let both = || before.iter().zip(after);
-    let n = short.max(1.0);
-    let (mean_before, mean_after) = both().fold((0.0, 0.0), |(before, after), (b, a)| (before + b / n, after + a / n));
-    let (squares_before, squares_after, products) = both().fold((0.0, 0.0, 0.0), |(bb, aa, ba), (b, a)| {
-        let (b, a) = (b - mean_before, a - mean_after);
-        (bb + b * b, aa + a * a, ba + b * a)
-    });
-    products > SAME_PLAN_CORRELATION_MIN * f64::sqrt(squares_before * squares_after)
+    let (before, after) = (&before[..short], &after[..short]);
+    let squares = sum_of_squares(before) * sum_of_squares(after);
+    sum_of_products(before, after) > SAME_PLAN_CORRELATION_MIN * squares.sqrt()
 }
 
 fn variance(values: &[f64]) -> f64 {
@@ -218,7 +203,7 @@ mod tests {
     const RESAMPLES: usize = 200;
 
     /// The mean of a made-up figure, unit by unit.
-    fn mean_of(resampling: &RunResampling, values: &[f64]) -> Ratio {
+    fn mean_of(resampling: &Blocks, values: &[f64]) -> Ratio {
         Ratio::new(resampling, values, &vec![1.0; values.len()])
     }
 
@@ -226,14 +211,11 @@ mod tests {
     #[track_caller]
     fn check(units: usize, coefficient: f64, paired: bool, p: f64, most: usize) {
         let rng = &mut TestRng::new(units as u64);
-        let blocks = Blocks::new(units).unwrap();
         let mut beyond = 0;
         for seed in 0..1000 {
             let (before, after) = (drift(rng, units, coefficient), drift(rng, units, coefficient));
-            let resamplings = [
-                RunResampling { seed, blocks },
-                RunResampling { seed: if paired { seed } else { seed + 5000 }, blocks },
-            ];
+            let resamplings =
+                [seed, if paired { seed } else { seed + 5000 }].map(|seed| Blocks::new(seed, units).unwrap());
             let frame = PairResampling { before: resamplings[0], after: resamplings[1], paired };
             let sides = [&mean_of(&resamplings[0], &before) as &dyn Estimator, &mean_of(&resamplings[1], &after)];
             let found = frame.evaluate(ComparisonScale::Difference, sides, 0.0, RESAMPLES);
@@ -267,7 +249,7 @@ mod tests {
         };
         let (before, after) = (side(rng, 1.0), side(rng, 1.3));
         let p = |paired: bool| {
-            let resampling = |seed| RunResampling { seed, blocks: Blocks::new(60).unwrap() };
+            let resampling = |seed| Blocks::new(seed, 60).unwrap();
             let frame = PairResampling { before: resampling(1), after: resampling(if paired { 1 } else { 2 }), paired };
             let sides = [&mean_of(&frame.before, &before) as &dyn Estimator, &mean_of(&frame.after, &after)];
             frame.evaluate(ComparisonScale::Difference, sides, 0.0, RESAMPLES).map(|evidence| evidence.p_value)

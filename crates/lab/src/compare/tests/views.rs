@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::super::load::read_run;
 use super::super::stats::{Decision, UndecidedReason};
 use super::super::view::sentence::verdict_sentence;
-use super::super::{CompareOptions, Comparison, OutcomeKind, Side, compare, json, junit, load, markdown};
+use super::super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdown};
 use super::fixture::{TEST_RUN, TestRun, compare_runs, side};
 
 const SLOWER: TestRun =
     TestRun { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..TEST_RUN };
 
-fn sense(comparison: &Comparison, subject: &str, name: &str, side: usize) -> OutcomeKind {
+fn sense(comparison: &Comparison, subject: &str, name: &str, side: usize) -> Decision {
     let figure = comparison.figures.iter().find(|figure| figure.subject == subject && figure.name == name).unwrap();
-    figure.outcomes[side].kind
+    figure.outcomes[side].decision
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn check(second: &TestRun, worse: &[(&str, &str)], regressions: usize, words: &s
     let found: Vec<(&str, &str)> = comparison
         .figures
         .iter()
-        .filter(|figure| matches!(figure.outcomes[0].kind, OutcomeKind::Worse))
+        .filter(|figure| figure.is_worse(&figure.outcomes[0]))
         .map(|figure| (figure.subject.as_str(), figure.name))
         .collect();
     assert_eq!(found, worse);
@@ -114,7 +114,7 @@ fn only_what_is_beyond_the_noise_is_a_difference() {
 fn a_small_regression_is_called_and_stays_below_the_threshold() {
     let comparison = compare_runs(&[&TEST_RUN, &TestRun { seed: 2, latency_us: 12_400.0, ..TEST_RUN }]);
     let beyond = |threshold| comparison.regressions(threshold).any(|(_, figure)| figure.name == "service p50");
-    assert_eq!(sense(&comparison, "create_game", "service p50", 0), OutcomeKind::Worse);
+    assert_eq!(sense(&comparison, "create_game", "service p50", 0), Decision::Higher);
     assert_eq!([0.0, 0.02, 0.05].map(beyond), [true, true, false]);
 }
 
@@ -123,23 +123,20 @@ fn a_short_run_is_undecided_however_slow_it_was() {
     let short = TestRun { seed: 2, seconds: 12, latency_us: 120_000.0, ..TEST_RUN };
     let comparison = compare_runs(&[&TEST_RUN, &short]);
     for name in ["latency p50", "service p99"] {
-        assert_eq!(sense(&comparison, "create_game", name, 0), OutcomeKind::Unknown(UndecidedReason::TooShort));
+        assert_eq!(sense(&comparison, "create_game", name, 0), Decision::Unknown(UndecidedReason::TooShort));
     }
     let figures = comparison.figures.iter().filter(|figure| figure.subject == "create_game");
     assert!(figures.clone().count() > 0);
-    assert!(figures.into_iter().all(|figure| !figure.outcomes[0].test_result.decision.is_different()));
+    assert!(figures.into_iter().all(|figure| !figure.outcomes[0].decision.is_different()));
 }
 
 #[test]
 fn one_figure_a_run_is_shown_and_not_judged() {
     let comparison = compare_runs(&[&TEST_RUN, &TestRun { seed: 2, rss_mib: 1200, ..TEST_RUN }]);
-    assert_eq!(sense(&comparison, "server", "RSS peak", 0), OutcomeKind::Unknown(UndecidedReason::OneRun));
+    assert_eq!(sense(&comparison, "server", "RSS peak", 0), Decision::Unknown(UndecidedReason::OneRun));
     let figure = comparison.figures.iter().find(|figure| figure.name == "RSS peak").unwrap();
-    assert_eq!(
-        (figure.outcomes[0].test_result.before, figure.outcomes[0].test_result.after),
-        (Some(120.0), Some(1200.0))
-    );
-    assert_eq!(figure.outcomes[0].test_result.decision, Decision::Unknown(UndecidedReason::OneRun));
+    assert_eq!((figure.outcomes[0].before, figure.outcomes[0].after), (Some(120.0), Some(1200.0)));
+    assert_eq!(figure.outcomes[0].decision, Decision::Unknown(UndecidedReason::OneRun));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The texts of a comparison: changes, intervals, and why a figure is undecided. Pure. Does not know tables.
 
-use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind};
-use super::super::stats::{ComparisonScale, EffectSize, UNITS_MIN, UndecidedReason};
+use super::super::figures::{ComparedFigure, FigureKind};
+use super::super::stats::{ComparisonScale, Decision, EffectSize, TestResult, UNITS_MIN, UndecidedReason};
 use crate::format::number;
 
 /// From this ratio on, a factor is easier to read than percent.
@@ -27,8 +27,8 @@ pub(super) fn format_ratio(ratio: f64) -> String {
 }
 
 /// How far the second figure is from the first.
-pub(super) fn format_change(figure: &ComparedFigure, outcome: &FigureOutcome) -> String {
-    let both = outcome.test_result.before.zip(outcome.test_result.after);
+pub(super) fn format_change(figure: &ComparedFigure, outcome: &TestResult) -> String {
+    let both = outcome.before.zip(outcome.after);
     match (figure.kind, both) {
         (_, None) => "-".to_owned(),
         (FigureKind::Share, Some((before, after))) => match format_signed(after - before) {
@@ -43,8 +43,8 @@ pub(super) fn format_change(figure: &ComparedFigure, outcome: &FigureOutcome) ->
 }
 
 /// The interval of the change, at the level of its result.
-pub(super) fn format_interval(figure: &ComparedFigure, outcome: &FigureOutcome) -> String {
-    let Some(EffectSize { scale, low, high, .. }) = outcome.test_result.effect else { return String::new() };
+pub(super) fn format_interval(figure: &ComparedFigure, outcome: &TestResult) -> String {
+    let Some(EffectSize { scale, low, high, .. }) = outcome.effect else { return String::new() };
     match scale {
         ComparisonScale::Ratio if high > UNINFORMATIVE_RATIO && low < 1.0 / UNINFORMATIVE_RATIO => {
             "anything".to_owned()
@@ -88,20 +88,20 @@ pub(super) fn format_value(figure: &ComparedFigure, value: Option<f64>) -> Strin
 }
 
 /// `latency p99 +12 % (+8.0 .. +17 %)`, with its subject.
-pub(super) fn describe_outcome(figure: &ComparedFigure, outcome: &FigureOutcome) -> String {
+pub(super) fn describe_outcome(figure: &ComparedFigure, outcome: &TestResult) -> String {
     let (change, interval) = (format_change(figure, outcome), format_interval(figure, outcome));
     let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
     format!("{} {} {change}{interval}", figure.subject, figure.name)
 }
 
 /// The word in a table.
-pub(super) fn outcome_name(sense: OutcomeKind) -> &'static str {
-    match sense {
-        OutcomeKind::Worse => "worse",
-        OutcomeKind::Better => "better",
-        OutcomeKind::Noise => "noise",
-        OutcomeKind::Equal => "equal",
-        OutcomeKind::Unknown(reason) => reason_name(reason),
+pub(super) fn outcome_name(figure: &ComparedFigure, outcome: &TestResult) -> &'static str {
+    match outcome.decision {
+        Decision::Higher | Decision::Lower if figure.is_worse(outcome) => "worse",
+        Decision::Higher | Decision::Lower => "better",
+        Decision::NotSignificant => "noise",
+        Decision::Equal => "equal",
+        Decision::Unknown(reason) => reason_name(reason),
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
     #[track_caller]
     fn check_interval(kind: FigureKind, change: EffectSize, expected: &str) {
         let (before, after) = (Some(1.0), Some(2.0));
-        let answer = TestResult {
+        let outcome = TestResult {
             before,
             after,
             decision: Decision::NotSignificant,
@@ -183,7 +183,6 @@ mod tests {
             p: None,
             level: None,
         };
-        let outcome = FigureOutcome { test_result: answer, kind: OutcomeKind::Noise };
         let (subject, outcomes) = (String::new(), Vec::new());
         let figure =
             ComparedFigure { subject, name: "", unit: "", kind, worse_direction: WorseDirection::Higher, outcomes };

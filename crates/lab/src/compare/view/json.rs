@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json as object};
 
-use super::super::figures::{ComparedFigure, FigureOutcome};
+use super::super::figures::ComparedFigure;
+use super::super::stats::TestResult;
 use super::super::{Comparison, RunRecord, Side};
 use super::format::outcome_name;
 use super::sentence::verdict_sentence;
@@ -37,28 +38,26 @@ pub(crate) fn json(comparison: &Comparison) -> String {
 
 fn figure_json(comparison: &Comparison, figure: &ComparedFigure) -> Value {
     let labels = comparison.candidates().iter().map(|side| side.label.as_str());
-    let against: Vec<Value> =
-        labels.zip(&figure.outcomes).map(|(label, outcome)| outcome_json(label, outcome)).collect();
+    let against = labels.zip(&figure.outcomes).map(|(label, outcome)| outcome_json(label, figure, outcome));
     object!({
         "subject": figure.subject,
         "name": figure.name,
         "unit": figure.unit,
         "kind": figure.kind,
         "worse": figure.worse_direction,
-        "against": against,
+        "against": against.collect::<Vec<Value>>(),
     })
 }
 
-fn outcome_json(label: &str, outcome: &FigureOutcome) -> Value {
-    let answer = &outcome.test_result;
+fn outcome_json(label: &str, figure: &ComparedFigure, outcome: &TestResult) -> Value {
     object!({
         "side": label,
-        "before": answer.before,
-        "after": answer.after,
+        "before": outcome.before,
+        "after": outcome.after,
         "ratio": outcome.ratio(),
-        "outcome": outcome_name(outcome.kind).replace(' ', "_"),
-        "p": answer.p,
-        "level": answer.level,
-        "change": answer.effect,
+        "outcome": outcome_name(figure, outcome).replace(' ', "_"),
+        "p": outcome.p,
+        "level": outcome.level,
+        "change": outcome.effect,
     })
 }

@@ -4,7 +4,8 @@
 
 use maud::{PreEscaped, html};
 
-use super::super::figures::{ComparedFigure, OutcomeKind};
+use super::super::figures::ComparedFigure;
+use super::super::stats::Decision;
 use super::super::{Comparison, Side, unique_gates};
 use super::format::{format_change, format_interval, format_value, reason_sentence};
 use crate::format::sanitize_lines;
@@ -78,15 +79,15 @@ fn cases(comparison: &Comparison, side: usize, threshold: f64) -> Vec<TestCase> 
 
 fn figure_case(figure: &ComparedFigure, side: usize, threshold: f64, unit_s: u64) -> TestCase {
     let outcome = &figure.outcomes[side];
-    let skipped = match outcome.kind {
-        OutcomeKind::Unknown(why) => Some(reason_sentence(why, unit_s)),
-        OutcomeKind::Worse | OutcomeKind::Better | OutcomeKind::Noise | OutcomeKind::Equal => None,
+    let skipped = match outcome.decision {
+        Decision::Unknown(why) => Some(reason_sentence(why, unit_s)),
+        Decision::Higher | Decision::Lower | Decision::NotSignificant | Decision::Equal => None,
     };
     let value = |value| format_value(figure, value);
     let failure = figure.worsening(side).filter(|by| *by > threshold).map(|_| TestFailure {
         kind: "regression",
         message: format!("worse: {} ({})", format_change(figure, outcome), format_interval(figure, outcome)),
-        detail: format!("before {}, after {}", value(outcome.test_result.before), value(outcome.test_result.after)),
+        detail: format!("before {}, after {}", value(outcome.before), value(outcome.after)),
     });
     TestCase { class: figure.subject.clone(), name: figure.name.to_owned(), skipped, failure }
 }

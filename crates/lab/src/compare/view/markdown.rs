@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::super::comparable::describe_machine;
-use super::super::figures::{ComparedFigure, FigureOutcome, OutcomeKind};
-use super::super::stats::UndecidedReason;
+use super::super::figures::ComparedFigure;
+use super::super::stats::{Decision, TestResult, UndecidedReason};
 use super::super::{Comparison, Side, unique_gates};
 use super::format::{format_change, format_interval, outcome_name, reason_name, reason_sentence};
 use super::sentence::verdict_sentence;
@@ -115,24 +115,23 @@ fn figure_tables(comparison: &Comparison, side: usize) -> String {
     section(&format!("{second} against {first}"), body.trim_end()) + "\n"
 }
 
-fn undecided_reason(outcome: &FigureOutcome) -> Option<UndecidedReason> {
-    match outcome.kind {
-        OutcomeKind::Unknown(reason) => Some(reason),
+fn undecided_reason(outcome: &TestResult) -> Option<UndecidedReason> {
+    match outcome.decision {
+        Decision::Unknown(reason) => Some(reason),
         _ => None,
     }
 }
 
-fn row(figure: &ComparedFigure, outcome: &FigureOutcome) -> Vec<String> {
+fn row(figure: &ComparedFigure, outcome: &TestResult) -> Vec<String> {
     let unit = if figure.unit.is_empty() { String::new() } else { format!(", {}", figure.unit) };
-    let word = match outcome.kind {
-        OutcomeKind::Worse | OutcomeKind::Better => format!("**{}**", outcome_name(outcome.kind)),
-        _ => outcome_name(outcome.kind).to_owned(),
+    let word = match outcome.decision {
+        Decision::Higher | Decision::Lower => format!("**{}**", outcome_name(figure, outcome)),
+        _ => outcome_name(figure, outcome).to_owned(),
     };
-    let (before, after) = (number(outcome.test_result.before), number(outcome.test_result.after));
     vec![
         format!("{}{unit}", figure.name),
-        before,
-        after,
+        number(outcome.before),
+        number(outcome.after),
         format_change(figure, outcome),
         format_interval(figure, outcome),
         word,
@@ -163,7 +162,7 @@ fn failing_gates(comparison: &Comparison) -> String {
 }
 
 fn method_section(comparison: &Comparison) -> String {
-    let answers = || comparison.figures.iter().flat_map(|figure| &figure.outcomes).map(|outcome| &outcome.test_result);
+    let answers = || comparison.figures.iter().flat_map(|figure| &figure.outcomes);
     let strictest = answers().filter_map(|answer| answer.level).fold(1.0, f64::min);
     let mut texts = vec![
         "Only what is beyond the noise is called a difference: in at most 5 % of all comparisons without one is one \

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::super::Comparison;
-use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind};
-use super::super::stats::UndecidedReason;
+use super::super::figures::{ComparedFigure, FigureKind};
+use super::super::stats::{Decision, TestResult, UndecidedReason};
 use super::format::{describe_outcome, reason_sentence};
 use crate::format::first_few;
 
@@ -43,7 +43,7 @@ pub(crate) fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
     }
 }
 
-type NamedOutcome<'a> = (&'a ComparedFigure, &'a FigureOutcome);
+type NamedOutcome<'a> = (&'a ComparedFigure, &'a TestResult);
 
 /// The figures by outcome.
 struct OutcomeGroups<'a> {
@@ -58,12 +58,12 @@ impl<'a> OutcomeGroups<'a> {
         let mut found = Self { worse: vec![], better: vec![], noise: vec![], undecided: BTreeMap::new() };
         for figure in &comparison.figures {
             let outcome = &figure.outcomes[side];
-            match outcome.kind {
-                OutcomeKind::Worse => found.worse.push((figure, outcome)),
-                OutcomeKind::Better => found.better.push((figure, outcome)),
-                OutcomeKind::Noise => found.noise.push((figure, outcome)),
-                OutcomeKind::Unknown(reason) => *found.undecided.entry(reason).or_default() += 1,
-                OutcomeKind::Equal => {}
+            match outcome.decision {
+                Decision::Higher | Decision::Lower if figure.is_worse(outcome) => found.worse.push((figure, outcome)),
+                Decision::Higher | Decision::Lower => found.better.push((figure, outcome)),
+                Decision::NotSignificant => found.noise.push((figure, outcome)),
+                Decision::Unknown(reason) => *found.undecided.entry(reason).or_default() += 1,
+                Decision::Equal => {}
             }
         }
         found.worse.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
@@ -82,8 +82,8 @@ impl<'a> OutcomeGroups<'a> {
             let interval = super::format::format_interval(figure, outcome);
             format!("; {} {} could be {interval}", figure.subject, figure.name)
         });
-        let untold: usize = self.undecided.values().sum();
-        let silent = match untold {
+        let undecided: usize = self.undecided.values().sum();
+        let silent = match undecided {
             0 => String::new(),
             1 => "; 1 figure could not be decided".to_owned(),
             many => format!("; {many} figures could not be decided"),
