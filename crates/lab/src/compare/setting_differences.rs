@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Side;
-use crate::report::Run;
+use crate::report::{Run, flatten_config};
 
 /// A setting that differs between sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,57 +47,8 @@ fn command_line_settings(run: &Run) -> BTreeMap<String, String> {
 
 /// The target's configuration as it reports it, without what differs in every run: its port and its directory.
 fn target_config(run: &Run) -> BTreeMap<String, String> {
-    let mut entries = BTreeMap::new();
-    if let Some(config) = &run.results.server.config {
-        flatten("", config, &mut entries);
-    }
     let port = run.scenario.target.rsplit_once(':').map_or("", |(_, port)| port.split('/').next().unwrap_or(""));
-    entries.retain(|_, value| !value.contains(&run.id) && (port.is_empty() || value.as_str() != port));
-    entries
-}
-
-/// Every leaf by its path. A list of objects with a `key` and a `value` is treated as a table.
-fn flatten(path: &str, value: &Value, entries: &mut BTreeMap<String, String>) {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, entries)),
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                match (item.get("key").and_then(Value::as_str), item.get("value")) {
-                    (Some(key), Some(value)) => flatten(key, value, entries),
-                    _ => flatten(&below(&index.to_string()), item, entries),
-                }
-            }
-        }
-        Value::String(text) => drop(entries.insert(path.to_owned(), text.clone())),
-        Value::Null => {}
-        leaf => drop(entries.insert(path.to_owned(), leaf.to_string())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(config: &Value, expected: &[(&str, &str)]) {
-        let mut entries = BTreeMap::new();
-        flatten("", config, &mut entries);
-        let found: Vec<(&str, &str)> = entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn configurations_are_flattened() {
-        check(&json!({}), &[]);
-        check(
-            &json!({ "a": { "b": 1, "c": "x" }, "d": null, "e": true }),
-            &[("a.b", "1"), ("a.c", "x"), ("e", "true")],
-        );
-        check(&json!({ "l": [1, { "x": 2 }] }), &[("l.0", "1"), ("l.1.x", "2")]);
-        let entries = json!({ "entries": [{ "key": "jobs.matches", "source": "default", "value": "25" }] });
-        check(&entries, &[("jobs.matches", "25")]);
-    }
+    let is_own = |value: &str| value.contains(&run.id) || (!port.is_empty() && value == port);
+    let settings = run.results.server.config.as_ref().map(flatten_config).unwrap_or_default();
+    settings.into_iter().filter(|(_, value)| value != "null" && !is_own(value)).collect()
 }

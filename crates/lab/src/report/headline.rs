@@ -6,53 +6,52 @@ use super::Run;
 use super::levels::{PhaseCapacity, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
 use crate::format::{count, highest_of, number, pluralize, sanitize};
+use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// How much load.
-    pub amount: String,
-    /// The timing.
-    pub timing: String,
+    pub amount: HeadlineLine,
+    pub timing: HeadlineLine,
     /// The outcome of all arrivals.
     pub total: Option<String>,
     /// The state of its gates.
     pub gate_status: String,
-    /// The numbers of the first two by themselves.
-    pub figures: [HeadlineValue; 2],
 }
 
-/// A number and its label.
+/// A number in a sentence, and by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeadlineValue {
+pub struct HeadlineLine {
+    pub sentence: String,
     /// `2,412`
     pub value: String,
     /// `games finished a minute`
     pub label: String,
 }
 
-/// Amount and timing, each as a sentence and a value.
-type HeadlinePair = [(String, HeadlineValue); 2];
+impl HeadlineLine {
+    fn new(sentence: impl Into<String>, value: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), value: value.into(), label: label.into() }
+    }
+}
 
 /// The headline of a run: what its scenario declares, else what its search for the edge found, else its largest work,
 /// else its largest journey.
 #[must_use]
 pub fn headline(run: &Run) -> Headline {
-    let told = declared_pair(run)
+    let [mut amount, timing] = declared_pair(run)
         .or_else(|| ladder_pair(run))
         .or_else(|| work_pair(run))
         .or_else(|| journey_pair(run))
-        .unwrap_or_else(|| unwritten_pair(run).unwrap_or_else(empty_pair));
-    let [(took, took_figure), (lasted, lasted_figure)] = told;
-    let took = took + &held_connections(run);
-    Headline {
-        amount: took,
-        timing: lasted,
-        total: total(run),
-        gate_status: gate_status(run),
-        figures: [took_figure, lasted_figure],
-    }
+        .or_else(|| unwritten_pair(run))
+        .unwrap_or_else(|| {
+            let amount = HeadlineLine::new("Nothing was sent.", "0", "requests");
+            [amount, HeadlineLine::new("Nothing was answered.", "-", "no latency")]
+        });
+    amount.sentence += &held_connections(run);
+    Headline { amount, timing, total: total(run), gate_status: gate_status(run) }
 }
 
 /// All arrivals of the run, whatever the lines above refer to; and what was retried.
@@ -78,44 +77,27 @@ fn total(run: &Run) -> Option<String> {
 }
 
 /// For a run whose lab was killed before it had written any second: what it had counted.
-fn unwritten_pair(run: &Run) -> Option<HeadlinePair> {
+fn unwritten_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let Total { arrivals, ok, .. } = run.results.total.filter(|total| total.arrivals > 0)?;
-    let took = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
-    let lasted = "How long they took was not written before the lab was ended.".to_owned();
-    Some([
-        (took, HeadlineValue::new(&count(arrivals), "arrivals over")),
-        (lasted, HeadlineValue::new("-", "no latency")),
-    ])
-}
-
-fn empty_pair() -> HeadlinePair {
-    [
-        ("Nothing was sent.".to_owned(), HeadlineValue::new("0", "requests")),
-        ("Nothing was answered.".to_owned(), HeadlineValue::new("-", "no latency")),
-    ]
-}
-
-impl HeadlineValue {
-    fn new(value: &str, of: &str) -> Self {
-        Self { value: value.to_owned(), label: of.to_owned() }
-    }
+    let amount = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
+    let timing = "How long they took was not written before the lab was ended.";
+    Some([HeadlineLine::new(amount, count(arrivals), "arrivals over"), HeadlineLine::new(timing, "-", "no latency")])
 }
 
 /// The figures that the scenario declares.
-fn declared_pair(run: &Run) -> Option<HeadlinePair> {
+fn declared_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let results = run.results.to_json();
-    run.scenario.headline.as_ref().map(|both| {
-        both.each_ref().map(|leading| {
-            let found = found(&results, &leading.figure);
-            let (value, of) = (number(found.map(|found| found.value)), sanitize(&leading.of));
-            let few = highest_of(found.and_then(|found| found.largest_of));
-            (format!("{value} {of}{few}"), HeadlineValue::new(&value, &of))
-        })
-    })
+    let line = |leading: &HeadlineFigure| {
+        let found = found(&results, &leading.figure);
+        let (value, of) = (number(found.map(|found| found.value)), sanitize(&leading.of));
+        let few = highest_of(found.and_then(|found| found.largest_of));
+        HeadlineLine::new(format!("{value} {of}{few}"), value, of)
+    };
+    Some(run.scenario.headline.as_ref()?.each_ref().map(line))
 }
 
 /// The edge that a search held, else the peak of the first ladder; and the latency there.
-fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
+fn ladder_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let mut ladders = ladders(run).into_iter().filter_map(|phase| Some((phase, PhaseCapacity::of_phase(run, phase)?)));
     let first = ladders.next()?;
     let is_edge = |(_, found): &(&str, PhaseCapacity)| found.edge_per_s().is_some();
@@ -136,36 +118,37 @@ fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     };
     let at = level.map_or_else(String::new, |level| format!(" at {}", sanitize(&level.label)));
     let value = number(Some(per_s));
-    let took =
-        (format!("{name}: {word} {value} a second{at}"), HeadlineValue::new(&value, &format!("a second, {word}")));
+    let sentence = format!("{name}: {word} {value} a second{at}");
+    let amount = HeadlineLine::new(sentence, value, format!("a second, {word}"));
     // A level does not record which journey it ran.
-    if let Some((journey, figures)) =
-        largest_journey(run).filter(|_| run.results.journeys.values().all(|own| own.paced))
-    {
-        let (told, figure) = paced_timing(run, journey, figures);
-        return Some([took, (format!("{told}, over the whole run"), figure)]);
-    }
-    let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
-    let (tail, p50) = (TailLatency::from_statistics(&latency, ms), ms(latency.p50));
-    let lasted = format!("{name}: there latency {tail}, p50 {p50}, from the intended moment");
-    Some([took, (lasted, HeadlineValue::new(&tail.value, &format!("latency {} there", tail.name)))])
+    let paced = largest_journey(run).filter(|_| run.results.journeys.values().all(|own| own.paced));
+    let timing = if let Some((journey, figures)) = paced {
+        let timing = paced_timing(run, journey, figures);
+        HeadlineLine { sentence: timing.sentence + ", over the whole run", ..timing }
+    } else {
+        let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
+        let (tail, p50) = (TailLatency::from_statistics(&latency, ms), ms(latency.p50));
+        let sentence = format!("{name}: there latency {tail}, p50 {p50}, from the intended moment");
+        HeadlineLine::new(sentence, &tail.value, format!("latency {} there", tail.name))
+    };
+    Some([amount, timing])
 }
 
-fn work_pair(run: &Run) -> Option<HeadlinePair> {
+fn work_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let (name, work) = run.results.work.iter().max_by_key(|(_, work)| work.created)?;
-    let rate = work.throughput_per_min.map_or_else(String::new, |rate| format!(" at {} a minute", number(Some(rate))));
-    let took =
-        format!("{name}: {} of {} finished{rate}{}", count(work.finished), count(work.created), unfinished_work(work));
-    let took_figure = match work.throughput_per_min {
-        Some(rate) => HeadlineValue::new(&number(Some(rate)), &format!("{name} finished a minute")),
-        None => HeadlineValue::new(&count(work.finished), &format!("{name} finished")),
+    let (done, all, rest) = (count(work.finished), count(work.created), unfinished_work(work));
+    let amount = match work.throughput_per_min.map(|rate| number(Some(rate))) {
+        Some(rate) => {
+            let sentence = format!("{name}: {done} of {all} finished at {rate} a minute{rest}");
+            HeadlineLine::new(sentence, rate, format!("{name} finished a minute"))
+        }
+        None => HeadlineLine::new(format!("{name}: {done} of {all} finished{rest}"), done, format!("{name} finished")),
     };
-    let (done, wait) = (&work.completion_s, &work.queue_wait_s);
-    let waited = (wait.count > 0).then(|| format!("; queue wait {}", TailLatency::from_statistics(wait, seconds)));
-    let (tail, p50) = (TailLatency::from_statistics(done, seconds), seconds(done.p50));
-    let lasted = format!("{name}: done in {tail}, p50 {p50}{}", waited.unwrap_or_default());
-    let lasted_figure = HeadlineValue::new(&tail.value, &format!("until done, {}", tail.name));
-    Some([(took, took_figure), (lasted, lasted_figure)])
+    let wait = Some(&work.queue_wait_s).filter(|wait| wait.count > 0);
+    let wait = wait.map(|wait| format!("; queue wait {}", TailLatency::from_statistics(wait, seconds)));
+    let (tail, p50) = (TailLatency::from_statistics(&work.completion_s, seconds), seconds(work.completion_s.p50));
+    let sentence = format!("{name}: done in {tail}, p50 {p50}{}", wait.unwrap_or_default());
+    Some([amount, HeadlineLine::new(sentence, &tail.value, format!("until done, {}", tail.name))])
 }
 
 fn unfinished_work(work: &WorkFigures) -> String {
@@ -179,33 +162,26 @@ fn unfinished_work(work: &WorkFigures) -> String {
     rest.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(", {} {word}", count(*n))).collect()
 }
 
-fn journey_pair(run: &Run) -> Option<HeadlinePair> {
-    let (name, journey) = largest_journey(run)?;
-    if journey.requests == 0 {
-        return None;
-    }
+fn journey_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+    let (name, journey) = largest_journey(run).filter(|(_, journey)| journey.requests > 0)?;
     if journey.paced || journey.op.count == 0 {
         return Some([paced_requests(name, journey), paced_timing(run, name, journey)]);
     }
     let op = &journey.op;
-    let rate = journey.throughput_per_s.map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
+    let rate = journey.throughput_per_s.map(|rate| number(Some(rate)));
+    let at = rate.as_ref().map_or_else(String::new, |rate| format!(" at {rate} a second"));
     // A journey of several steps is as many requests.
     let answers = journey.answered_per_s.filter(|_| !journey.steps.is_empty());
     let answers = answers.map_or_else(String::new, |rate| format!(" ({} answers a second)", number(Some(rate))));
-    let took = format!(
-        "{name}: {} ok{rate}{answers}, {}, {} denied",
-        count(op.ok),
-        pluralize(op.errors, "error"),
-        count(op.denied)
-    );
-    let took_figure = match journey.throughput_per_s {
-        Some(rate) => HeadlineValue::new(&number(Some(rate)), &format!("{name} ok a second")),
-        None => HeadlineValue::new(&count(op.ok), &format!("{name} ok")),
+    let (ok, errors, denied) = (count(op.ok), pluralize(op.errors, "error"), count(op.denied));
+    let sentence = format!("{name}: {ok} ok{at}{answers}, {errors}, {denied} denied");
+    let amount = match rate {
+        Some(rate) => HeadlineLine::new(sentence, rate, format!("{name} ok a second")),
+        None => HeadlineLine::new(sentence, ok, format!("{name} ok")),
     };
-    let (latency, service) =
-        (TailLatency::from_statistics(&op.latency_ms, ms), TailLatency::from_statistics(&op.service_ms, ms));
-    let lasted = format!("{name}: latency {latency} from the intended moment, service time {service}");
-    Some([(took, took_figure), (lasted, HeadlineValue::new(&latency.value, &format!("latency {}", latency.name)))])
+    let [latency, service] = [&op.latency_ms, &op.service_ms].map(|figures| TailLatency::from_statistics(figures, ms));
+    let sentence = format!("{name}: latency {latency} from the intended moment, service time {service}");
+    Some([amount, HeadlineLine::new(sentence, &latency.value, format!("latency {}", latency.name))])
 }
 
 fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
@@ -224,31 +200,31 @@ fn held_connections(run: &Run) -> String {
 }
 
 /// Requests of journeys whose own count means little: journeys in progress are not in it.
-fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
-    let rate = journey.answered_per_s;
-    let told = rate.map_or_else(String::new, |rate| format!(", {} successful responses a second", number(Some(rate))));
+fn paced_requests(name: &str, journey: &JourneyFigures) -> HeadlineLine {
+    let rate = journey.answered_per_s.map(|rate| number(Some(rate)));
+    let at = rate.as_ref().map_or_else(String::new, |rate| format!(", {rate} successful responses a second"));
     let requests = count(journey.requests);
     // A journey in progress has not failed, but its request has.
     let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);
     let (over, failed) = (count(journey.op.count), count(failed));
-    let took = format!("{name}: {requests} requests{told}; journeys over: {over}; errors: {failed}");
+    let sentence = format!("{name}: {requests} requests{at}; journeys over: {over}; errors: {failed}");
     match rate {
-        Some(rate) => (took, HeadlineValue::new(&number(Some(rate)), &format!("{name} answers a second"))),
-        None => (took, HeadlineValue::new(&requests, &format!("{name} requests"))),
+        Some(rate) => HeadlineLine::new(sentence, rate, format!("{name} answers a second")),
+        None => HeadlineLine::new(sentence, requests, format!("{name} requests")),
     }
 }
 
 /// The most relevant timing, if the duration of a journey depends on the journey itself: the figure of its tightest
 /// gate on a time, else the delay of its events, else its slowest step.
-fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
+fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineLine {
     let of_gate = || {
         let prefix = format!("{name}.steps.");
         let timed = run.gates.iter().filter(|gate| gate.name.starts_with(&prefix) && gate.name.contains("_ms."));
         let gate = tightest_gate(timed)?;
         let what = gate.name.strip_prefix(&prefix)?.replace("_ms.", " ").replace('.', " ");
         let value = ms(gate.value.as_f64());
-        let told = format!("{name}: {what} {value}, and the gate is {} ms", sanitize(&gate.limit));
-        Some((told, HeadlineValue::new(&value, &what)))
+        let sentence = format!("{name}: {what} {value}, and the gate is {} ms", sanitize(&gate.limit));
+        Some(HeadlineLine::new(sentence, value, what))
     };
     let high = |figures: &Statistics| figures.p99_or_max().unwrap_or(-1.0);
     let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Statistics>| {
@@ -256,8 +232,8 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Hea
         let (step, slowest) = timed.max_by(|a, b| high(&a.1).total_cmp(&high(&b.1)))?;
         slowest.p99_or_max()?;
         let tail = TailLatency::from_statistics(&slowest, ms);
-        let told = format!("{name}: {step} {word} {tail}");
-        Some((told, HeadlineValue::new(&tail.value, &format!("{step} {word} {}", tail.name))))
+        let label = format!("{step} {word} {}", tail.name);
+        Some(HeadlineLine::new(format!("{name}: {step} {word} {tail}"), &tail.value, label))
     };
     let wake = || of_steps("wake", &|op| op.wake_ms.clone());
     let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
@@ -266,10 +242,10 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Hea
         let service = &journey.op.service_ms;
         service.p99_or_max()?;
         let tail = TailLatency::from_statistics(service, ms);
-        let told = format!("{name}: service time {tail}, p50 {}", ms(service.p50));
-        Some((told, HeadlineValue::new(&tail.value, &format!("service time {}", tail.name))))
+        let sentence = format!("{name}: service time {tail}, p50 {}", ms(service.p50));
+        Some(HeadlineLine::new(sentence, &tail.value, format!("service time {}", tail.name)))
     };
-    let none = || (format!("{name}: no request has a time yet"), HeadlineValue::new("-", "no latency"));
+    let none = || HeadlineLine::new(format!("{name}: no request has a time yet"), "-", "no latency");
     of_gate().or_else(wake).or_else(latency).or_else(service).unwrap_or_else(none)
 }
 

@@ -36,7 +36,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use headline::{Headline, HeadlineValue, headline};
+pub(crate) use content::flatten_config;
+pub use headline::{Headline, HeadlineLine, headline};
 pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;

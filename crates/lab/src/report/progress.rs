@@ -1,4 +1,4 @@
-//! A trial at one moment, also as plain lines of at most 80 columns. Does not know where the figures come from and
+//! A trial at one moment, also as plain lines of a given width. Does not know where the figures come from and
 //! where they are shown.
 
 use std::time::Duration;
@@ -9,9 +9,6 @@ use crate::measurement::WorkPoint;
 
 /// The indentation below the time on the first line.
 const INDENT: &str = "       ";
-
-/// Columns that a line may take; one less than 80, so that no terminal wraps it.
-const WIDTH: usize = 79;
 
 /// A trial at one moment.
 #[derive(Clone, Debug, Default)]
@@ -59,12 +56,6 @@ pub struct Progress {
 impl Progress {
     /// One line about requests, one about their speed, one about an outage if there is one, one about each kind of work
     /// and each note.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        self.lines_within(WIDTH)
-    }
-
-    /// The same in this many columns.
     pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
         let line = |indent: &str, parts: &[String]| {
             format!("{indent}{}", join_fitting(parts, " · ", width.saturating_sub(indent.chars().count())))

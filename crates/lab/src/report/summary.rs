@@ -18,7 +18,7 @@ pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
         Verdict::Void | Verdict::Interrupted => "33",
     };
     let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.gate_status) } else { headline.gate_status };
-    let mut lines = [Some(headline.amount), Some(headline.timing), headline.total, Some(stands)]
+    let mut lines = [Some(headline.amount.sentence), Some(headline.timing.sentence), headline.total, Some(stands)]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>();

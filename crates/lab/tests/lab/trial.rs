@@ -483,7 +483,7 @@ async fn a_killed_run_says_what_was_over_and_not_written() {
     assert!(again.notes.iter().any(|found| found.starts_with(note)), "{:?}", again.notes);
     again.results.work.clear();
     let headline = lab::report::headline(&again);
-    assert_eq!(headline.amount, "103 arrivals were over, 100 of them ok.");
+    assert_eq!(headline.amount.sentence, "103 arrivals were over, 100 of them ok.");
 }
 
 /// Missing metrics, and those that disappear, are reported once.

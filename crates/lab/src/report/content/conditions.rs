@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::time_charts::TimeCharts;
-use super::{ContentBlock, Section, Table, TableCell, processes};
+use super::{ContentBlock, Section, Table, processes};
 use crate::format::{first_few, gibibytes, number, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
@@ -40,37 +40,38 @@ pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
 
 /// The target's configuration as it reports it, one setting per row.
 pub(super) fn configuration(run: &Run) -> Section {
-    let mut rows = Vec::new();
-    if let Some(config) = &run.results.server.config {
-        flatten("", config, &mut rows);
-    }
+    let settings = run.results.server.config.as_ref().map(flatten_config).unwrap_or_default();
+    let short = |value: &str| value.chars().take(VALUE_CHARS_MAX).collect::<String>();
+    let rows = settings.iter().map(|(path, value)| vec![path.as_str().into(), short(value).into()]).collect();
     let table = Table::new(2, &["setting", "value"], rows).limit_rows(REPORT_ROWS_MAX);
     Section::new("configuration", "The target's configuration", [ContentBlock::Table(table)])
 }
 
-/// Objects become dotted paths; lists of plain values stay together.
-fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<TableCell>>) {
+/// Every setting of a configuration with its value: objects become dotted paths, lists of plain values stay together,
+/// and a list of objects with a `key` and a `value` is a table.
+pub(crate) fn flatten_config(config: &Value) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    flatten(String::new(), config, &mut settings);
+    settings
+}
+
+fn flatten(path: String, value: &Value, settings: &mut Vec<(String, String)>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            fields.iter().for_each(|(key, field)| flatten(&below(key), field, rows));
+            fields.iter().for_each(|(key, field)| flatten(below(key), field, settings));
         }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(i, item)| flatten(&below(&i.to_string()), item, rows));
+            for (i, item) in items.iter().enumerate() {
+                match item.get("key").and_then(Value::as_str).zip(item.get("value")) {
+                    Some((key, value)) => flatten(key.to_owned(), value, settings),
+                    None => flatten(below(&i.to_string()), item, settings),
+                }
+            }
         }
-        Value::Array(items) => rows.push(setting(path, &items.iter().map(plain).collect::<Vec<_>>().join(", "))),
-        other => rows.push(setting(path, &plain(other))),
-    }
-}
-
-fn setting(path: &str, value: &str) -> Vec<TableCell> {
-    vec![path.into(), value.chars().take(VALUE_CHARS_MAX).collect::<String>().into()]
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Array(items) => settings.push((path, items.iter().map(plain).collect::<Vec<_>>().join(", "))),
+        other => settings.push((path, plain(other))),
     }
 }
 
@@ -85,12 +86,12 @@ mod tests {
         let config = json!({
             "port": 4000, "matches": { "workers": 25, "ids": [1, 2], "none": [] },
             "nodes": [{ "id": "a" }, { "id": "b" }], "empty": {}, "off": null,
+            "entries": [{ "key": "jobs.matches", "source": "default", "value": "30" }],
         });
-        let mut rows = Vec::new();
-        flatten("", &config, &mut rows);
-        let rows: Vec<String> = rows.iter().map(|row| format!("{}={}", row[0].text, row[1].text)).collect();
+        let rows: Vec<String> = flatten_config(&config).iter().map(|(path, value)| format!("{path}={value}")).collect();
         let expected = [
             "empty={}",
+            "jobs.matches=30",
             "matches.ids=1, 2",
             "matches.none=",
             "matches.workers=25",

@@ -18,6 +18,7 @@ use crate::aggregate::Statistics;
 use crate::format;
 use time_charts::TimeCharts;
 
+pub(crate) use conditions::flatten_config;
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;
 pub(super) use time_charts::SeriesByName;

@@ -61,10 +61,10 @@ fn headline_block(run: &Run) -> Markup {
     html! {
         h1 { span { (run.scenario.name) } " " span class={ "verdict " (verdict_class(run.verdict)) } { (run.verdict.name()) } }
         div.figures {
-            @for (figure, sentence) in headline.figures.iter().zip([&headline.amount, &headline.timing]) {
+            @for line in [&headline.amount, &headline.timing] {
                 div {
-                    p { strong { (figure.value) } " " span { (figure.label) } }
-                    p.sentence { (sentence) }
+                    p { strong { (line.value) } " " span { (line.label) } }
+                    p.sentence { (line.sentence) }
                 }
             }
         }

@@ -19,8 +19,8 @@ pub fn markdown(run: &Run) -> String {
     let headline = headline(run);
     let mut paragraphs = vec![
         format!("# {}: {}", escape_markdown(&run.scenario.name), run.verdict.name()),
-        bold(&headline.amount),
-        bold(&headline.timing),
+        bold(&headline.amount.sentence),
+        bold(&headline.timing.sentence),
     ];
     let sentence = |text: &String| wrap(&escape_markdown(text), WIDTH, "") + ".";
     paragraphs.extend(headline.total.iter().chain([&headline.gate_status]).map(sentence));

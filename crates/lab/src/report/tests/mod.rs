@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Progress, Run, html, markdown, summary};
+use super::{Headline, Progress, Run, html, markdown, summary};
 use crate::aggregate::{LoadStepFigures, OpFigures, Timeline};
 use crate::findings::{CurrentOutage, Finding};
 use crate::measurement::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
@@ -168,9 +168,13 @@ fn where_every_gate_holds_nothing_broke() {
     }
 }
 
+fn numbers(headline: &Headline) -> [String; 2] {
+    [&headline.amount, &headline.timing].map(|line| format!("{} {}", line.value, line.label))
+}
+
 #[test]
 fn the_two_numbers() {
-    let figures = |run: &Run| super::headline(run).figures.map(|figure| format!("{} {}", figure.value, figure.label));
+    let figures = |run: &Run| numbers(&super::headline(run));
     assert_eq!(figures(&full()), ["6,169 a second, edge", "15.3 ms latency p99 there"]);
     let mut run = leaderboard(false, false, &PASSING);
     assert_eq!(figures(&run), ["2,412 game finished a minute", "49.5 s until done, p99"]);
@@ -185,25 +189,25 @@ fn the_two_numbers() {
 fn a_scenario_says_itself_what_stands_at_the_head() {
     let leading = |figure: &str, of: &str| HeadlineFigure { figure: figure.to_owned(), of: of.to_owned() };
     let mut run = leaderboard(false, false, &PASSING);
-    let both =
-        [leading("game.figures.turns.max", "turns, the longest game"), leading("game.nothing", "s, nobody knows")];
+    let both = [leading("game.figures.turns.max", "turns, the longest game"), leading("game.nothing", "s, unknown")];
     run.scenario.headline = Some(both);
     let headline = super::headline(&run);
-    assert_eq!(headline.figures.map(|figure| figure.value), ["240", "-"]);
-    assert_eq!([headline.amount, headline.timing], ["240 turns, the longest game", "- s, nobody knows"]);
+    let lines = [headline.amount, headline.timing];
+    assert_eq!(lines.each_ref().map(|line| line.value.as_str()), ["240", "-"]);
+    assert_eq!(lines.map(|line| line.sentence), ["240 turns, the longest game", "- s, unknown"]);
 }
 
 #[test]
 fn held_connections_stand_at_the_head_and_how_many_were_lost() {
     let mut run = full();
     run.capacity.clear();
-    let took = super::headline(&run).amount;
+    let took = super::headline(&run).amount.sentence;
     // Closed and dropped while they were held, and after that.
     assert!(took.ends_with("; 15,000 connections held (viewers), 52 lost"), "{took}");
     run.results.phases.values_mut().filter_map(|phase| phase.connections.as_mut()).for_each(|held| {
         held.counts = HeldCounts { closed: 0, dropped: 0, closed_after: 0, dropped_after: 0, ..held.counts };
     });
-    assert!(super::headline(&run).amount.ends_with("; 15,000 connections held (viewers)"));
+    assert!(super::headline(&run).amount.sentence.ends_with("; 15,000 connections held (viewers)"));
 }
 
 /// A run of one journey with steps that pause, and gates with their values: its two numbers.
@@ -222,8 +226,8 @@ fn check_paced(over: u64, gates: &[(&str, f64, f64)], expected: [&str; 2]) {
     };
     run.gates = gates.iter().map(gate).collect();
     let headline = super::headline(&run);
-    assert_eq!(headline.figures.map(|figure| format!("{} {}", figure.value, figure.label)), expected);
-    assert!(headline.amount.contains("2,485,200 requests"), "{}", headline.amount);
+    assert_eq!(numbers(&headline), expected);
+    assert!(headline.amount.sentence.contains("2,485,200 requests"), "{headline:?}");
 }
 
 #[test]
@@ -248,7 +252,7 @@ fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
     journey.op = std::mem::take(&mut journey.steps).into_values().find(|step| step.service_ms.p99.is_some()).unwrap();
     let p99 = journey.op.service_ms.p99;
     assert!(journey.paced);
-    let lasted = super::headline(&run).timing;
+    let lasted = super::headline(&run).timing.sentence;
     assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", crate::format::number(p99))), "{lasted}");
 }
 
@@ -294,7 +298,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     let report = markdown(&run);
     assert_eq!(report.matches(" void  ").count(), search, "{report}");
     let label = run.load_steps.iter().find(|part| part.load_step == first).unwrap().label.clone();
-    let took = super::headline(&run).amount;
+    let took = super::headline(&run).amount.sentence;
     assert!(took.contains("edge: no edge found, peak ") && took.contains(&format!(" at {label}")), "{took}");
 }
 
@@ -314,7 +318,7 @@ fn requests_of_journeys_under_way_are_shown() {
             "   0 s · requests 1,480 · journeys 0 of 20 · in flight 20 · errors 0".to_owned(),
             format!("       answered {told} a second · waiting 120"),
         ];
-        assert_eq!(progress.lines(), expected);
+        assert_eq!(progress.lines_within(79), expected);
     }
 }
 
@@ -335,7 +339,7 @@ fn an_outage_is_shown() {
     }
     timeline.add(&TimelineRow::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
     let progress = Progress { outage: CurrentOutage::find(&timeline, &["a"]), ..Progress::default() };
-    assert_eq!(progress.lines()[2], "       the target is silent since 3.0 s");
+    assert_eq!(progress.lines_within(79)[2], "       the target is silent since 3.0 s");
 }
 
 #[test]
@@ -366,7 +370,7 @@ fn progress_fits_a_narrow_terminal() {
         notes: vec!["server: kill\x1b[2J".to_owned()],
         ..Progress::default()
     };
-    let lines = progress.lines();
+    let lines = progress.lines_within(79);
     assert!(lines.iter().all(|line| line.chars().count() < 80), "{lines:?}");
     let expected = [
         "  12 s · sent 2,167 of 6,501 · in flight 100 · errors 1 · denied 2 · burst 2",
