@@ -136,26 +136,26 @@ impl<'a> CoreUsage<'a> {
             ("the kernel's interrupts, including its network stack,", self.interrupts, String::new()),
             (other_programs, Some(others), named),
         ];
-        let mut told = String::new();
+        let mut text = String::new();
         // A program that used next to nothing is no cause.
         for (who, cores, more) in users {
             let Some(cores) = cores.filter(|cores| *cores >= CORES_REPORTED_MIN) else { continue };
-            told += &match told.is_empty() {
+            text += &match text.is_empty() {
                 true => format!("{who} used {} cores{more}", number(cores)),
                 false => format!(", {who} {}{more}", number(cores)),
             };
         }
         if stolen >= CORES_REPORTED_MIN {
-            told += &format!("; the host took {} away", number(stolen));
+            text += &format!("; the host took {} away", number(stolen));
         }
-        told
+        text
     }
 }
 
 /// Cores that a program used, over all of these times: seconds without a value count as zero.
 fn mean_cores(series: &Series, times: &TimeRanges) -> Option<f64> {
-    let told = sum_at(series, |t_s| times.contains(t_s));
-    (times.total_s() > 0.0).then(|| told * SAMPLER_EVERY.as_secs_f64() / times.total_s())
+    let sum = sum_at(series, |t_s| times.contains(t_s));
+    (times.total_s() > 0.0).then(|| sum * SAMPLER_EVERY.as_secs_f64() / times.total_s())
 }
 
 fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {

@@ -25,7 +25,7 @@ struct OverloadedStep<'a> {
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let mut found: Vec<OverloadedStep<'_>> =
-        view.input.load_steps.iter().filter_map(|part| OverloadedStep::from_step(part, view)).collect();
+        view.input.load_steps.iter().filter_map(|load_step| OverloadedStep::from_step(load_step, view)).collect();
     found.sort_by(|a, b| b.backlog_s.total_cmp(&a.backlog_s));
     let Some(worst) = found.first() else { return Vec::new() };
     let sentence = format!(
@@ -63,15 +63,15 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 impl<'a> OverloadedStep<'a> {
     /// None if the target kept up, or was delayed for a while and not all the time; a search reports itself which of
     /// its levels were too much.
-    fn from_step(part: &'a LoadStepFigures, view: &RunView<'_>) -> Option<Self> {
-        let offered_per_s = part.offered_per_s.filter(|per_s| *per_s > 0.0 && part.overload.is_none())?;
-        let due_s = (part.op.count + part.not_sent) as f64 / offered_per_s;
-        let backlog_s = part.length_s - due_s;
-        let end_s = part.start_s + part.length_s;
+    fn from_step(load_step: &'a LoadStepFigures, view: &RunView<'_>) -> Option<Self> {
+        let offered_per_s = load_step.offered_per_s.filter(|per_s| *per_s > 0.0 && load_step.overload.is_none())?;
+        let due_s = (load_step.op.count + load_step.not_sent) as f64 / offered_per_s;
+        let backlog_s = load_step.length_s - due_s;
+        let end_s = load_step.start_s + load_step.length_s;
         let overlaps = |other: &LoadStepFigures| {
-            other.load_step != part.load_step
+            other.load_step != load_step.load_step
                 && other.start_s < end_s
-                && other.start_s + other.length_s > part.start_s + backlog_s
+                && other.start_s + other.length_s > load_step.start_s + backlog_s
         };
         // The load of overlapping load steps cannot be told apart.
         let is_alone = !view.input.load_steps.iter().any(overlaps);
@@ -80,7 +80,7 @@ impl<'a> OverloadedStep<'a> {
             return None;
         }
         let faults = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
-        let seconds = (part.start_s.ceil() as u64 + 1..end_s.floor() as u64).map(|second| second as f64);
+        let seconds = (load_step.start_s.ceil() as u64 + 1..end_s.floor() as u64).map(|second| second as f64);
         let known = seconds.filter(|t_s| !faults.contains(*t_s)).filter_map(|t_s| {
             let all = view.ops.iter().filter_map(|op| value_at(op.ok?, t_s)).reduce(|sum, one| sum + one);
             all.filter(|per_s| per_s.is_finite())
@@ -92,6 +92,6 @@ impl<'a> OverloadedStep<'a> {
         let flat = per_s.iter().filter(is_flat).count();
         let lasts = per_s.len() as f64 >= SUSTAINED_MIN_S && flat * 5 >= per_s.len() * 4;
         let is_short = offered_per_s >= OFFERED_ABOVE_MIN * median;
-        (lasts && is_short).then_some(Self { load_step: part, offered_per_s, answered_per_s: median, backlog_s })
+        (lasts && is_short).then_some(Self { load_step, offered_per_s, answered_per_s: median, backlog_s })
     }
 }

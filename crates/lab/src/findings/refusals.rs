@@ -83,8 +83,8 @@ fn ok_per_s_while_denied(view: &RunView<'_>) -> Option<f64> {
 
 /// Errors of one cause, by the texts of their samples.
 pub(super) fn errors_matching<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
-    let says = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
-    let groups: Vec<&ErrorGroup> = view.input.errors.iter().filter(says).collect();
+    let matches = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
+    let groups: Vec<&ErrorGroup> = view.input.errors.iter().filter(matches).collect();
     (groups.iter().map(|group| group.count).sum(), groups)
 }
 
@@ -122,7 +122,7 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     }
     let whose = if groups.is_empty() { "The target" } else { "The lab" };
     let how = match (&target, groups.is_empty()) {
-        (Some(says), true) => says.clone(),
+        (Some(open), true) => open.clone(),
         (None, true) => "incoming connections could not be accepted".to_owned(),
         (_, false) => format!("{} could not be sent without one", pluralize(errors, "request")),
     };

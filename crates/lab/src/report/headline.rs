@@ -57,7 +57,7 @@ pub fn headline(run: &Run) -> Headline {
 /// All arrivals of the run, whatever the lines above refer to; and what was retried.
 fn total(run: &Run) -> Option<String> {
     let Total { arrivals, ok, denied, errors, not_sent, retried, resent } = run.results.total?;
-    let mut told = format!(
+    let mut text = format!(
         "total: {}, {} ok, {}, {} denied",
         pluralize(arrivals, "arrival"),
         count(ok),
@@ -65,15 +65,15 @@ fn total(run: &Run) -> Option<String> {
         count(denied)
     );
     if not_sent > 0 {
-        told += &format!(", {} never sent", count(not_sent));
+        text += &format!(", {} never sent", count(not_sent));
     }
     let retried = (retried > 0).then(|| format!("{} by retry", count(retried)));
     let resent = (resent > 0).then(|| format!("{} after the target had closed a kept connection", count(resent)));
     let again: Vec<String> = retried.into_iter().chain(resent).collect();
     if !again.is_empty() {
-        told += &format!("; sent again: {}", again.join(", "));
+        text += &format!("; sent again: {}", again.join(", "));
     }
-    Some(told)
+    Some(text)
 }
 
 /// For a run whose lab was killed before it had written any second: what it had counted.
@@ -258,10 +258,10 @@ struct TailLatency {
 }
 
 impl TailLatency {
-    fn from_statistics(figures: &Statistics, say: fn(Option<f64>) -> String) -> Self {
+    fn from_statistics(figures: &Statistics, unit: fn(Option<f64>) -> String) -> Self {
         let few = Some(figures.count).filter(|count| *count > 0 && figures.p99.is_none());
         let name = if few.is_some() { "max" } else { "p99" };
-        Self { name, value: say(figures.p99_or_max()), sample_count: few }
+        Self { name, value: unit(figures.p99_or_max()), sample_count: few }
     }
 }
 
@@ -303,24 +303,24 @@ fn gate_status(run: &Run) -> String {
 }
 
 /// The share of a figure from which the delay that the lab itself caused is mentioned.
-const OWN_SHARE_TOLD_MIN: f64 = 0.1;
+const OWN_SHARE_SHOWN_MIN: f64 = 0.1;
 
 /// Mentions a pause of the lab if it made a difference and a gate fails without it as well.
 fn failed_reason(run: &Run) -> String {
     let matters = |gate: &&GateResult| {
         let share =
             gate.without_lab.zip(gate.value.as_f64()).map(|(without, value)| (value - without).abs() / value.abs());
-        share.is_some_and(|share| share >= OWN_SHARE_TOLD_MIN)
+        share.is_some_and(|share| share >= OWN_SHARE_SHOWN_MIN)
     };
     let gate = run.gates.iter().filter(|gate| !gate.ok && !gate.void).find(matters);
-    let told = |gate: &GateResult| {
+    let text = |gate: &GateResult| {
         let (name, without) = (sanitize(&gate.name), number(gate.without_lab));
         format!(
             "; the lab itself was late as well{}, but without that {name} is {without}, which fails too",
             longest_pause(run)
         )
     };
-    gate.map_or_else(String::new, told)
+    gate.map_or_else(String::new, text)
 }
 
 /// What is void, why, and what would help.
@@ -343,10 +343,10 @@ fn void_reason(run: &Run) -> String {
 
 /// The longest pause of the lab, if there was one.
 fn longest_pause(run: &Run) -> String {
-    let told = |pauses: &crate::aggregate::PauseFigures| {
+    let text = |pauses: &crate::aggregate::PauseFigures| {
         format!(" (it did not run for {} at {})", seconds(Some(pauses.longest_s)), seconds(Some(pauses.longest_at_s)))
     };
-    run.results.generator.pauses.as_ref().map_or_else(String::new, told)
+    run.results.generator.pauses.as_ref().map_or_else(String::new, text)
 }
 
 fn tightest_gate<'a>(gates: impl Iterator<Item = &'a GateResult>) -> Option<&'a GateResult> {

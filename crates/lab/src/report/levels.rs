@@ -52,8 +52,8 @@ pub(super) fn label(load_step: &LoadStepFigures) -> &str {
 /// The phases that were ladders, in the order in which they began.
 pub(super) fn ladders(run: &Run) -> Vec<&str> {
     let mut phases: Vec<&str> = Vec::new();
-    let of_parts = run.load_steps.iter().map(|part| part.phase.as_str());
-    for phase in of_parts.chain(run.capacity.keys().map(String::as_str)) {
+    let begun = run.load_steps.iter().map(|load_step| load_step.phase.as_str());
+    for phase in begun.chain(run.capacity.keys().map(String::as_str)) {
         if !phases.contains(&phase) && is_ladder(run, phase) {
             phases.push(phase);
         }
@@ -71,7 +71,7 @@ pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
 }
 
 pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a LoadStepFigures> {
-    run.load_steps.iter().filter(|part| part.phase == phase).collect()
+    run.load_steps.iter().filter(|load_step| load_step.phase == phase).collect()
 }
 
 /// The load of each level: its clients if every level has some, else the offered rate.

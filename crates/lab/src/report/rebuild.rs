@@ -144,27 +144,27 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     let start: StartRecord = read_json_file(&start_path)?;
     let scenario = read_scenario(dir, &start)?;
     let names = OpNames::from_scenario(&scenario);
-    let mut fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
-    let mut book = begun_load_steps(rows, &scenario);
+    let mut aggregate = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
+    let mut steps = begun_load_steps(rows, &scenario);
     for ((load_step, op), counts) in &rows.ops {
-        add_interval(&mut fold, &mut book, names.counts_interval(*load_step, op, *counts));
+        add_interval(&mut aggregate, &mut steps, names.counts_interval(*load_step, op, *counts));
     }
     let held = rows.held.iter().map(|(load_step, held)| (*load_step, held.clone())).collect();
-    book.add_interval(&Interval { held, ..Interval::default() });
+    steps.add_interval(&Interval { held, ..Interval::default() });
     let hlog_path = dir.join("intervals.hlog");
     if hlog_path.exists() {
         let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
         for entry in entries {
             let entry = entry.map_err(|error| format!("{}: {error}", hlog_path.display()))?;
-            add_interval(&mut fold, &mut book, names.histogram_interval(entry));
+            add_interval(&mut aggregate, &mut steps, names.histogram_interval(entry));
         }
     }
     for span in &rows.timeline.load_steps {
         let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
-        book.count_worker_done(span.number, 1, duration_from_s(end_s), 0, PauseImpact::default());
+        steps.count_worker_done(span.number, 1, duration_from_s(end_s), 0, PauseImpact::default());
     }
-    let parts = book.figures_on(Basis::Measured);
-    let mut results = results(&scenario, &fold, &parts, rows, book.phase_figures(Basis::Measured));
+    let load_steps = steps.figures_on(Basis::Measured);
+    let mut results = results(&scenario, &aggregate, &load_steps, rows, steps.phase_figures(Basis::Measured));
     let unwritten = results.total.as_mut().and_then(|total| count_unwritten(rows, total));
     let mut gates = evaluate_gates(&scenario.gates, &results.to_json());
     gates.extend(evaluate_gates(&default_gates(&scenario), &results.to_json()));
@@ -175,7 +175,7 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     let mut run = start.into_run(results, gates, Verdict::Interrupted);
     run.duration_s = rows.end_s;
     run.faults = rows.timeline.faults.clone();
-    run.load_steps = parts;
+    run.load_steps = load_steps;
     run.findings = find_bottlenecks(&FindingsInput {
         results: &run.results,
         load_steps: &run.load_steps,
@@ -204,10 +204,10 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
 fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
     let path = dir.join("scenario.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let wrong = |mistakes: &dyn std::fmt::Display| format!("{} cannot be read: {mistakes}", path.display());
-    let mut document = Document::parse(&text).map_err(|mistakes| wrong(&mistakes))?;
+    let wrong = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", path.display());
+    let mut document = Document::parse(&text).map_err(|error| wrong(&error))?;
     for setting in &start.scenario.settings {
-        document.set(setting).map_err(|mistakes| wrong(&mistakes))?;
+        document.set(setting).map_err(|error| wrong(&error))?;
     }
     for variable in document.free_port_variables() {
         document.set_port(&variable, 1);
@@ -215,25 +215,25 @@ fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
     for (name, text) in StartRecord::read_files(dir)? {
         document.add_file(&name, &text);
     }
-    Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
+    Scenario::read(&document).map_err(|error| wrong(&error))
 }
 
 /// The load steps that had begun, and those whose connections were still being opened.
 fn begun_load_steps(rows: &TimelineScan, scenario: &Scenario) -> LoadStepAccumulator {
-    let mut book = LoadStepAccumulator::new(&scenario.journeys);
+    let mut steps = LoadStepAccumulator::new(&scenario.journeys);
     for row in rows.openings.iter().filter(|row| !row.over) {
-        book.begin(load_step_spec((row.load_step, &row.phase, &row.label), row.t_s, scenario, true));
+        steps.begin(load_step_spec((row.load_step, &row.phase, &row.label), row.t_s, scenario, true));
     }
     for row in rows.openings.iter().filter(|row| row.over) {
-        book.count_worker_open(row.load_step, 1, duration_from_s(row.t_s));
+        steps.count_worker_open(row.load_step, 1, duration_from_s(row.t_s));
     }
     for span in &rows.timeline.load_steps {
-        match book.spec(span.number) {
-            Some(_) => book.start_requests_at(span.number, duration_from_s(span.start_s)),
-            None => book.begin(load_step_spec((span.number, &span.phase, &span.label), span.start_s, scenario, false)),
+        match steps.spec(span.number) {
+            Some(_) => steps.start_requests_at(span.number, duration_from_s(span.start_s)),
+            None => steps.begin(load_step_spec((span.number, &span.phase, &span.label), span.start_s, scenario, false)),
         }
     }
-    book
+    steps
 }
 
 fn load_step_spec(
@@ -267,10 +267,10 @@ fn duration_from_s(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
-fn add_interval(fold: &mut Aggregate, book: &mut LoadStepAccumulator, interval: Option<Interval>) {
+fn add_interval(aggregate: &mut Aggregate, steps: &mut LoadStepAccumulator, interval: Option<Interval>) {
     let Some(interval) = interval else { return };
-    fold.add(&interval);
-    book.add_interval(&interval);
+    aggregate.add(&interval);
+    steps.add_interval(&interval);
 }
 
 /// Operations and kinds of pushes, by name.
@@ -332,8 +332,8 @@ impl OpNames {
 
 fn results(
     scenario: &Scenario,
-    fold: &Aggregate,
-    parts: &[LoadStepFigures],
+    aggregate: &Aggregate,
+    load_steps: &[LoadStepFigures],
     rows: &TimelineScan,
     requested: BTreeMap<String, PhaseFigures>,
 ) -> Results {
@@ -352,16 +352,16 @@ fn results(
         Some((work.name.clone(), figures))
     });
     Results {
-        total: Some(fold.total()),
-        phases: phase_figures(scenario, parts, requested, |_| None),
-        journeys: fold
-            .journeys(&|journey| crate::aggregate::journey_active_s(scenario, parts, journey), Basis::Measured),
+        total: Some(aggregate.total()),
+        phases: phase_figures(scenario, load_steps, requested, |_| None),
+        journeys: aggregate
+            .journeys(&|journey| crate::aggregate::journey_active_s(scenario, load_steps, journey), Basis::Measured),
         work: work.collect(),
         observe: crate::aggregate::observer_figures(&rows.timeline),
-        push: fold.pushes(Basis::Measured),
+        push: aggregate.pushes(Basis::Measured),
         generator: GeneratorFigures {
             unrecorded: rows.timeline.unrecorded.or_none(),
-            ..fold.generator(scenario.generator.lag_p99_max)
+            ..aggregate.generator(scenario.generator.lag_p99_max)
         },
         ..Results::default()
     }

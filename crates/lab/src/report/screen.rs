@@ -93,8 +93,8 @@ impl Screen {
     pub fn stderr() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_smart = std::io::stderr().is_terminal() && variable("TERM").is_some_and(|term| term != "dumb");
-        let look = if is_smart { DisplayMode::block(variable("NO_COLOR").is_none()) } else { DisplayMode::Plain };
-        Self::start(std::io::stderr(), look, stderr_size)
+        let mode = if is_smart { DisplayMode::block(variable("NO_COLOR").is_none()) } else { DisplayMode::Plain };
+        Self::start(std::io::stderr(), mode, stderr_size)
     }
 
     /// Shows progress in plain lines.
@@ -103,35 +103,35 @@ impl Screen {
         Self::start(out, DisplayMode::Plain, || None)
     }
 
-    fn start(mut out: impl Write + Send + 'static, mut look: DisplayMode, size: fn() -> Option<TerminalSize>) -> Self {
+    fn start(mut out: impl Write + Send + 'static, mut mode: DisplayMode, size: fn() -> Option<TerminalSize>) -> Self {
         let (frames, next) = sync_channel::<Progress>(1);
         let (over, ended) = sync_channel(1);
         let erase = Arc::new(AtomicBool::new(false));
-        let wanted = erase.clone();
-        let speaker = MessagePrinter(Arc::new(Mutex::new(Some(Vec::new()))));
-        let said = speaker.clone();
+        let is_erased = erase.clone();
+        let printer = MessagePrinter(Arc::new(Mutex::new(Some(Vec::new()))));
+        let messages = printer.clone();
         let paint = move || {
             let mut write = |text: String| {
                 // The reader may have closed the pipe; the trial continues.
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             };
             next.iter().for_each(|progress| {
-                let lines = said.take_lines();
+                let lines = messages.take_lines();
                 if !lines.is_empty() {
-                    write(look.erase() + &lines);
+                    write(mode.erase() + &lines);
                 }
-                write(look.paint(&progress, size()));
+                write(mode.paint(&progress, size()));
             });
-            if wanted.load(Ordering::Relaxed) {
-                write(look.erase());
+            if is_erased.load(Ordering::Relaxed) {
+                write(mode.erase());
             }
-            write(said.close());
+            write(messages.close());
             let _ = over.send(());
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
         // A trial without a thread for progress still runs.
         let Ok(_) = thread else { return Self::default() };
-        Self { painter: Some(PainterThread { frames, erase, finished: Mutex::new(ended) }), printer: speaker }
+        Self { painter: Some(PainterThread { frames, erase, finished: Mutex::new(ended) }), printer }
     }
 
     /// Prints lines above the progress.

@@ -56,14 +56,14 @@ pub(in crate::report) fn failing_gates(run: &Run) -> Vec<String> {
         let of = |void: bool| run.gates.iter().filter(move |gate| !gate.ok && gate.void == void);
         of(false).chain(of(true))
     };
-    let told = failing().take(FAILING_MAX).map(|gate| {
+    let texts = failing().take(FAILING_MAX).map(|gate| {
         let void = if gate.void { "void: " } else { "" };
         let without = gate.without_lab.filter(|_| gate.void);
         let without = without.map(|value| format!(", without the lab's own share {}", number(Some(value))));
         format!("{void}{} {}: found {}{}", gate.name, gate.limit, found_value(gate), without.unwrap_or_default())
     });
     let more = failing().count().saturating_sub(FAILING_MAX);
-    told.chain((more > 0).then(|| format!("and {more} more"))).collect()
+    texts.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// The value of a gate, in words.

@@ -14,12 +14,12 @@ use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {
     let batches: Vec<&LoadStepFigures> =
-        run.load_steps.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
+        run.load_steps.iter().filter(|load_step| !levels::is_ladder(run, &load_step.phase)).collect();
     if run.load_steps.len() < 2 || batches.is_empty() {
         return Section::new("load-steps", "Load step by load step", []);
     }
-    let several_phases = batches.iter().any(|part| part.phase != batches[0].phase);
-    let rows = batches.iter().map(|part| row(part, several_phases)).collect();
+    let several_phases = batches.iter().any(|load_step| load_step.phase != batches[0].phase);
+    let rows = batches.iter().map(|load_step| row(load_step, several_phases)).collect();
     let heading = ["load step", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
     let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
     let table = Table::new(1, &heading, rows).with_notes(vec![note]).limit_rows(REPORT_ROWS_MAX);
@@ -31,7 +31,7 @@ pub(super) fn section(run: &Run) -> Section {
 /// The steps of each phase, if several phases run the same ones: combined, a slow phase would be hidden by the others.
 fn steps(run: &Run) -> Table {
     let mut seen = BTreeSet::new();
-    let phases = run.load_steps.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
+    let phases = run.load_steps.iter().map(|load_step| load_step.phase.as_str()).filter(|phase| seen.insert(*phase));
     let asked = |phase| Some((phase, run.results.phases.get(phase)?.journey.as_ref()?));
     let asked: Vec<(&str, &JourneyFigures)> = phases.filter_map(asked).collect();
     let is_shared =
@@ -51,39 +51,40 @@ fn step_row(phase: &str, step: &str, op: &OpFigures) -> Vec<TableCell> {
     cells
 }
 
-fn row(part: &LoadStepFigures, several_phases: bool) -> Vec<TableCell> {
-    let op = &part.op;
+fn row(load_step: &LoadStepFigures, several_phases: bool) -> Vec<TableCell> {
+    let op = &load_step.op;
     let times = [op.latency_ms.avg, op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(TableCell::from);
     let counts = [op.count, op.ok, op.denied, op.errors].map(TableCell::from);
-    let head = [name(part, several_phases).into(), clock(part.start_s).into()];
+    let head = [name(load_step, several_phases).into(), clock(load_step.start_s).into()];
     head.into_iter().chain(counts).chain([percent(op.ok, op.count).into()]).chain(times).collect()
 }
 
 /// The name of a load step.
-fn name(part: &LoadStepFigures, with_phase: bool) -> String {
-    match levels::label(part) {
-        label if with_phase && label != part.phase => format!("{}: {label}", part.phase),
+fn name(load_step: &LoadStepFigures, with_phase: bool) -> String {
+    match levels::label(load_step) {
+        label if with_phase && label != load_step.phase => format!("{}: {label}", load_step.phase),
         label => label.to_owned(),
     }
 }
 
 /// How every load step ended, if there are several and not so many that bars become lines.
-fn outcomes(parts: &[&LoadStepFigures]) -> Option<SeriesChart> {
+fn outcomes(load_steps: &[&LoadStepFigures]) -> Option<SeriesChart> {
     let layer = |name: &str, colour: usize, count: fn(&OpFigures) -> u64| {
-        let points = (1..).zip(parts).map(|(i, part)| ChartPoint::new(f64::from(i), count(&part.op) as f64));
+        let points =
+            (1..).zip(load_steps).map(|(i, load_step)| ChartPoint::new(f64::from(i), count(&load_step.op) as f64));
         Layer::new(name, colour, LayerStyle::Bars, points.collect())
     };
     let layers = [layer("ok", 2, |op| op.ok), layer("errors", 1, |op| op.errors), layer("denied", 4, |op| op.denied)];
     let chart = SeriesChart {
         title: "How every load step ended".to_owned(),
         x: ChartAxis {
-            unit: Unit::Items(parts.iter().map(|part| sanitize(levels::label(part))).collect()),
+            unit: Unit::Items(load_steps.iter().map(|load_step| sanitize(levels::label(load_step))).collect()),
             log: false,
-            reaches_at_least: (parts.len() + 1) as f64,
+            reaches_at_least: (load_steps.len() + 1) as f64,
         },
         y: ChartAxis { unit: Unit::count("requests"), ..ChartAxis::default() },
         layers: stacked(layers),
         ..SeriesChart::default()
     };
-    chart.non_empty().filter(|_| (2..=REPORT_ROWS_MAX).contains(&parts.len()))
+    chart.non_empty().filter(|_| (2..=REPORT_ROWS_MAX).contains(&load_steps.len()))
 }

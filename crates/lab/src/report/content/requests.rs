@@ -183,8 +183,8 @@ pub(super) fn push_section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     };
     let heading = ["frames", "count", "bytes", "count/s", "bytes/s"];
     let counts = Table::new(1, &heading, pushes.iter().map(count).collect());
-    let told = pushes.iter().filter(|(_, push)| push.delay_ms.count > 0);
-    let delays: Vec<_> = told.map(|(name, push)| statistics(format!("{name} delay"), &push.delay_ms)).collect();
+    let delayed = pushes.iter().filter(|(_, push)| push.delay_ms.count > 0);
+    let delays: Vec<_> = delayed.map(|(name, push)| statistics(format!("{name} delay"), &push.delay_ms)).collect();
     let notes = if delays.is_empty() { String::new() } else { DELAY_NOTE.to_owned() };
     let delays = Table::of_statistics(&["ms"], delays, Vec::new());
     let blocks = [ContentBlock::Table(counts), ContentBlock::Table(delays), ContentBlock::Text(notes)];
@@ -201,7 +201,7 @@ fn push_charts(sheet: &TimeCharts<'_>) -> Vec<SeriesChart> {
     let delayed = || kinds().filter(|(_, (_, push))| push.delay_ms.count > 0);
     let delays = delayed().flat_map(|(i, (name, _))| sheet.wake_lines(&format!("op.push.{name}"), name, i));
     let gates = delayed().filter_map(|(_, (name, _))| sheet.gate_threshold(&format!("push.{name}.delay_ms.p99")));
-    let title = "From what happened to the frame that tells of it";
+    let title = "From an event to the frame that reports it";
     let delays = sheet.chart(title, Unit::number("ms"), delays);
     let delays = delays.map(|chart| chart.with_log_y().with_thresholds(gates));
     [sheet.chart("Frames pushed", Unit::number("a second"), frames), delays].into_iter().flatten().collect()

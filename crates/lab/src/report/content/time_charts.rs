@@ -42,7 +42,7 @@ impl<'a> TimeCharts<'a> {
     pub(super) fn new(run: &'a Run, series: &'a SeriesByName) -> Self {
         let series = with_drain_curves(run, series);
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
-        let ends = last.chain(run.load_steps.iter().map(|part| part.start_s + part.length_s));
+        let ends = last.chain(run.load_steps.iter().map(|load_step| load_step.start_s + load_step.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
         Self { run, end_s, bands: bands(run), marks: marks(run), series }
     }
@@ -53,7 +53,7 @@ impl<'a> TimeCharts<'a> {
         Some(Layer::new(&sanitize(name), colour, style, points.iter().map(chart_point).collect()))
     }
 
-    /// How late something arrived after what it tells of.
+    /// How late something arrived after the event that it reports.
     pub(super) fn wake_lines(&self, op: &str, name: &str, colour: usize) -> [Option<Layer>; 2] {
         [("p99", LayerStyle::Line), ("p50", LayerStyle::Dashed)].map(|(percentile, style)| {
             self.line(&format!("{op}.wake_{percentile}_ms"), &format!("{name} {percentile}"), colour, style)
@@ -132,23 +132,23 @@ pub(super) fn stacked(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
 }
 
 fn bands(run: &Run) -> Vec<Band> {
-    let band = |part: &LoadStepFigures| Band {
-        from: part.start_s,
-        to: part.start_s + part.length_s,
-        label: sanitize(label(part)),
+    let band = |load_step: &LoadStepFigures| Band {
+        from: load_step.start_s,
+        to: load_step.start_s + load_step.length_s,
+        label: sanitize(label(load_step)),
     };
-    let opening = |part: &LoadStepFigures| {
-        let held = part.connections.as_ref()?;
-        let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
-        Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&part.phase)) })
+    let opening = |load_step: &LoadStepFigures| {
+        let held = load_step.connections.as_ref()?;
+        let to = held.opening_s.map_or(load_step.start_s, |opening_s| held.from_s + opening_s);
+        Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&load_step.phase)) })
     };
     // A single load step needs no name, unless something comes before it.
-    let opens = run.load_steps.iter().any(|part| part.connections.is_some());
+    let opens = run.load_steps.iter().any(|load_step| load_step.connections.is_some());
     if run.load_steps.len() < 2 && !opens {
         return Vec::new();
     }
-    let (openings, parts) = (run.load_steps.iter().filter_map(opening), run.load_steps.iter().map(band));
-    merge_bands(openings).into_iter().chain(merge_bands(parts)).collect()
+    let (openings, load_steps) = (run.load_steps.iter().filter_map(opening), run.load_steps.iter().map(band));
+    merge_bands(openings).into_iter().chain(merge_bands(load_steps)).collect()
 }
 
 /// Overlapping bands become one, with the names of all of them: concurrent phases.

@@ -165,14 +165,14 @@ fn draw_sparkline(name: &str, track: &FigureHistory, unit: &str, colour: Color, 
     let [beside, inside] =
         Layout::horizontal([Constraint::Length(CURVE_LABEL_COLUMNS), Constraint::Fill(1)]).areas(area);
     let shown: Vec<Option<u64>> = track.latest(usize::from(inside.width));
-    let say =
+    let text =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{}{unit}", number(Some(value))));
     let highest = shown.iter().flatten().max().map(|highest| FigureHistory::from_steps(*highest));
-    let latest = format!("{:>18}", say(track.last()));
+    let latest = format!("{:>18}", text(track.last()));
     let words = [
         Line::raw(name.to_owned()),
         Line::styled(latest, Modifier::BOLD),
-        Line::styled(format!("{:>18}", format!("highest {}", say(highest))), Modifier::DIM),
+        Line::styled(format!("{:>18}", format!("highest {}", text(highest))), Modifier::DIM),
     ];
     let mut rows = RowLayout { remaining: beside };
     words.into_iter().for_each(|line| line.render(rows.take_rows(1), buffer));
