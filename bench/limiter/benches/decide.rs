@@ -103,10 +103,8 @@ fn decide(criterion: &mut Criterion) {
     let gcra = keyed::<Gcra>(five);
     each(&mut group, "gcra coarse", &keys, |key| _ = black_box(gcra.check(key, 1, coarse())));
     drop(gcra);
-    let mut gcra = keyed::<Gcra>(five);
+    let gcra = keyed::<Gcra>(five);
     each(&mut group, "gcra tsc", &keys, |key| _ = black_box(gcra.check(key, 1, tsc())));
-    each(&mut group, "gcra tsc, one owner", &keys, |key| _ = black_box(gcra.check_mut(key, 1, tsc())));
-    each(&mut group, "gcra std, one owner", &keys, |key| _ = black_box(gcra.check_mut(key, 1, std())));
     drop(gcra);
     let sliding = keyed::<Counter>(five);
     each(&mut group, "counter tsc", &keys, |key| _ = black_box(sliding.check(key, 1, tsc())));

@@ -8,10 +8,7 @@ use crate::sync::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Budget {
     capacity: Capacity,
-    keys: AtomicUsize,
-    timestamps: AtomicUsize,
-    overrides: AtomicUsize,
-    supplied: AtomicUsize,
+    held: HeldCounts,
 }
 
 /// As many keys have a quota of their own as may.
@@ -19,17 +16,30 @@ pub struct Budget {
 #[error("{OVERRIDES_MAX} keys have a quota of their own, as many as may; take one back first")]
 pub struct TooManyOverrides;
 
+/// What is held: by one policy, or by all.
+#[derive(Debug, Default)]
+pub(crate) struct HeldCounts {
+    pub(crate) keys: AtomicUsize,
+    pub(crate) timestamps: AtomicUsize,
+    pub(crate) overrides: AtomicUsize,
+    pub(crate) supplied: AtomicUsize,
+}
+
+/// What is taken of a budget before it is used, or given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reservation {
+    pub(crate) keys: usize,
+    pub(crate) timestamps: usize,
+    pub(crate) overrides: usize,
+    /// Quotas that hits bring along.
+    pub(crate) supplied: usize,
+}
+
 impl Budget {
     /// Room for so much.
     #[must_use]
-    pub const fn new(capacity: Capacity) -> Self {
-        Self {
-            capacity,
-            keys: AtomicUsize::new(0),
-            timestamps: AtomicUsize::new(0),
-            overrides: AtomicUsize::new(0),
-            supplied: AtomicUsize::new(0),
-        }
+    pub fn new(capacity: Capacity) -> Self {
+        Self { capacity, held: HeldCounts::default() }
     }
 
     /// How much there is room for.
@@ -41,60 +51,65 @@ impl Budget {
     /// Keys held.
     #[must_use]
     pub fn keys(&self) -> usize {
-        self.keys.load(Ordering::Relaxed)
+        self.held.keys.load(Ordering::Relaxed)
     }
 
     /// Timestamps for which memory is held.
     #[must_use]
     pub fn timestamps(&self) -> usize {
-        self.timestamps.load(Ordering::Relaxed)
+        self.held.timestamps.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn try_acquire(&self, keys: usize, timestamps: usize) -> bool {
-        if !take(&self.keys, keys, self.capacity.keys_max) {
-            return false;
+    /// Takes all of it or nothing. Supplied quotas may be as many as overrides, and are counted apart from them, so that
+    /// clients cannot use up the operators' overrides.
+    pub(crate) fn try_acquire(&self, wanted: Reservation) -> bool {
+        let ceilings = [self.capacity.keys_max, self.capacity.timestamps_max, OVERRIDES_MAX, OVERRIDES_MAX];
+        let kinds = self.held.with(wanted);
+        let fitting = kinds.iter().zip(ceilings).take_while(|((held, more), ceiling)| take(held, *more, *ceiling));
+        let taken = fitting.count();
+        if taken < kinds.len() {
+            subtract(&kinds[..taken]);
         }
-        let fits = take(&self.timestamps, timestamps, self.capacity.timestamps_max);
-        if !fits {
-            self.keys.fetch_sub(keys, Ordering::Relaxed);
-        }
-        fits
+        taken == kinds.len()
     }
 
-    pub(crate) fn release(&self, keys: usize, timestamps: usize) {
-        if keys > 0 {
-            self.keys.fetch_sub(keys, Ordering::Relaxed);
-        }
-        if timestamps > 0 {
-            self.timestamps.fetch_sub(timestamps, Ordering::Relaxed);
-        }
+    /// Takes what moves here from a policy that releases it at once.
+    pub(crate) fn acquire_unchecked(&self, moved: Reservation) {
+        self.held.add(moved);
     }
 
-    pub(crate) fn try_acquire_override(&self) -> Result<(), TooManyOverrides> {
-        if take(&self.overrides, 1, OVERRIDES_MAX) { Ok(()) } else { Err(TooManyOverrides) }
+    pub(crate) fn release(&self, reservation: Reservation) {
+        self.held.subtract(reservation);
+    }
+}
+
+impl HeldCounts {
+    fn with(&self, reservation: Reservation) -> [(&AtomicUsize, usize); 4] {
+        let Reservation { keys, timestamps, overrides, supplied } = reservation;
+        [(&self.keys, keys), (&self.timestamps, timestamps), (&self.overrides, overrides), (&self.supplied, supplied)]
     }
 
-    /// Reserves a quota supplied with a hit: as many as overrides, and counted apart from them, so that clients cannot
-    /// use up the operators' overrides.
-    pub(crate) fn try_acquire_supplied(&self, quotas: usize) -> bool {
-        take(&self.supplied, quotas, OVERRIDES_MAX)
-    }
-
-    pub(crate) fn release_supplied(&self, quotas: usize) {
-        if quotas > 0 {
-            self.supplied.fetch_sub(quotas, Ordering::Relaxed);
+    pub(crate) fn add(&self, more: Reservation) {
+        for (held, more) in self.with(more).into_iter().filter(|(_, more)| *more > 0) {
+            held.fetch_add(more, Ordering::Relaxed);
         }
     }
 
-    /// Adds overrides that move here: their old owner releases them at once.
-    pub(crate) fn move_overrides_in(&self, overrides: usize) {
-        self.overrides.fetch_add(overrides, Ordering::Relaxed);
+    pub(crate) fn subtract(&self, less: Reservation) {
+        subtract(&self.with(less));
     }
 
-    pub(crate) fn release_overrides(&self, overrides: usize) {
-        if overrides > 0 {
-            self.overrides.fetch_sub(overrides, Ordering::Relaxed);
-        }
+    /// All that is held now.
+    pub(crate) fn all(&self) -> Reservation {
+        let [keys, timestamps, overrides, supplied] =
+            self.with(Reservation::default()).map(|(held, _)| held.load(Ordering::Relaxed));
+        Reservation { keys, timestamps, overrides, supplied }
+    }
+}
+
+fn subtract(kinds: &[(&AtomicUsize, usize)]) {
+    for (held, less) in kinds.iter().filter(|(_, less)| *less > 0) {
+        held.fetch_sub(*less, Ordering::Relaxed);
     }
 }
 

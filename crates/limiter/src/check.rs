@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
+use crate::budget::Reservation;
 use crate::clock::ClockReading;
 use crate::key::KeyProbe;
 use crate::key_hasher::KeyHasher;
 use crate::limits::ROOM_KEYS_MAX;
 use crate::policy_keys::{ActivePolicy, LockedShard};
-use crate::policy_shared::Reservation;
 use crate::{CheckResult, Decision, Hit, Moment, Outcome, PolicyDecision, Quota};
 
 /// A hit that a policy is for.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::budget::Reservation;
 use crate::key::KeyProbe;
 use crate::key_hasher::KeyHasher;
 use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN, SHARDS_TOTAL_MAX};
 use crate::policy_shared::{PolicyCounters, PolicyShared};
 use crate::shard::Shard;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, get_mut, lock};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::{Budget, Decision, Moment, Override, PolicyStats, Quota, Seed, State, TooManyOverrides, WhenFull};
 
 /// One quota counted for many keys by the algorithm `S`, by many threads at once.
@@ -68,17 +69,6 @@ impl<S: State> Keyed<S> {
         shard.check(&self.shared, probe, cost, reading.now).shifted_back(reading.ahead_ns)
     }
 
-    /// The same for an exclusive owner: nothing is locked, so that the processor may fetch the memory of several calls
-    /// at a time.
-    #[inline]
-    pub fn check_mut(&mut self, key: &[u8], cost: u64, now: Moment) -> Decision {
-        let probe = self.probe(key);
-        let at = self.shard_of(probe.hash);
-        let shard = get_mut(&mut self.shards[at].0);
-        let reading = shard.read_clock(now);
-        shard.check(&self.shared, probe, cost, reading.now).shifted_back(reading.ahead_ns)
-    }
-
     /// Another quota from now on for all keys that have none of their own; what was used stays used. Shard by shard: a check
     /// meanwhile counts by the one or the other.
     pub fn set_quota(&self, quota: Quota, now: Moment) {
@@ -123,10 +113,10 @@ impl<S: State> Keyed<S> {
 
     /// Takes over the overrides of counts that are about to go.
     pub(crate) fn take_over_overrides(&self, overrides: Vec<Override>) {
-        self.shared.budget.move_overrides_in(overrides.len());
+        self.shared.acquire_unchecked(Reservation { overrides: overrides.len(), ..Reservation::default() });
         for Override { key, quota } in overrides {
             let probe = self.probe(&key);
-            self.lock(self.shard_of(probe.hash)).insert_override(&self.shared, probe, quota);
+            self.lock(self.shard_of(probe.hash)).insert_override(probe, quota);
         }
     }
 
@@ -150,12 +140,13 @@ impl<S: State> Keyed<S> {
     #[must_use]
     pub fn stats(&self, policy: &str) -> PolicyStats {
         let counters = &self.shared.counters;
+        let Reservation { keys, timestamps, overrides, supplied } = counters.held.all();
         PolicyStats {
             policy: policy.into(),
-            keys: counters.keys.load(Ordering::Relaxed),
-            timestamps: counters.timestamps.load(Ordering::Relaxed),
-            overrides: counters.overrides.load(Ordering::Relaxed),
-            supplied: counters.supplied.load(Ordering::Relaxed),
+            keys,
+            timestamps,
+            overrides,
+            supplied,
             forgotten: counters.forgotten.load(Ordering::Relaxed),
             full_denied: counters.full_denied.load(Ordering::Relaxed),
             full_admitted: counters.full_admitted.load(Ordering::Relaxed),
@@ -165,13 +156,13 @@ impl<S: State> Keyed<S> {
     /// Keys held.
     #[must_use]
     pub fn keys(&self) -> usize {
-        self.shared.counters.keys.load(Ordering::Relaxed)
+        self.shared.counters.held.keys.load(Ordering::Relaxed)
     }
 
     /// Timestamps for which memory is held.
     #[must_use]
     pub fn timestamps(&self) -> usize {
-        self.shared.counters.timestamps.load(Ordering::Relaxed)
+        self.shared.counters.held.timestamps.load(Ordering::Relaxed)
     }
 
     /// How many shards there are.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::budget::Reservation;
 use crate::clock::ClockReading;
 use crate::key::KeyProbe;
 use crate::key_hasher::KeyHasher;
-use crate::policy_shared::{PolicyShared, Reservation};
+use crate::policy_shared::PolicyShared;
 use crate::shard::Shard;
 use crate::sync::MutexGuard;
 use crate::{

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::Budget;
+use crate::budget::{HeldCounts, Reservation};
 use crate::key_hasher::KeyHasher;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 #[derive(Debug)]
 pub(crate) struct PolicyShared {
@@ -17,53 +18,32 @@ pub(crate) struct PolicyShared {
 /// Counts of one policy.
 #[derive(Debug, Default)]
 pub(crate) struct PolicyCounters {
-    pub(crate) keys: AtomicUsize,
-    pub(crate) timestamps: AtomicUsize,
-    pub(crate) overrides: AtomicUsize,
-    pub(crate) supplied: AtomicUsize,
+    pub(crate) held: HeldCounts,
     pub(crate) forgotten: AtomicU64,
     pub(crate) full_denied: AtomicU64,
     pub(crate) full_admitted: AtomicU64,
 }
 
-/// What a charge needs to have been taken from the room first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reservation {
-    pub(crate) keys: usize,
-    pub(crate) timestamps: usize,
-    /// Quotas that hits bring along.
-    pub(crate) supplied: usize,
-}
-
 impl PolicyShared {
     /// Takes all that is needed, or nothing.
     pub(crate) fn try_acquire(&self, reservation: Reservation) -> bool {
-        if !self.budget.try_acquire(reservation.keys, reservation.timestamps) {
-            return false;
+        let fits = self.budget.try_acquire(reservation);
+        if fits {
+            self.counters.held.add(reservation);
         }
-        if !self.budget.try_acquire_supplied(reservation.supplied) {
-            self.budget.release(reservation.keys, reservation.timestamps);
-            return false;
-        }
-        add(&self.counters.keys, reservation.keys);
-        add(&self.counters.timestamps, reservation.timestamps);
-        add(&self.counters.supplied, reservation.supplied);
-        true
+        fits
+    }
+
+    /// Takes what moves here from a policy that releases it at once.
+    pub(crate) fn acquire_unchecked(&self, moved: Reservation) {
+        self.budget.acquire_unchecked(moved);
+        self.counters.held.add(moved);
     }
 
     /// Releases a reservation, used or not.
     pub(crate) fn release(&self, reservation: Reservation) {
-        self.budget.release(reservation.keys, reservation.timestamps);
-        self.budget.release_supplied(reservation.supplied);
-        subtract(&self.counters.keys, reservation.keys);
-        subtract(&self.counters.timestamps, reservation.timestamps);
-        subtract(&self.counters.supplied, reservation.supplied);
-    }
-
-    /// An override was removed.
-    pub(crate) fn release_override(&self) {
-        self.budget.release_overrides(1);
-        subtract(&self.counters.overrides, 1);
+        self.budget.release(reservation);
+        self.counters.held.subtract(reservation);
     }
 
     /// So many timestamps were reserved for a state that after its charge holds so many.
@@ -85,21 +65,6 @@ impl PolicyShared {
 
 impl Drop for PolicyShared {
     fn drop(&mut self) {
-        let PolicyCounters { keys, timestamps, overrides, supplied, .. } = &self.counters;
-        self.budget.release(keys.load(Ordering::Relaxed), timestamps.load(Ordering::Relaxed));
-        self.budget.release_overrides(overrides.load(Ordering::Relaxed));
-        self.budget.release_supplied(supplied.load(Ordering::Relaxed));
-    }
-}
-
-fn add(count: &AtomicUsize, more: usize) {
-    if more > 0 {
-        count.fetch_add(more, Ordering::Relaxed);
-    }
-}
-
-fn subtract(count: &AtomicUsize, less: usize) {
-    if less > 0 {
-        count.fetch_sub(less, Ordering::Relaxed);
+        self.budget.release(self.counters.held.all());
     }
 }

@@ -1,9 +1,10 @@
 //! The keys behind one lock: look up, reserve, charge. Does not know other shards and other policies.
 
+use crate::budget::Reservation;
 use crate::clock::{ClockReading, ShardClock};
 use crate::key::KeyProbe;
 use crate::key_quotas::{KeyQuota, KeyQuotas};
-use crate::policy_shared::{PolicyShared, Reservation};
+use crate::policy_shared::PolicyShared;
 use crate::states::States;
 use crate::sync::Ordering;
 use crate::{Decision, Moment, Override, Quota, State, TooManyOverrides};
@@ -19,6 +20,15 @@ pub(crate) struct Shard<S> {
     /// No state is idle before this: a full shard is not searched in vain.
     idle_not_before: Moment,
     key_quotas: KeyQuotas,
+}
+
+/// Room for one override.
+const OVERRIDE: Reservation = Reservation { keys: 0, timestamps: 0, overrides: 1, supplied: 0 };
+/// Room for one supplied quota.
+const SUPPLIED: Reservation = Reservation { keys: 0, timestamps: 0, overrides: 0, supplied: 1 };
+
+fn acquire_override(shared: &PolicyShared) -> Result<(), TooManyOverrides> {
+    if shared.try_acquire(OVERRIDE) { Ok(()) } else { Err(TooManyOverrides) }
 }
 
 impl<S: State> Shard<S> {
@@ -117,10 +127,11 @@ impl<S: State> Shard<S> {
     pub(crate) fn reserve(&self, shared: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
         let quota = self.quota_of(probe);
         let supplied = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
-        let reservation = match self.states.get(probe) {
-            Some(state) => Reservation { keys: 0, timestamps: state.timestamps_needed(quota, cost), supplied },
-            None => Reservation { keys: 1, timestamps: S::default().timestamps_needed(quota, cost), supplied },
+        let (keys, timestamps) = match self.states.get(probe) {
+            Some(state) => (0, state.timestamps_needed(quota, cost)),
+            None => (1, S::default().timestamps_needed(quota, cost)),
         };
+        let reservation = Reservation { keys, timestamps, supplied, overrides: 0 };
         shared.try_acquire(reservation).then_some(reservation)
     }
 
@@ -222,16 +233,15 @@ impl<S: State> Shard<S> {
         let old = match self.key_quotas.find_mut(probe.key) {
             Some(own) => {
                 if !own.is_override {
-                    shared.budget.try_acquire_override()?;
-                    shared.counters.overrides.fetch_add(1, Ordering::Relaxed);
-                    shared.release(Reservation { supplied: 1, ..Reservation::default() });
+                    acquire_override(shared)?;
+                    shared.release(SUPPLIED);
                     own.is_override = true;
                 }
                 std::mem::replace(&mut own.quota, quota)
             }
             None => {
-                shared.budget.try_acquire_override()?;
-                self.insert_override(shared, probe, quota);
+                acquire_override(shared)?;
+                self.insert_override(probe, quota);
                 self.quota
             }
         };
@@ -240,8 +250,7 @@ impl<S: State> Shard<S> {
     }
 
     /// The place of a new override, once the room for it is taken.
-    pub(crate) fn insert_override(&mut self, shared: &PolicyShared, probe: KeyProbe<'_>, quota: Quota) {
-        shared.counters.overrides.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn insert_override(&mut self, probe: KeyProbe<'_>, quota: Quota) {
         self.key_quotas.insert(probe.key, KeyQuota { quota, is_override: true });
     }
 
@@ -256,8 +265,8 @@ impl<S: State> Shard<S> {
 
     fn remove_key_quota(&mut self, shared: &PolicyShared, key: &[u8]) {
         match self.key_quotas.remove(key) {
-            Some(own) if own.is_override => shared.release_override(),
-            Some(_) => shared.release(Reservation { supplied: 1, ..Reservation::default() }),
+            Some(own) if own.is_override => shared.release(OVERRIDE),
+            Some(_) => shared.release(SUPPLIED),
             None => {}
         }
     }

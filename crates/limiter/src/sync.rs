@@ -14,12 +14,6 @@ pub(crate) use shuttle::sync::{
 
 use std::sync::PoisonError;
 
-/// What is behind a lock that no other thread can hold.
-#[inline]
-pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
-    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Takes a lock. Nothing under one can panic halfway through a change, so that one which a panic left is as good as any.
 #[inline]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
