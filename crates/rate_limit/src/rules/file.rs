@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 use wire::api::{LimitPolicyDefinition, LimitQuota};
 use wire::escape::Escaped;
 
@@ -51,18 +51,16 @@ impl fmt::Display for FileError {
 /// # Errors
 /// All errors, with their lines.
 pub fn parse_policies(text: &str, timestamps_max: usize) -> Result<FileRules, FileError> {
-    let mut reader = PolicyFileParser {
-        timestamps_max,
-        rules: FileRules::default(),
-        names: HashSet::new(),
-        invalid_members: HashSet::new(),
-        errors: ErrorCollector::default(),
-    };
+    let mut parser = PolicyFileParser { timestamps_max, rules: FileRules::default(), names: HashSet::new() };
+    let mut errors = ErrorCollector::default();
     match DeTable::parse(text) {
-        Ok(table) => reader.document(table.get_ref()),
-        Err(error) => reader.refuse(&error.span().unwrap_or_default(), "not TOML", error.message()),
+        Ok(table) => parser.document(table.get_ref(), &mut errors),
+        Err(error) => {
+            let at = error.span().unwrap_or_default().start;
+            errors.push(at, format_args!("not TOML: {}", error.message()));
+        }
     }
-    if reader.errors.count == 0 { Ok(reader.rules) } else { Err(reader.errors.into_file_error(text)) }
+    if errors.count == 0 { Ok(parser.rules) } else { Err(errors.into_file_error(text)) }
 }
 
 /// The first errors of a file, and their number. A bad file can have more than memory should hold.
@@ -101,240 +99,196 @@ impl ErrorCollector {
 /// The position of an error that concerns no single line: after all others.
 const WHOLE_FILE: usize = usize::MAX;
 
+/// Longest name in an error text, in bytes.
+const NAME_SHOWN_BYTES_MAX: usize = 80;
+
 struct PolicyFileParser {
     timestamps_max: usize,
     rules: FileRules,
     names: HashSet<Box<str>>,
-    /// The members of the current table that have no valid value, and were refused for that.
-    invalid_members: HashSet<&'static str>,
-    errors: ErrorCollector,
-}
-
-/// Longest name in an error text, in bytes.
-const NAME_SHOWN_BYTES_MAX: usize = 80;
-
-/// A table with its name in error texts.
-struct TableContext<'a> {
-    table: &'a DeTable<'a>,
-    label: String,
 }
 
 impl PolicyFileParser {
-    fn document(&mut self, document: &DeTable<'_>) {
-        for (key, value) in document {
-            match value.get_ref() {
-                DeValue::Array(policies) if key.get_ref() == "policy" => self.policies(policies),
-                _ if key.get_ref() == "policy" => {
-                    self.refuse(&value.span(), "policy", "expected tables that begin with [[policy]]");
-                }
-                _ => self.refuse(
-                    &key.span(),
-                    &format!("{:?}", shortened(key.get_ref())),
-                    "no such key: expected [[policy]]",
-                ),
+    fn document(&mut self, document: &DeTable<'_>, errors: &mut ErrorCollector) {
+        for key in document.keys().filter(|key| key.get_ref() != "policy") {
+            let name = shortened(key.get_ref());
+            errors.push(key.span().start, format_args!("{name:?}: no such key: expected [[policy]]"));
+        }
+        let Some(value) = document.get("policy") else { return };
+        for (span, table) in tables(value, "[[policy]]", "policy", errors) {
+            let name = table.get("name").and_then(|name| name.get_ref().as_str());
+            let label = name.map_or_else(|| "policy".to_owned(), |name| format!("policy {:?}", shortened(name)));
+            self.policy(&mut TableReader { table, span, label, invalid_members: Vec::new(), errors });
+        }
+        let policies = value.get_ref().as_array().map_or(0, |policies| policies.len());
+        for (count, max, what) in
+            [(policies, LIMIT_POLICIES_MAX, "policies"), (self.rules.overrides.len(), LIMIT_OVERRIDES_MAX, "overrides")]
+        {
+            if count > max {
+                errors.push(WHOLE_FILE, format_args!("{count} {what}: expected at most {max}"));
             }
         }
     }
 
-    fn policies(&mut self, policies: &DeArray<'_>) {
-        for policy in policies {
-            match policy.get_ref() {
-                DeValue::Table(table) => self.policy(&policy.span(), table),
-                _ => self.refuse(&policy.span(), "policy", "expected a table that begins with [[policy]]"),
-            }
-        }
-        let count = policies.iter().count();
-        if count > LIMIT_POLICIES_MAX {
-            self.errors.push(WHOLE_FILE, format_args!("{count} policies: expected at most {LIMIT_POLICIES_MAX}"));
-        }
-        let count = self.rules.overrides.len();
-        if count > LIMIT_OVERRIDES_MAX {
-            self.errors.push(WHOLE_FILE, format_args!("{count} overrides: expected at most {LIMIT_OVERRIDES_MAX}"));
-        }
-    }
-
-    fn policy(&mut self, span: &Range<usize>, table: &DeTable<'_>) {
-        let label = table
-            .get("name")
-            .and_then(|name| name.get_ref().as_str())
-            .map(|name| format!("policy {:?}", shortened(name)));
-        let context = TableContext { table, label: label.unwrap_or_else(|| "policy".to_owned()) };
-        self.invalid_members.clear();
-        self.refuse_unknown(&context, &POLICY_KEYS);
-        let name = self.string_member(&context, span, "name", None);
-        let quota = self.quota(&context, span);
+    fn policy(&mut self, fields: &mut TableReader<'_>) {
+        fields.refuse_unknown(&POLICY_KEYS);
+        let name = fields.text("name", None);
+        let LimitQuota { limit, window_ms } = fields.quota();
         let definition = LimitPolicyDefinition {
-            class: self.string_member(&context, span, "class", Some("*")),
-            key: self.string_member(&context, span, "key", Some("*")),
-            algorithm: self.string_member(&context, span, "algorithm", Some("gcra")),
-            limit: quota.limit,
-            window_ms: quota.window_ms,
-            shadow: self.bool_member(&context, "shadow"),
-            when_full: self.string_member(&context, span, "when_full", Some("deny")),
+            class: fields.text("class", Some("*")),
+            key: fields.text("key", Some("*")),
+            algorithm: fields.text("algorithm", Some("gcra")),
+            limit,
+            window_ms,
+            shadow: fields.member("shadow", Some(false), "expected true or false", |value| value.as_bool()),
+            when_full: fields.text("when_full", Some("deny")),
         };
-        if !self.invalid_members.contains("name") && !self.names.insert(name.as_str().into()) {
-            self.refuse(span, &context.label, "another policy has this name already: expected names that differ");
+        if !fields.is_invalid("name") && !self.names.insert(name.as_str().into()) {
+            fields.refuse("another policy has this name already: expected names that differ");
         }
         match definition::parse_policy(&name, &definition) {
             Ok(policy) => match self.check_capacity(Some(policy.algorithm), policy.quota) {
-                Some(invalid) => self.refuse_member(&context, span, &invalid),
+                Some(invalid) => fields.refuse_member(&invalid),
                 None => self.rules.policies.push(policy),
             },
-            Err(invalid) => invalid.iter().for_each(|invalid| self.refuse_member(&context, span, invalid)),
+            Err(invalid) => invalid.iter().for_each(|invalid| fields.refuse_member(invalid)),
         }
-        self.overrides(&context, &name, definition::parse_algorithm(&definition.algorithm).ok());
+        let Some(overrides) = fields.table.get("override") else { return };
+        let algorithm = definition::parse_algorithm(&definition.algorithm).ok();
+        let label = format!("{}, override", fields.label);
+        let what = format!("{}: override", fields.label);
+        for (span, table) in tables(overrides, "[[policy.override]]", &what, fields.errors) {
+            let (label, errors) = (label.clone(), &mut *fields.errors);
+            self.override_entry(
+                &mut TableReader { table, span, label, invalid_members: Vec::new(), errors },
+                &name,
+                algorithm,
+            );
+        }
     }
 
     fn check_capacity(&self, algorithm: Option<Algorithm>, quota: Quota) -> Option<InvalidMember> {
         definition::check_log_capacity(algorithm?, quota.limit(), self.timestamps_max).err()
     }
 
-    fn overrides(&mut self, policy: &TableContext<'_>, name: &str, algorithm: Option<Algorithm>) {
-        let Some(value) = policy.table.get("override") else { return };
-        let DeValue::Array(overrides) = value.get_ref() else {
-            return self.refuse(
-                &value.span(),
-                &policy.label,
-                "override: expected tables that begin with [[policy.override]]",
-            );
-        };
-        for entry in overrides {
-            match entry.get_ref() {
-                DeValue::Table(table) => {
-                    let context = TableContext { table, label: format!("{}, override", policy.label) };
-                    self.override_entry(&context, &entry.span(), name, algorithm);
-                }
-                _ => self.refuse(
-                    &entry.span(),
-                    &policy.label,
-                    "override: expected a table that begins with [[policy.override]]",
-                ),
-            }
-        }
-    }
-
-    fn override_entry(
-        &mut self,
-        context: &TableContext<'_>,
-        span: &Range<usize>,
-        policy: &str,
-        algorithm: Option<Algorithm>,
-    ) {
-        self.invalid_members.clear();
-        self.refuse_unknown(context, &OVERRIDE_KEYS);
-        let key = self.string_member(context, span, "key", None);
-        let quota = self.quota(context, span);
-        if !self.invalid_members.contains("key") && !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
-            let reason = format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len());
-            self.refuse(span, &context.label, &reason);
+    fn override_entry(&mut self, fields: &mut TableReader<'_>, policy: &str, algorithm: Option<Algorithm>) {
+        fields.refuse_unknown(&OVERRIDE_KEYS);
+        let key = fields.text("key", None);
+        let quota = fields.quota();
+        if !fields.is_invalid("key") && !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
+            fields.refuse(&format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len()));
         }
         match definition::parse_quota(&quota) {
             Ok(quota) => {
                 if let Some(invalid) = self.check_capacity(algorithm, quota) {
-                    return self.refuse_member(context, span, &invalid);
+                    return fields.refuse_member(&invalid);
                 }
                 let at = (policy.into(), key.as_bytes().into());
                 if self.rules.overrides.insert(at, quota).is_some() {
-                    self.refuse(
-                        span,
-                        &context.label,
-                        &format!("the key {key:?} has an override already: expected one a key"),
-                    );
+                    fields.refuse(&format!("the key {key:?} has an override already: expected one a key"));
                 }
             }
-            Err(invalid) => invalid.iter().for_each(|invalid| self.refuse_member(context, span, invalid)),
+            Err(invalid) => invalid.iter().for_each(|invalid| fields.refuse_member(invalid)),
         }
     }
+}
 
-    /// Parses limit and window; zeros, besides an error, where they are invalid.
-    fn quota(&mut self, context: &TableContext<'_>, span: &Range<usize>) -> LimitQuota {
-        let limit = match context.table.get("limit") {
-            None => self.refuse_missing(context, span, "limit"),
-            Some(value) => match value.get_ref() {
-                DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
-                _ => None,
+/// The tables of a list that each begin with `heading`; everything else in it is refused.
+fn tables<'a>(
+    list: &'a Spanned<DeValue<'a>>,
+    heading: &str,
+    what: &str,
+    errors: &mut ErrorCollector,
+) -> Vec<(Range<usize>, &'a DeTable<'a>)> {
+    let Some(items) = list.get_ref().as_array() else {
+        errors.push(list.span().start, format_args!("{what}: expected tables that begin with {heading}"));
+        return Vec::new();
+    };
+    let mut table = |item: &'a Spanned<DeValue<'a>>| {
+        let table = item.get_ref().as_table().map(|table| (item.span(), table));
+        if table.is_none() {
+            errors.push(item.span().start, format_args!("{what}: expected a table that begins with {heading}"));
+        }
+        table
+    };
+    items.iter().filter_map(|item| table(item)).collect()
+}
+
+/// A table with its name in error texts.
+struct TableReader<'a> {
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    label: String,
+    /// Its members that have no valid value, and were refused for that.
+    invalid_members: Vec<&'static str>,
+    errors: &'a mut ErrorCollector,
+}
+
+impl TableReader<'_> {
+    /// Parses a member; the type's default, besides an error, where it is invalid, or missing without a `default`.
+    fn member<T: Default>(
+        &mut self,
+        key: &'static str,
+        default: Option<T>,
+        expected: &str,
+        parse: impl FnOnce(&DeValue<'_>) -> Option<T>,
+    ) -> T {
+        let value = self.table.get(key);
+        let parsed = value.map_or(default, |value| parse(value.get_ref()));
+        parsed.unwrap_or_else(|| {
+            self.invalid_members.push(key);
+            match value {
+                Some(value) => self.refuse_at(&value.span(), &format!("{key}: {expected}")),
+                None => self.refuse(&format!("{key} is missing")),
             }
-            .unwrap_or_else(|| {
-                self.refuse_value(context, value, "limit", "expected a whole number of units, at least 1");
-                0
-            }),
-        };
-        let window_ms = match context.table.get("window") {
-            None => self.refuse_missing(context, span, "window"),
-            Some(value) => value.get_ref().as_str().and_then(span_ms).unwrap_or_else(|| {
-                let reason = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
-                self.refuse_value(context, value, "window", reason);
-                0
-            }),
-        };
-        LimitQuota { limit, window_ms }
-    }
-
-    /// Refuses a value of the wrong type.
-    fn refuse_value(
-        &mut self,
-        context: &TableContext<'_>,
-        value: &Spanned<DeValue<'_>>,
-        key: &'static str,
-        reason: &str,
-    ) {
-        self.invalid_members.insert(key);
-        self.refuse(&value.span(), &context.label, &format!("{key}: {reason}"));
-    }
-
-    fn refuse_missing(&mut self, context: &TableContext<'_>, span: &Range<usize>, key: &'static str) -> u64 {
-        self.invalid_members.insert(key);
-        self.refuse(span, &context.label, &format!("{key} is missing"));
-        0
-    }
-
-    fn string_member(
-        &mut self,
-        context: &TableContext<'_>,
-        span: &Range<usize>,
-        key: &'static str,
-        default: Option<&str>,
-    ) -> String {
-        match context.table.get(key) {
-            Some(value) => value.get_ref().as_str().map(str::to_owned).unwrap_or_else(|| {
-                self.refuse_value(context, value, key, "expected text in quotes");
-                String::new()
-            }),
-            None => default.map(str::to_owned).unwrap_or_else(|| {
-                self.refuse_missing(context, span, key);
-                String::new()
-            }),
-        }
-    }
-
-    fn bool_member(&mut self, context: &TableContext<'_>, key: &'static str) -> bool {
-        let Some(value) = context.table.get(key) else { return false };
-        value.get_ref().as_bool().unwrap_or_else(|| {
-            self.refuse_value(context, value, key, "expected true or false");
-            false
+            T::default()
         })
     }
 
-    fn refuse_unknown(&mut self, context: &TableContext<'_>, known: &[&str]) {
-        for key in context.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
+    fn text(&mut self, key: &'static str, default: Option<&str>) -> String {
+        let text = |value: &DeValue<'_>| value.as_str().map(str::to_owned);
+        self.member(key, default.map(str::to_owned), "expected text in quotes", text)
+    }
+
+    fn quota(&mut self) -> LimitQuota {
+        let units = |value: &DeValue<'_>| match value {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
+            _ => None,
+        };
+        let limit = self.member("limit", None, "expected a whole number of units, at least 1", units);
+        let expected = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
+        let window_ms = self.member("window", None, expected, |value| span_ms(value.as_str()?));
+        LimitQuota { limit, window_ms }
+    }
+
+    fn is_invalid(&self, member: &str) -> bool {
+        self.invalid_members.contains(&member)
+    }
+
+    fn refuse_unknown(&mut self, known: &[&str]) {
+        for key in self.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
             let reason = format!("no such key: {:?}; expected {}", shortened(key.get_ref()), known.join(", "));
-            self.refuse(&key.span(), &context.label, &reason);
+            self.refuse_at(&key.span(), &reason);
         }
     }
 
     /// Refuses the value of a member, at the member's line. A member that could not be parsed has been refused already, and would only be
     /// refused again for its substitute.
-    fn refuse_member(&mut self, context: &TableContext<'_>, span: &Range<usize>, invalid: &InvalidMember) {
+    fn refuse_member(&mut self, invalid: &InvalidMember) {
         let member = if invalid.member == "window_ms" { "window" } else { invalid.member };
-        if self.invalid_members.contains(member) {
-            return;
+        if !self.is_invalid(member) {
+            let span = self.table.get(member).map_or_else(|| self.span.clone(), Spanned::span);
+            self.refuse_at(&span, &invalid.reason);
         }
-        let span = context.table.get(member).map_or_else(|| span.clone(), Spanned::span);
-        self.refuse(&span, &context.label, &invalid.reason);
     }
 
-    fn refuse(&mut self, span: &Range<usize>, what: &str, reason: &str) {
-        self.errors.push(span.start, format_args!("{what}: {reason}"));
+    /// Refuses the table.
+    fn refuse(&mut self, reason: &str) {
+        self.refuse_at(&self.span.clone(), reason);
+    }
+
+    fn refuse_at(&mut self, span: &Range<usize>, reason: &str) {
+        self.errors.push(span.start, format_args!("{}: {reason}", self.label));
     }
 }
 
