@@ -9,7 +9,7 @@ use futures_util::stream::unfold;
 use metrics::Metrics;
 use quotas::address_key::AddressKey;
 use quotas::address_limit::AddressLimit;
-use quotas::keyed_permits::KeyedPermits;
+use quotas::keyed_permits::{KeyedPermit, KeyedPermits};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::convert::Infallible;
 use std::io;
@@ -49,7 +49,7 @@ pub(super) struct GrpcListener {
 /// The right to one connection.
 struct GrpcPermit {
     _total: OwnedSemaphorePermit,
-    address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
+    _address: Option<KeyedPermit<AddressKey>>,
 }
 
 impl GrpcListener {
@@ -100,19 +100,8 @@ impl GrpcListener {
     /// A permit; the error says whether all permits are in use, or those of the address.
     fn try_acquire(&self, peer: IpAddr) -> Result<GrpcPermit, bool> {
         let total = self.permits.clone().try_acquire_owned().map_err(|_| true)?;
-        let key = self.address_limit.key(peer);
-        if key.is_some_and(|key| !self.addresses.try_acquire(key, self.address_limit.max)) {
-            return Err(false);
-        }
-        Ok(GrpcPermit { _total: total, address: key.map(|key| (self.addresses.clone(), key)) })
-    }
-}
-
-impl Drop for GrpcPermit {
-    fn drop(&mut self) {
-        if let Some((addresses, key)) = &self.address {
-            addresses.release(*key);
-        }
+        let of_address = |key| KeyedPermit::try_acquire(&self.addresses, key, self.address_limit.max).ok_or(false);
+        Ok(GrpcPermit { _total: total, _address: self.address_limit.key(peer).map(of_address).transpose()? })
     }
 }
 
