@@ -140,7 +140,7 @@ fn try_write(stream: &TcpStream, bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn unfinished() -> Problem {
-    Problem::new(Status::RequestTimeout, "request_unfinished", "the request did not arrive completely in time")
+    Problem::new(Status::REQUEST_TIMEOUT, "request_unfinished", "the request did not arrive completely in time")
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ impl Counters {
     pub(crate) fn count_fault(&self, fault: Fault) {
         count(match fault {
             Fault::Late => &self.late,
-            Fault::Garbage(_) => &self.garbage,
-            Fault::Refuse(_) => &self.faults_refuse,
+            Fault::BrokenJson | Fault::NoSuchMove | Fault::Huge => &self.garbage,
+            Fault::HangUp | Fault::ServerError => &self.faults_refuse,
         });
     }
 

@@ -9,31 +9,22 @@ use crate::config::Faults;
 pub(crate) enum Fault {
     /// A good answer, after the timeout of the match.
     Late,
-    /// An answer in time which cannot be used.
-    Garbage(Garbage),
-    /// No answer that a match could use at all.
-    Refuse(Refusal),
-}
-
-/// Kinds of [`Fault::Garbage`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Garbage {
-    /// The body ends in the middle.
+    /// Garbage: the body ends in the middle.
     BrokenJson,
-    /// Good JSON, but no such direction.
+    /// Garbage: good JSON, but no such direction.
     NoSuchMove,
-    /// A body of [`HUGE_BODY_BYTES`](crate::limits::HUGE_BODY_BYTES).
+    /// Garbage: a body of [`HUGE_BODY_BYTES`](crate::limits::HUGE_BODY_BYTES).
     Huge,
-}
-
-/// Kinds of [`Fault::Refuse`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The connection is closed without a word.
+    /// Refusal: the connection is closed without a word.
     HangUp,
-    /// Status 500.
+    /// Refusal: status 500.
     ServerError,
 }
+
+/// Answers in time which cannot be used.
+const GARBAGE: [Fault; 3] = [Fault::BrokenJson, Fault::NoSuchMove, Fault::Huge];
+/// No answer that a match could use at all.
+const REFUSALS: [Fault; 2] = [Fault::HangUp, Fault::ServerError];
 
 /// The fault of a request, if it has one; `chance` must be drawn from that request.
 pub(crate) fn draw(faults: &Faults, chance: &mut Chance) -> Option<Fault> {
@@ -44,11 +35,9 @@ pub(crate) fn draw(faults: &Faults, chance: &mut Chance) -> Option<Fault> {
     if point < late_end {
         Some(Fault::Late)
     } else if point < garbage_end {
-        let kinds = [Garbage::BrokenJson, Garbage::NoSuchMove, Garbage::Huge];
-        Some(Fault::Garbage(kinds[chance.below(kinds.len())]))
+        Some(GARBAGE[chance.below(GARBAGE.len())])
     } else if point < refuse_end {
-        let kinds = [Refusal::HangUp, Refusal::ServerError];
-        Some(Fault::Refuse(kinds[chance.below(kinds.len())]))
+        Some(REFUSALS[chance.below(REFUSALS.len())])
     } else {
         None
     }
@@ -68,8 +57,8 @@ mod tests {
         for seed in 0..DRAWS {
             match draw(&faults, &mut Chance::from_seed(seed)) {
                 Some(Fault::Late) => counts[0] += 1,
-                Some(Fault::Garbage(_)) => counts[1] += 1,
-                Some(Fault::Refuse(_)) => counts[2] += 1,
+                Some(Fault::BrokenJson | Fault::NoSuchMove | Fault::Huge) => counts[1] += 1,
+                Some(Fault::HangUp | Fault::ServerError) => counts[2] += 1,
                 None => {}
             }
         }
@@ -90,14 +79,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_garbage_and_refusal_occurs() {
-        let all = [
-            Fault::Late,
-            Fault::Garbage(Garbage::BrokenJson),
-            Fault::Garbage(Garbage::NoSuchMove),
-            Fault::Garbage(Garbage::Huge),
-            Fault::Refuse(Refusal::HangUp),
-            Fault::Refuse(Refusal::ServerError),
-        ];
+        let all = [Fault::Late, Fault::BrokenJson, Fault::NoSuchMove, Fault::Huge, Fault::HangUp, Fault::ServerError];
         let faults = Faults::new(0.3, 0.3, 0.4).expect("in range");
         let seen: Vec<_> = (0..1_000).filter_map(|seed| draw(&faults, &mut Chance::from_seed(seed))).collect();
         assert!(all.iter().all(|fault| seen.contains(fault)));

@@ -31,7 +31,7 @@ pub(crate) enum Content {
     Metrics(String),
     /// A refusal.
     Problem(Box<Problem>),
-    /// A body of [`HUGE_BODY_BYTES`]; only its head is rendered, the filling is [`FILLING`] over and over.
+    /// A body of [`HUGE_BODY_BYTES`]; only its head is rendered, its content is [`HUGE_BODY_CHUNK`] over and over.
     Huge,
     /// Nothing: the connection closes.
     HangUp,
@@ -55,27 +55,24 @@ impl Reply {
         match &self.content {
             Content::Move(decision) => self.render_move(*decision, out),
             Content::Json(status, text) => self.render_text(*status, JSON, text, out),
-            Content::Metrics(text) => self.render_text(Status::Ok, PROMETHEUS, text, out),
+            Content::Metrics(text) => self.render_text(Status::OK, PROMETHEUS, text, out),
             Content::Problem(problem) => self.render_problem(problem, out),
-            Content::Huge => self.render_head(Status::Ok, JSON, HUGE_BODY_BYTES, None, out),
+            Content::Huge => self.render_head(Status::OK, JSON, HUGE_BODY_BYTES, None, out),
             Content::HangUp => {}
         }
     }
 
     fn render_move(&self, decision: Decision, out: &mut Vec<u8>) {
         let Some(shout) = decision.shout else {
-            return self.render_text(Status::Ok, JSON, decision.direction.reply_json(), out);
+            return self.render_text(Status::OK, JSON, decision.direction.reply_json(), out);
         };
         let reply = MoveReply { direction: decision.direction.name().into(), shout: Some(shout.into()) };
         let text = serde_json::to_string(&reply).expect("two strings always serialise");
-        self.render_text(Status::Ok, JSON, &text, out);
+        self.render_text(Status::OK, JSON, &text, out);
     }
 
     fn render_problem(&self, problem: &Problem, out: &mut Vec<u8>) {
-        let line = problem.status.line();
-        let (number, title) = line.split_once(' ').unwrap_or((line, line));
-        let number: u16 = number.parse().expect("status lines begin with their number");
-        let (code, detail) = (problem.code, &problem.detail);
+        let (Status(number, title), code, detail) = (problem.status, problem.code, &problem.detail);
         let text = serde_json::json!({ "status": number, "title": title, "code": code, "detail": detail }).to_string();
         self.render_head(problem.status, PROBLEM_JSON, text.len(), problem.allow, out);
         out.extend_from_slice(text.as_bytes());
@@ -87,8 +84,8 @@ impl Reply {
     }
 
     fn render_head(&self, status: Status, kind: &str, length: usize, allow: Option<Method>, out: &mut Vec<u8>) {
-        let line = status.line();
-        write!(out, "HTTP/1.1 {line}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n").expect(VEC);
+        let Status(number, title) = status;
+        write!(out, "HTTP/1.1 {number} {title}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n").expect(VEC);
         if let Some(method) = allow {
             write!(out, "allow: {}\r\n", method.name()).expect(VEC);
         }

@@ -93,11 +93,11 @@ fn parse_share(value: &str) -> Result<f64, String> {
 
 fn unknown_path(what: &str) -> Problem {
     let detail = format!("`{what}` is nothing here: ask for /random, /hungry or /flood, then /start, /move or /end");
-    Problem::new(Status::NotFound, "unknown_path", detail)
+    Problem::new(Status::NOT_FOUND, "unknown_path", detail)
 }
 
 fn bad_modifier(segment: &str, why: &str) -> Problem {
-    Problem::new(Status::BadRequest, "bad_modifier", format!("`{segment}`: {why}"))
+    Problem::new(Status::BAD_REQUEST, "bad_modifier", format!("`{segment}`: {why}"))
 }
 
 #[cfg(test)]
@@ -143,23 +143,23 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        check(Method::Get, "*", Err(Status::NotFound));
-        check(Method::Get, "//", Err(Status::NotFound));
-        check(Method::Get, "/hungry//", Err(Status::NotFound));
-        check(Method::Post, "/nobody/move", Err(Status::NotFound));
-        check(Method::Post, "/hungry/jump", Err(Status::NotFound));
-        check(Method::Post, "/hungry/move/move", Err(Status::NotFound));
-        check(Method::Post, "/hungry/mood-0.5/move", Err(Status::NotFound));
-        check(Method::Get, "/healthz/deep", Err(Status::NotFound));
-        check(Method::Post, "/hungry/late-2/move", Err(Status::BadRequest));
-        check(Method::Post, "/hungry/late-x/move", Err(Status::BadRequest));
-        check(Method::Post, "/hungry/late-0.1/late-0.1/move", Err(Status::BadRequest));
-        check(Method::Post, "/hungry/late-0.6/garbage-0.6/move", Err(Status::BadRequest));
-        check(Method::Post, "/hungry/think-61s/move", Err(Status::BadRequest));
-        check(Method::Post, "/hungry/seed--1/move", Err(Status::BadRequest));
-        check(Method::Get, "/hungry/seed-x", Err(Status::BadRequest));
-        check(Method::Post, "/", Err(Status::MethodNotAllowed));
-        check(Method::Get, "/hungry/move", Err(Status::MethodNotAllowed));
-        check(Method::Other, "/hungry/move", Err(Status::MethodNotAllowed));
+        check(Method::Get, "*", Err(Status::NOT_FOUND));
+        check(Method::Get, "//", Err(Status::NOT_FOUND));
+        check(Method::Get, "/hungry//", Err(Status::NOT_FOUND));
+        check(Method::Post, "/nobody/move", Err(Status::NOT_FOUND));
+        check(Method::Post, "/hungry/jump", Err(Status::NOT_FOUND));
+        check(Method::Post, "/hungry/move/move", Err(Status::NOT_FOUND));
+        check(Method::Post, "/hungry/mood-0.5/move", Err(Status::NOT_FOUND));
+        check(Method::Get, "/healthz/deep", Err(Status::NOT_FOUND));
+        check(Method::Post, "/hungry/late-2/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/late-x/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/late-0.1/late-0.1/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/late-0.6/garbage-0.6/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/think-61s/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/seed--1/move", Err(Status::BAD_REQUEST));
+        check(Method::Get, "/hungry/seed-x", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/", Err(Status::METHOD_NOT_ALLOWED));
+        check(Method::Get, "/hungry/move", Err(Status::METHOD_NOT_ALLOWED));
+        check(Method::Other, "/hungry/move", Err(Status::METHOD_NOT_ALLOWED));
     }
 }

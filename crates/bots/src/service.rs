@@ -9,7 +9,7 @@ use wire::webhook::Request;
 use crate::characters::{Chance, Character, Purpose};
 use crate::config::Config;
 use crate::counters::{Counters, count};
-use crate::fault::{self, Fault, Garbage, Refusal};
+use crate::fault::{self, Fault};
 use crate::http::{Method, ParsedMessage, Problem, Status};
 use crate::limits::{DELAY_MAX, LATE_MARGIN};
 use crate::reply::{Content, Reply};
@@ -66,7 +66,7 @@ impl BotService {
         if let Some(fault) = fault {
             self.counters.count_fault(fault);
         }
-        let keep_alive = fault != Some(Fault::Refuse(Refusal::HangUp));
+        let keep_alive = fault != Some(Fault::HangUp);
         let delay = delay(config.think, request.game.timeout, fault);
         Ok(Reply { delay, keep_alive, content: content(Content::Move(decision), fault) })
     }
@@ -75,7 +75,7 @@ impl BotService {
 fn read(body: &[u8]) -> Result<Request<'_>, Problem> {
     serde_json::from_slice(body).map_err(|error| {
         let detail = format!("the body is no request of the webhook API: {error}");
-        Problem::new(Status::BadRequest, "bad_body", detail)
+        Problem::new(Status::BAD_REQUEST, "bad_body", detail)
     })
 }
 
@@ -92,19 +92,19 @@ fn delay(think: Duration, timeout_ms: u32, fault: Option<Fault>) -> Duration {
 fn content(good: Content, fault: Option<Fault>) -> Content {
     match fault {
         None | Some(Fault::Late) => good,
-        Some(Fault::Garbage(Garbage::BrokenJson)) => json(r#"{"move":"up"#),
-        Some(Fault::Garbage(Garbage::NoSuchMove)) => json(r#"{"move":"sideways"}"#),
-        Some(Fault::Garbage(Garbage::Huge)) => Content::Huge,
-        Some(Fault::Refuse(Refusal::HangUp)) => Content::HangUp,
-        Some(Fault::Refuse(Refusal::ServerError)) => Content::Json(
-            Status::InternalServerError,
+        Some(Fault::BrokenJson) => json(r#"{"move":"up"#),
+        Some(Fault::NoSuchMove) => json(r#"{"move":"sideways"}"#),
+        Some(Fault::Huge) => Content::Huge,
+        Some(Fault::HangUp) => Content::HangUp,
+        Some(Fault::ServerError) => Content::Json(
+            Status::INTERNAL_SERVER_ERROR,
             Cow::Borrowed(r#"{"status":500,"title":"Internal Server Error","code":"refused_on_purpose"}"#),
         ),
     }
 }
 
 fn json(text: impl Into<Cow<'static, str>>) -> Content {
-    Content::Json(Status::Ok, text.into())
+    Content::Json(Status::OK, text.into())
 }
 
 fn characters_json() -> String {

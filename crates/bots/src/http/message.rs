@@ -165,7 +165,7 @@ impl HeaderFields {
     fn set_transfer_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
             let detail = "the only transfer-encoding understood here is chunked, once";
-            return Err(Problem::new(Status::NotImplemented, "unknown_transfer_encoding", detail));
+            return Err(Problem::new(Status::NOT_IMPLEMENTED, "unknown_transfer_encoding", detail));
         }
         self.chunked = true;
         Ok(())
@@ -179,7 +179,7 @@ impl HeaderFields {
             (Some(length), false) => Ok(Framing::Length(length)),
             (None, false) if method == Method::Post => {
                 let detail = "a POST says how long its body is: content-length, or transfer-encoding: chunked";
-                Err(Problem::new(Status::LengthRequired, "length_required", detail))
+                Err(Problem::new(Status::LENGTH_REQUIRED, "length_required", detail))
             }
             (None, false) => Ok(Framing::Length(0)),
         }
@@ -192,7 +192,7 @@ fn has_token(value: &[u8], token: &str) -> bool {
 
 fn too_large_head() -> Problem {
     let detail = format!("a request line with its headers has at most {HEAD_BYTES_MAX} bytes and {HEADERS_MAX} fields");
-    Problem::new(Status::HeaderFieldsTooLarge, "head_too_large", detail)
+    Problem::new(Status::HEADER_FIELDS_TOO_LARGE, "head_too_large", detail)
 }
 
 #[cfg(test)]

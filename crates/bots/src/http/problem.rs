@@ -22,37 +22,21 @@ impl Method {
     }
 }
 
-/// The statuses in use.
+/// A status with its reason phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    Ok,
-    BadRequest,
-    NotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    LengthRequired,
-    ContentTooLarge,
-    HeaderFieldsTooLarge,
-    InternalServerError,
-    NotImplemented,
-}
+pub(crate) struct Status(pub(crate) u16, pub(crate) &'static str);
 
 impl Status {
-    /// Code and reason phrase, as in a status line.
-    pub(crate) fn line(self) -> &'static str {
-        match self {
-            Status::Ok => "200 OK",
-            Status::BadRequest => "400 Bad Request",
-            Status::NotFound => "404 Not Found",
-            Status::MethodNotAllowed => "405 Method Not Allowed",
-            Status::RequestTimeout => "408 Request Timeout",
-            Status::LengthRequired => "411 Length Required",
-            Status::ContentTooLarge => "413 Content Too Large",
-            Status::HeaderFieldsTooLarge => "431 Request Header Fields Too Large",
-            Status::InternalServerError => "500 Internal Server Error",
-            Status::NotImplemented => "501 Not Implemented",
-        }
-    }
+    pub(crate) const OK: Status = Status(200, "OK");
+    pub(crate) const BAD_REQUEST: Status = Status(400, "Bad Request");
+    pub(crate) const NOT_FOUND: Status = Status(404, "Not Found");
+    pub(crate) const METHOD_NOT_ALLOWED: Status = Status(405, "Method Not Allowed");
+    pub(crate) const REQUEST_TIMEOUT: Status = Status(408, "Request Timeout");
+    pub(crate) const LENGTH_REQUIRED: Status = Status(411, "Length Required");
+    pub(crate) const CONTENT_TOO_LARGE: Status = Status(413, "Content Too Large");
+    pub(crate) const HEADER_FIELDS_TOO_LARGE: Status = Status(431, "Request Header Fields Too Large");
+    pub(crate) const INTERNAL_SERVER_ERROR: Status = Status(500, "Internal Server Error");
+    pub(crate) const NOT_IMPLEMENTED: Status = Status(501, "Not Implemented");
 }
 
 /// Why a request is refused: for the client's program (`status`, `code`) and for its author (`detail`).
@@ -74,16 +58,16 @@ impl Problem {
 
     pub(crate) fn wrong_method(allowed: Method) -> Problem {
         let detail = format!("this address answers {} only", allowed.name());
-        let problem = Problem::new(Status::MethodNotAllowed, "method_not_allowed", detail);
+        let problem = Problem::new(Status::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
         Problem { allow: Some(allowed), ..problem }
     }
 }
 
 pub(super) fn bad_request(detail: impl Into<Cow<'static, str>>) -> Problem {
-    Problem::new(Status::BadRequest, "bad_http", detail)
+    Problem::new(Status::BAD_REQUEST, "bad_http", detail)
 }
 
 pub(super) fn too_large_body() -> Problem {
     let detail = format!("a body has at most {BODY_BYTES_MAX} bytes");
-    Problem::new(Status::ContentTooLarge, "body_too_large", detail)
+    Problem::new(Status::CONTENT_TOO_LARGE, "body_too_large", detail)
 }

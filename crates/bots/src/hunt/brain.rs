@@ -29,7 +29,7 @@ pub(super) struct HunterBrain {
     chance: Chance,
     has_views: bool,
     at: Cell,
-    /// An index into [`WAYS`].
+    /// An index into [`DIRECTIONS`].
     direction: usize,
     /// Steps to take around an obstacle before anything else is looked for.
     detour: usize,

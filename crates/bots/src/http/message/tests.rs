@@ -64,10 +64,10 @@ fn chunks_are_joined() {
         3,
     );
     check(&format!("{head}A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"), Method::Post, "/a", "0123456789", true, 0);
-    check_refused(&format!("{head}2\r\n{{}}xx0\r\n\r\n"), Status::BadRequest);
-    check_refused(&format!("{head}g\r\n"), Status::BadRequest);
-    check_refused(&format!("{head}{:x}\r\n", BODY_BYTES_MAX + 1), Status::ContentTooLarge);
-    check_refused(&format!("{head}ffffffffffffffff\r\n"), Status::ContentTooLarge);
+    check_refused(&format!("{head}2\r\n{{}}xx0\r\n\r\n"), Status::BAD_REQUEST);
+    check_refused(&format!("{head}g\r\n"), Status::BAD_REQUEST);
+    check_refused(&format!("{head}{:x}\r\n", BODY_BYTES_MAX + 1), Status::CONTENT_TOO_LARGE);
+    check_refused(&format!("{head}ffffffffffffffff\r\n"), Status::CONTENT_TOO_LARGE);
     check_all_splits(&format!("{head}2\r\n{{}}\r\n0\r\n"), None);
 }
 
@@ -82,19 +82,19 @@ fn the_client_decides_about_the_connection() {
 
 #[test]
 fn ambiguous_and_endless_heads_are_refused() {
-    check_refused("POST / HTTP/1.1\r\n\r\n", Status::LengthRequired);
-    check_refused("POST / HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n", Status::BadRequest);
-    check_refused("POST / HTTP/1.1\r\ncontent-length: +2\r\n\r\n", Status::BadRequest);
-    check_refused("POST / HTTP/1.1\r\ncontent-length: \r\n\r\n", Status::BadRequest);
-    check_refused("POST / HTTP/1.1\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n", Status::BadRequest);
-    check_refused("POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n", Status::NotImplemented);
-    check_refused("POST / HTTP/1.1\r\ncontent-length: 262145\r\n\r\n", Status::ContentTooLarge);
-    check_refused("hello\r\n\r\n", Status::BadRequest);
-    check_refused("GET / HTTP/2.0\r\n\r\n", Status::BadRequest);
-    check_refused(&format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(HEAD_BYTES_MAX)), Status::HeaderFieldsTooLarge);
+    check_refused("POST / HTTP/1.1\r\n\r\n", Status::LENGTH_REQUIRED);
+    check_refused("POST / HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n", Status::BAD_REQUEST);
+    check_refused("POST / HTTP/1.1\r\ncontent-length: +2\r\n\r\n", Status::BAD_REQUEST);
+    check_refused("POST / HTTP/1.1\r\ncontent-length: \r\n\r\n", Status::BAD_REQUEST);
+    check_refused("POST / HTTP/1.1\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n", Status::BAD_REQUEST);
+    check_refused("POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n", Status::NOT_IMPLEMENTED);
+    check_refused("POST / HTTP/1.1\r\ncontent-length: 262145\r\n\r\n", Status::CONTENT_TOO_LARGE);
+    check_refused("hello\r\n\r\n", Status::BAD_REQUEST);
+    check_refused("GET / HTTP/2.0\r\n\r\n", Status::BAD_REQUEST);
+    check_refused(&format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(HEAD_BYTES_MAX)), Status::HEADER_FIELDS_TOO_LARGE);
     check_refused(
         &format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1)),
-        Status::HeaderFieldsTooLarge,
+        Status::HEADER_FIELDS_TOO_LARGE,
     );
     check_all_splits("POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\n{}", None);
     check_all_splits("GET / HTTP/1.1\r\n", None);
@@ -104,7 +104,7 @@ fn ambiguous_and_endless_heads_are_refused() {
 fn useless_chunk_extensions_are_bounded() {
     let chunk = format!("1;{}\r\nx\r\n", "e".repeat(4_000));
     let text = format!("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(300));
-    assert_eq!(read_in_steps(text.as_bytes(), 65_536), Some(Err(Status::ContentTooLarge)));
+    assert_eq!(read_in_steps(text.as_bytes(), 65_536), Some(Err(Status::CONTENT_TOO_LARGE)));
 }
 
 #[test]
