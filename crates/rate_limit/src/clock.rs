@@ -33,7 +33,7 @@ impl LimitClock {
     /// Advances a manual clock; the machine's own cannot be advanced.
     pub fn advance(&self, by: Duration) {
         if let Self::Manual(now_ns) = self {
-            now_ns.fetch_add(saturating_ns(by), Ordering::SeqCst);
+            now_ns.fetch_add(Moment::after(by).0, Ordering::SeqCst);
         }
     }
 
@@ -45,14 +45,9 @@ impl LimitClock {
     /// The time at this moment of the machine's own clock, for a caller that has read it already.
     #[must_use]
     pub fn at(&self, moment: Instant) -> Moment {
-        Moment(match self {
-            Self::Monotonic { begun } => saturating_ns(moment.duration_since(*begun)),
-            Self::Manual(now_ns) => now_ns.load(Ordering::SeqCst),
-        })
+        match self {
+            Self::Monotonic { begun } => Moment::after(moment.duration_since(*begun)),
+            Self::Manual(now_ns) => Moment(now_ns.load(Ordering::SeqCst)),
+        }
     }
-}
-
-/// 584 years at most.
-fn saturating_ns(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -83,7 +83,7 @@ pub fn retry_after_s(outcome: &Outcome, now: Moment) -> Option<u64> {
     }
 }
 
-fn seconds_until(at: Moment, now: Moment) -> u64 {
+pub(super) fn seconds_until(at: Moment, now: Moment) -> u64 {
     at.0.saturating_sub(now.0).div_ceil(NS_PER_S)
 }
 

@@ -59,17 +59,11 @@ pub struct RateLimiter {
     reference: ReferenceLimiter,
     /// Decides and counts, and refuses nothing.
     is_shadow: bool,
-    rules: RwLock<ActiveRules>,
+    /// The rules in force.
+    rules: RwLock<LimitRuleSet>,
     to_owner: mpsc::Sender<RuleOwnerMessage>,
     inbox: Mutex<Option<mpsc::Receiver<RuleOwnerMessage>>>,
     metrics: Arc<Metrics>,
-}
-
-/// The rules in force, and the overrides that the limiter has of them.
-#[derive(Default)]
-struct ActiveRules {
-    rule_set: LimitRuleSet,
-    overrides: BTreeMap<rules::OverrideKey, Quota>,
 }
 
 impl RateLimiter {
@@ -184,7 +178,7 @@ impl RateLimiter {
 
     /// Reads the rules. `read` must not block.
     pub fn with_rules<T>(&self, read: impl FnOnce(&LimitRuleSet) -> T) -> T {
-        read(&self.rules.read().unwrap_or_else(PoisonError::into_inner).rule_set)
+        read(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The number of keys counted now, by policy.
@@ -233,16 +227,17 @@ impl RateLimiter {
         }
         let now = self.now();
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let old = rules.overrides();
         let new = self.set_policies(&rule_set, now)?;
         self.reference.set_default(rule_set.stored.reference.as_ref(), now);
-        for override_key in rules.overrides.keys().filter(|override_key| !overrides.contains_key(*override_key)) {
+        for override_key in old.keys().filter(|override_key| !overrides.contains_key(*override_key)) {
             self.set_override(override_key, None, now);
         }
-        let changed = overrides.iter().filter(|(override_key, quota)| {
-            new.contains(&override_key.0) || rules.overrides.get(*override_key) != Some(*quota)
-        });
+        let changed = overrides
+            .iter()
+            .filter(|(override_key, quota)| new.contains(&override_key.0) || old.get(*override_key) != Some(*quota));
         changed.for_each(|(override_key, quota)| self.set_override(override_key, Some(*quota), now));
-        *rules = ActiveRules { rule_set, overrides };
+        *rules = rule_set;
         Ok(())
     }
 
@@ -281,13 +276,8 @@ impl RateLimiter {
         };
         let now = self.now();
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-        rules.rule_set.apply(change);
-        let quota = rules.rule_set.override_quota(override_key);
-        match quota {
-            Some(quota) => rules.overrides.insert(override_key.clone(), quota),
-            None => rules.overrides.remove(override_key),
-        };
-        self.set_override(override_key, quota, now);
+        rules.apply(change);
+        self.set_override(override_key, rules.override_quota(override_key), now);
     }
 
     fn set_override(&self, override_key: &rules::OverrideKey, quota: Option<Quota>, now: Moment) {

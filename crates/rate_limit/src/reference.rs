@@ -2,7 +2,7 @@
 //! clients or for one. It has no patterns and no classes, so it is separate from the other policies and checked alone.
 
 use super::RateLimitConfig;
-use super::headers::RETRY_WHEN_FULL_S;
+use super::headers::{RETRY_WHEN_FULL_S, seconds_until};
 use super::rules::{self, REFERENCE};
 use limiter::{Budget, Decision, Keyed, Log, Moment, PolicyStats, Quota, TooManyOverrides, WhenFull};
 use metrics::{DecisionCounters, DecisionOutcome, Metrics};
@@ -14,11 +14,8 @@ use wire::api::LimitQuota;
 const LIMIT_DEFAULT: u64 = 100;
 /// See [`LIMIT_DEFAULT`].
 const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
-/// The retry time of a client that cannot be counted for lack of capacity.
-const RETRY_AFTER_FULL_S: u64 = RETRY_WHEN_FULL_S;
 /// The class under which these decisions are counted.
 const CLASS: &str = "api.v1";
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// The decision for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +58,9 @@ impl ReferenceLimiter {
                 self.decisions.inc(DecisionOutcome::Allowed);
                 return ReferenceDecision::Allowed { remaining };
             }
-            Decision::NotUntil { at } => at.0.saturating_sub(now.0).div_ceil(NS_PER_S).max(1),
+            Decision::NotUntil { at } => seconds_until(at, now).max(1),
             // Every limit is at least the one unit that a request takes, so only `Full` can occur.
-            Decision::Never | Decision::Full => RETRY_AFTER_FULL_S,
+            Decision::Never | Decision::Full => RETRY_WHEN_FULL_S,
         };
         if self.is_shadow {
             self.decisions.inc(DecisionOutcome::Shadow);

@@ -140,7 +140,7 @@ impl PolicyFileParser {
             algorithm: fields.text("algorithm", Some("gcra")),
             limit,
             window_ms,
-            shadow: fields.member("shadow", Some(false), "expected true or false", |value| value.as_bool()),
+            shadow: fields.member("shadow", Some(false), "expected true or false", |value| value.get_ref().as_bool()),
             when_full: fields.text("when_full", Some("deny")),
         };
         if !fields.is_invalid("name") && !self.names.insert(name.as_str().into()) {
@@ -204,14 +204,14 @@ fn tables<'a>(
         errors.push(list.span().start, format_args!("{what}: expected tables that begin with {heading}"));
         return Vec::new();
     };
-    let mut table = |item: &'a Spanned<DeValue<'a>>| {
+    let table = |item: &'a Spanned<DeValue<'a>>| {
         let table = item.get_ref().as_table().map(|table| (item.span(), table));
         if table.is_none() {
             errors.push(item.span().start, format_args!("{what}: expected a table that begins with {heading}"));
         }
         table
     };
-    items.iter().filter_map(|item| table(item)).collect()
+    items.iter().filter_map(table).collect()
 }
 
 /// A table with its name in error texts.
@@ -231,10 +231,10 @@ impl TableReader<'_> {
         key: &'static str,
         default: Option<T>,
         expected: &str,
-        parse: impl FnOnce(&DeValue<'_>) -> Option<T>,
+        parse: impl FnOnce(&Spanned<DeValue<'_>>) -> Option<T>,
     ) -> T {
         let value = self.table.get(key);
-        let parsed = value.map_or(default, |value| parse(value.get_ref()));
+        let parsed = value.map_or(default, parse);
         parsed.unwrap_or_else(|| {
             self.invalid_members.push(key);
             match value {
@@ -246,18 +246,18 @@ impl TableReader<'_> {
     }
 
     fn text(&mut self, key: &'static str, default: Option<&str>) -> String {
-        let text = |value: &DeValue<'_>| value.as_str().map(str::to_owned);
+        let text = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str().map(str::to_owned);
         self.member(key, default.map(str::to_owned), "expected text in quotes", text)
     }
 
     fn quota(&mut self) -> LimitQuota {
-        let units = |value: &DeValue<'_>| match value {
+        let units = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
             _ => None,
         };
         let limit = self.member("limit", None, "expected a whole number of units, at least 1", units);
         let expected = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
-        let window_ms = self.member("window", None, expected, |value| span_ms(value.as_str()?));
+        let window_ms = self.member("window", None, expected, |value| span_ms(value.get_ref().as_str()?));
         LimitQuota { limit, window_ms }
     }
 

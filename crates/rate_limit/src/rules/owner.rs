@@ -126,10 +126,7 @@ impl RuleOwner {
 
     /// Commits valid changes, puts them into force in the same order, then replies.
     async fn change(&mut self, changes: Vec<(Change, ChangeReply)>) {
-        let (accepted, refused) = self.validate_changes(changes);
-        for (error, reply) in refused {
-            let _ = reply.send(Err(error));
-        }
+        let accepted = self.refuse_invalid(changes);
         let commands = accepted.iter().map(|(change, _)| command(change)).collect();
         match self.store.commit_all(commands).await {
             Ok(outcomes) => {
@@ -147,17 +144,12 @@ impl RuleOwner {
         }
     }
 
-    /// Separates valid changes from invalid ones: the store does not know the file.
-    #[expect(clippy::type_complexity, reason = "two lists, used once")]
-    fn validate_changes(
-        &self,
-        changes: Vec<(Change, ChangeReply)>,
-    ) -> (Vec<(Change, ChangeReply)>, Vec<(ChangeError, ChangeReply)>) {
-        let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    /// Refuses invalid changes, and returns the others: the store does not know the file.
+    fn refuse_invalid(&self, changes: Vec<(Change, ChangeReply)>) -> Vec<(Change, ChangeReply)> {
         self.rate_limiter.with_rules(|rule_set| {
             let (mut policies, mut overrides) = rule_set.policy_and_override_counts();
-            for (change, reply) in changes {
-                let has_capacity = match &change {
+            let mut refusal = |change: &Change| {
+                let has_capacity = match change {
                     Change::PutPolicy(policy) if rule_set.source(&policy.name).is_none() => {
                         policies += 1;
                         policies <= LIMIT_POLICIES_MAX
@@ -168,16 +160,23 @@ impl RuleOwner {
                     }
                     _ => true,
                 };
-                match &change {
-                    _ if !has_capacity => refused.push((ChangeError::TooMany, reply)),
+                match change {
+                    _ if !has_capacity => Some(ChangeError::TooMany),
                     Change::PutOverride((policy, _), _) if !rule_set.has_policy(policy) => {
-                        refused.push((ChangeError::NoSuchPolicy, reply));
+                        Some(ChangeError::NoSuchPolicy)
                     }
-                    _ => accepted.push((change, reply)),
+                    _ => None,
                 }
-            }
-        });
-        (accepted, refused)
+            };
+            let accept = |(change, reply): (Change, ChangeReply)| match refusal(&change) {
+                None => Some((change, reply)),
+                Some(error) => {
+                    let _ = reply.send(Err(error));
+                    None
+                }
+            };
+            changes.into_iter().filter_map(accept).collect()
+        })
     }
 
     /// Puts a saved change into force.
