@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::declared_names::DeclaredNames;
 use super::message::FormatStatus;
 use super::reader::{NodeReader, check_template_name, read_name};
 use super::repeat::{Repeat, RepeatEnd};
@@ -46,25 +47,24 @@ pub struct BackgroundLoops {
 
 /// Reads the steps one after the other.
 struct JourneyReader<'a> {
-    work_names: &'a [String],
+    declared: &'a DeclaredNames,
     format_status: FormatStatus<'a>,
     journey: Journey,
 }
 
 impl Journey {
-    pub(crate) fn read(
+    pub(super) fn read(
         at: &NodeReader<'_>,
         names: &TemplateNames,
-        inherited: &BTreeMap<String, Vec<String>>,
-        works: &[String],
+        declared: &DeclaredNames,
         known: FormatStatus<'_>,
     ) -> Option<Self> {
         at.table(|fields| {
             let name = fields.get_required("name", "phases and gates refer to it").and_then(|at| read_name(&at));
-            let inherits = name.as_ref().and_then(|name| inherited.get(name)).cloned().unwrap_or_default();
+            let inherits = name.as_ref().and_then(|name| declared.inherited.get(name)).cloned().unwrap_or_default();
             let mut names = TemplateNames { has_arrival: true, ..names.clone() };
             names.known.extend(inherits.iter().cloned());
-            let mut reader = JourneyReader { work_names: works, format_status: known, journey: Self::default() };
+            let mut reader = JourneyReader { declared, format_status: known, journey: Self::default() };
             let mut own_names = names.clone();
             let steps = fields.get_required("step", "at least one [[journey.step]]").and_then(|at| at.list());
             if steps.as_ref().is_some_and(Vec::is_empty) {
@@ -176,7 +176,7 @@ impl JourneyReader<'_> {
     }
 
     fn read_step(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, context: StepContext) -> Option<RepeatEnd> {
-        let (step, until) = Step::read(at, names, self.work_names, context, self.format_status)?;
+        let (step, until) = Step::read(at, names, &self.declared.works, context, self.format_status)?;
         self.journey.steps.push(step);
         until
     }

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod builtin;
+mod declared_names;
 mod document;
 mod fault;
 pub mod feed;
@@ -70,7 +71,7 @@ use validation::ErrorCollector;
 pub const FORMAT: u64 = 1;
 
 /// A validated scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Scenario {
     pub name: String,
     /// What it does, in a sentence.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::declared_names::DeclaredNames;
 use super::journey::Journey;
 use super::load_profile::{self, LoadProfile};
 use super::reader::{NodeReader, TableReader, read_name};
@@ -47,7 +48,7 @@ pub enum Reconnect {
 
 impl Phase {
     /// Reads one; the phases before it have been read.
-    pub(crate) fn read(at: &NodeReader<'_>, known: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
+    pub(super) fn read(at: &NodeReader<'_>, known: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
         let moment = |at: &NodeReader<'_>| at.duration(Duration::ZERO..=WAIT_MAX);
         at.table(|fields| {
             let name = fields.required("name", "the report calls it so", read_name);
@@ -55,7 +56,7 @@ impl Phase {
             let is_self_limiting = arrivals.as_ref().is_some_and(load_profile::is_self_limiting);
             let resumes = fields.get("keeps");
             let resumes_phase =
-                resumes.as_ref().and_then(|at| find_resumed_phase(at, &name, known.phase_names, earlier));
+                resumes.as_ref().and_then(|at| find_resumed_phase(at, &name, &known.declared.phases, earlier));
             let inherited = resumes_phase.and_then(|index| earlier[index].load_profile.concurrency());
             let load_profile = arrivals.and_then(|at| load_profile::read(&at, inherited.unwrap_or(0)));
             let in_flight_max = read_in_flight_max(fields, is_self_limiting);
@@ -117,28 +118,26 @@ fn read_reconnect(at: &NodeReader<'_>, sends_messages: bool) -> Option<Reconnect
     Some(reconnect)
 }
 
-/// What phases refer to: journeys as they are written, which of them send messages, and other phases.
+/// What phases refer to: journeys and other phases as they are written, and which journeys send messages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PhaseReferences<'a> {
-    pub(crate) journey_names: &'a [String],
-    /// The names of phases, as they are written.
-    pub(crate) phase_names: &'a [String],
-    pub(crate) journeys: &'a [Journey],
+pub(super) struct PhaseReferences<'a> {
+    pub(super) declared: &'a DeclaredNames,
+    pub(super) journeys: &'a [Journey],
 }
 
 impl PhaseReferences<'_> {
     fn find_journey(&self, at: &NodeReader<'_>) -> Option<usize> {
         let name = at.text()?;
-        let found = self.journey_names.iter().position(|journey| journey == name);
+        let found = self.declared.journeys.iter().position(|journey| journey == name);
         found.or_else(|| {
-            let known = known_names(self.journey_names);
+            let known = known_names(&self.declared.journeys);
             at.reject(format!("is \"{name}\", but there is no such [[journey]]; known: {known}"))
         })
     }
 
     fn uses_messages(&self, journey: usize) -> bool {
         let named =
-            self.journey_names.get(journey).and_then(|name| self.journeys.iter().find(|read| read.name == *name));
+            self.declared.journeys.get(journey).and_then(|name| self.journeys.iter().find(|read| read.name == *name));
         named.is_some_and(|journey| journey.uses_messages)
     }
 

@@ -2,10 +2,11 @@
 //! than one table. Does not stop at the first error.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::bounds::{Bounds, GeneratorSpec, read_metric_roles};
+use super::declared_names::DeclaredNames;
 use super::fault::{Fault, FaultTargets, load_end};
 use super::feed::Feed;
 use super::gate::{KnownFigures, read_headline};
@@ -14,7 +15,7 @@ use super::keys::KeySet;
 use super::message::{FormatStatus, Push};
 use super::observer::Observer;
 use super::phase::{Phase, PhaseReferences};
-use super::reader::{NodeReader, check_template_name};
+use super::reader::{NodeReader, TableReader, check_template_name};
 use super::step::{Step, StepContext};
 use super::target::{HelperProcess, Target};
 use super::template::{FeedColumns, Template, TemplateNames};
@@ -28,87 +29,115 @@ use crate::scenario::{RESERVED_NAMES, known_figures};
 pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<&str, &str>) -> Option<Scenario> {
     at.table(|fields| {
         fields.required("format", "the version of the format: format = 1", read_format);
-        let name = fields.required("name", "the report calls the trial so", NodeReader::string);
-        let summary = fields.required("summary", "what the trial does, in a sentence", NodeReader::string);
-        fields.get("vars");
-        let secrets = fields.or_default("secrets", read_secrets);
-        let mut feeds = fields.or_default("feed", |at| at.entries(|name, at| Some(Feed::read(name, at))));
-        let keys = fields.or_default("key", |at| at.entries(|name, at| Some(KeySet::read(name, at))));
-        let run = ["run.id", "run.dir"].map(str::to_owned);
-        let public = TemplateNames { known: run.into(), ..TemplateNames::default() };
-        let mut names = TemplateNames { keys: keys.clone(), ..public.clone() };
-        names.known.extend(secrets.iter().map(|secret| secret.name.clone()));
-        names.feeds = feeds.iter().map(feed_names).collect();
+        let scenario = Scenario {
+            name: fields.required("name", "the report calls the trial so", NodeReader::string),
+            summary: fields.required("summary", "what the trial does, in a sentence", NodeReader::string),
+            gates_other_errors: true,
+            ..Scenario::default()
+        };
+        let public = ["run.id", "run.dir"].map(str::to_owned).into();
+        let public = TemplateNames { known: public, ..TemplateNames::default() };
+        let declared = DeclaredNames::from_document(at.node);
+        let mut reader = ScenarioReader { at, fields, files, declared, names: public.clone(), public, scenario };
+        reader.read_values();
+        reader.read_target();
+        reader.read_load();
+        reader.read_bounds();
+        reader.read_gates();
+        check_unique_names(at);
+        check_phases(at, &reader.scenario);
+        reader.scenario
+    })
+}
 
+/// A scenario as far as it was read, and the names that are known by then.
+struct ScenarioReader<'r, 'a> {
+    at: &'r NodeReader<'a>,
+    fields: &'r TableReader<'a>,
+    /// The files that the scenario names, with their contents.
+    files: &'r BTreeMap<&'r str, &'r str>,
+    declared: DeclaredNames,
+    names: TemplateNames,
+    /// Names whose values are no secrets.
+    public: TemplateNames,
+    scenario: Scenario,
+}
+
+impl ScenarioReader<'_, '_> {
+    /// What templates are filled with.
+    fn read_values(&mut self) {
+        let Self { fields, names, scenario, .. } = self;
+        fields.get("vars");
+        scenario.secrets = fields.or_default("secrets", read_secrets);
+        scenario.feeds = fields.or_default("feed", |at| at.entries(|name, at| Some(Feed::read(name, at))));
+        scenario.keys = fields.or_default("key", |at| at.entries(|name, at| Some(KeySet::read(name, at))));
+        names.keys.clone_from(&scenario.keys);
+        names.known.extend(scenario.secrets.iter().map(|secret| secret.name.clone()));
+        names.feeds = scenario.feeds.iter().map(feed_names).collect();
+    }
+
+    /// The service under test, what is prepared in it, and what is read from it.
+    fn read_target(&mut self) {
+        let Self { fields, files, names, public, scenario, .. } = self;
         let target = fields.get_required("target", "[target] with `url`");
-        let target = target.and_then(|at| Target::read(&at, &names, &public, files));
-        let helpers = fields.or_default("process", |at| at.items(|at| HelperProcess::read(at, &names, &public)));
-        let work_specs = fields.or_default("work", |at| at.entries(|name, at| WorkSpec::read(name, at, &names)));
-        let setup = fields.or_default("setup", |at| at.items(|at| read_setup_step(at, &mut names)));
-        let picks = fields.or_default("pick", |at| read_picks(at, &names));
-        names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
-        let observers = fields.or_default("observe", |at| at.items(|at| Observer::read(at, &names)));
-        let written = DeclaredNames::from_document(at.node);
-        let has_target = |key| at.node.get("target").is_some_and(|target| target.get(key).is_some());
-        let socket = target.as_ref().and_then(|target| target.socket.as_ref());
-        let format = FormatStatus::from_socket(has_target("socket"), socket);
-        let inherited = inherited_names(at.node);
-        let journeys: Vec<Journey> = fields
-            .or_default("journey", |at| at.items(|at| Journey::read(at, &names, &inherited, &written.works, format)));
-        let pushes = fields.or_default("push", |at| at.items(|at| Push::read(at, format)));
-        let known =
-            PhaseReferences { journey_names: &written.journeys, phase_names: &written.phases, journeys: &journeys };
-        let mut phases: Vec<Phase> = Vec::new();
+        scenario.target = target.and_then(|at| Target::read(&at, names, public, files)).unwrap_or_default();
+        scenario.helpers = fields.or_default("process", |at| at.items(|at| HelperProcess::read(at, names, public)));
+        scenario.work_specs = fields.or_default("work", |at| at.entries(|name, at| WorkSpec::read(name, at, names)));
+        scenario.setup = fields.or_default("setup", |at| at.items(|at| read_setup_step(at, names)));
+        scenario.picks = fields.or_default("pick", |at| read_picks(at, names));
+        names.picks = scenario.picks.iter().map(|(name, _)| name.clone()).collect();
+        scenario.observers = fields.or_default("observe", |at| at.items(|at| Observer::read(at, names)));
+    }
+
+    /// What is done to the target, and when.
+    fn read_load(&mut self) {
+        let has_socket = self.has_target_key("socket");
+        let Self { at, fields, declared, names, scenario, .. } = self;
+        let format = FormatStatus::from_socket(has_socket, scenario.target.socket.as_ref());
+        scenario.journeys =
+            fields.or_default("journey", |at| at.items(|at| Journey::read(at, names, declared, format)));
+        scenario.pushes = fields.or_default("push", |at| at.items(|at| Push::read(at, format)));
+        let known = PhaseReferences { declared, journeys: &scenario.journeys };
         for at in fields.optional("phase", NodeReader::list).unwrap_or_default() {
-            let phase = Phase::read(&at, &known, &mut phases);
-            phases.extend(phase);
+            let phase = Phase::read(&at, &known, &mut scenario.phases);
+            scenario.phases.extend(phase);
         }
+        let Scenario { journeys, phases, .. } = scenario;
+        let all_read = phases.len() == declared.phases.len() && journeys.len() == declared.journeys.len();
+        let load_end = load_end(phases, journeys).filter(|_| all_read);
         let processes = FaultTargets::from_document(at.node);
-        let all_read = phases.len() == written.phases.len() && journeys.len() == written.journeys.len();
-        let load_end = load_end(&phases, &journeys).filter(|_| all_read);
-        let faults = fields.or_default("fault", |at| at.items(|at| Fault::read(at, &processes, load_end)));
-        let generator = fields.optional("generator", GeneratorSpec::read).unwrap_or_default();
-        let bounds_at = fields.get("bounds");
-        let bounds = bounds_at.as_ref().map_or_else(|| Some(Bounds::default()), Bounds::read);
-        let metric_roles = fields.or_default("signals", |at| read_metric_roles(at, has_target("metrics")));
-        for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
+        scenario.faults = fields.or_default("fault", |at| at.items(|at| Fault::read(at, &processes, load_end)));
+        for (feed, names) in scenario.feeds.iter_mut().zip(&names.feeds) {
             feed.columns.clone_from(&names.columns.borrow());
         }
-        let mut scenario = Scenario {
-            name,
-            summary,
-            target: target.unwrap_or_default(),
-            helpers,
-            secrets,
-            picks,
-            setup,
-            phases,
-            journeys,
-            pushes,
-            work_specs,
-            gates: Vec::new(),
-            gates_other_errors: true,
-            headline: None,
-            faults,
-            observers,
-            feeds,
-            keys,
-            bounds: bounds.unwrap_or_default(),
-            generator,
-            metric_roles,
-        };
-        let figures = KnownFigures { paths: known_figures(&scenario), unread_roots: written.unread_roots(&scenario) };
+    }
+
+    /// What the run may use.
+    fn read_bounds(&mut self) {
+        let has_metrics = self.has_target_key("metrics");
+        let Self { at, fields, scenario, .. } = self;
+        scenario.generator = fields.optional("generator", GeneratorSpec::read).unwrap_or_default();
+        let bounds_at = fields.get("bounds");
+        if let Some(bounds) = bounds_at.as_ref().map_or_else(|| Some(Bounds::default()), Bounds::read) {
+            bounds.check(bounds_at.as_ref().unwrap_or(at), &scenario.phases, &scenario.journeys);
+            scenario.bounds = bounds;
+        }
+        scenario.metric_roles = fields.or_default("signals", |at| read_metric_roles(at, has_metrics));
+    }
+
+    /// What must hold at the end, and what a report shows first.
+    fn read_gates(&mut self) {
+        let Self { fields, declared, scenario, .. } = self;
+        let figures = KnownFigures { paths: known_figures(scenario), unread_roots: declared.unread_roots(scenario) };
         if let Some(at) = fields.get("gates") {
             (scenario.gates, scenario.gates_other_errors) = figures.read_gates(&at);
         }
         scenario.headline = fields.optional("headline", |at| read_headline(at, &figures));
-        if let Some(bounds) = bounds {
-            bounds.check(bounds_at.as_ref().unwrap_or(at), &scenario.phases, &scenario.journeys);
-        }
-        check_unique_names(at);
-        check_phases(at, &scenario);
-        scenario
-    })
+    }
+
+    fn has_target_key(&self, key: &str) -> bool {
+        self.at.node.get("target").is_some_and(|target| target.get(key).is_some())
+    }
 }
 
 fn read_format(at: &NodeReader<'_>) -> Option<u64> {
@@ -117,43 +146,6 @@ fn read_format(at: &NodeReader<'_>) -> Option<u64> {
         at.add_error(format!("must be {FORMAT}: this lab reads no other version"));
     }
     Some(format)
-}
-
-/// The names that a scenario declares, as they are written: an entry with an error inside is included.
-struct DeclaredNames {
-    journeys: Vec<String>,
-    works: Vec<String>,
-    phases: Vec<String>,
-    observers: Vec<String>,
-    pushes: Vec<String>,
-}
-
-impl DeclaredNames {
-    fn from_document(root: &Node) -> Self {
-        let names =
-            |list| root.items_of(list).iter().map(|item| item.text_at("name").unwrap_or("").to_owned()).collect();
-        Self {
-            journeys: names("journey"),
-            works: root.entries_of("work").map(|(name, _)| name.clone()).collect(),
-            phases: names("phase"),
-            observers: names("observe"),
-            pushes: names("push"),
-        }
-    }
-
-    /// The first segments of the figures of what is written and could not be read: its own errors have been added, and
-    /// every figure that it could have counts as known.
-    fn unread_roots(&self, read: &Scenario) -> BTreeSet<String> {
-        let is_read = |name: &String| {
-            read.journeys.iter().any(|journey| journey.name == *name)
-                || read.work_specs.iter().any(|work| work.name == *name)
-                || read.phases.iter().any(|phase| phase.name == *name)
-        };
-        let named = self.journeys.iter().chain(&self.works).chain(&self.phases).filter(|name| !is_read(name)).cloned();
-        let observe = (self.observers.len() > read.observers.len()).then(|| "observe".to_owned());
-        let push = (self.pushes.len() > read.pushes.len()).then(|| "push".to_owned());
-        named.chain(observe).chain(push).collect()
-    }
 }
 
 fn feed_names(feed: &Feed) -> FeedColumns {
@@ -254,34 +246,4 @@ fn named_tables<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, St
     };
     let keyed = root.entries_of(table).map(by_key);
     keyed.chain(root.items_of(table).iter().filter_map(by_name)).collect()
-}
-
-/// By journey: the names that it may use without keeping them itself. A held connection has kept those that its
-/// `opening` journey keeps; a journey may use a name if every phase that runs it provides that name. Read from the text
-/// alone, because a journey must know its names before the phases that run it can be read.
-fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
-    let kept: BTreeMap<&str, BTreeSet<&str>> = root
-        .items_of("journey")
-        .iter()
-        .filter_map(|journey| Some((journey.text_at("name")?, kept_names(journey))))
-        .collect();
-    let mut shared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for phase in root.items_of("phase") {
-        let Some(journey) = phase.text_at("journey") else { continue };
-        let given = phase.text_at("opening").and_then(|opening| kept.get(opening)).cloned().unwrap_or_default();
-        let known = shared.entry(journey).or_insert_with(|| given.clone());
-        *known = known.intersection(&given).copied().collect();
-    }
-    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-    shared.into_iter().map(|(journey, names)| (journey.to_owned(), owned(names))).collect()
-}
-
-/// Names that the steps of a journey keep, including those of groups of steps.
-fn kept_names(steps: &Node) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for step in steps.items_of("step") {
-        names.extend(step.entries_of("keep").map(|(name, _)| name.as_str()));
-        names.append(&mut kept_names(step));
-    }
-    names
 }
