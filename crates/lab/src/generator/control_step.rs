@@ -98,7 +98,7 @@ fn evaluate_response(step: &Step, reply: &ControlResponse) -> Result<ControlOutc
     let mut values = Vec::with_capacity(step.keep.len());
     for keep in &step.keep {
         let text = match &keep.source {
-            ValueSource::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?.text,
+            ValueSource::Content(path) => response::keep_from_body(step, keep, &path.pointer, &reply.body)?.text,
             ValueSource::Header(name) => {
                 let value = reply.headers.get(name).map(HeaderValue::as_bytes);
                 response::keep_from_header(name.as_str(), value)?.to_owned()

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::failure::{Failure, excerpt};
-use super::framing::value_matches;
+use super::framing::any_matches;
 use super::json_pointer;
 use crate::measurement::ErrorKind;
 use crate::scenario::{KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
@@ -29,9 +29,11 @@ pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
 
 /// Whether the body of an expected response is read.
 pub(crate) fn needs_body(step: &Step) -> bool {
-    let looks =
-        step.denied.body.is_some() || step.long_poll.as_ref().is_some_and(|long_poll| long_poll.event_time.is_some());
-    looks || step.sequence_check.is_some() || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Json(_)))
+    let has_event = step.long_poll.as_ref().is_some_and(|long_poll| long_poll.event_time.is_some());
+    let looks = !step.denied.matches.is_empty() || has_event || step.sequence_check.is_some();
+    // A frame is looked at as it arrives.
+    let is_request = step.request().is_some();
+    is_request && (looks || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Content(_))))
 }
 
 /// Whether a response is a denial, by its status or by its body.
@@ -42,7 +44,7 @@ pub(crate) fn is_denial(step: &Step, status: u16, body: &[u8]) -> Result<bool, F
     match classify_status(step, status) {
         StatusClass::Denied => Ok(true),
         StatusClass::Unexpected => Err(Failure::new(ErrorKind::Status(status), format!("{status}: {}", excerpt(body)))),
-        StatusClass::Expected => step.denied.body.as_ref().map_or(Ok(false), |denial| value_matches(denial, body)),
+        StatusClass::Expected => any_matches(&step.denied.matches, body),
     }
 }
 

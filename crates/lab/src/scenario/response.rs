@@ -4,20 +4,21 @@
 
 use http::HeaderName;
 
+use super::message::FormatStatus;
 use super::reader::{NodeReader, check_template_name, read_pointer};
-use super::value_match::ValueMatch;
+use super::value_match::{ValueMatch, ValuePath};
 
 /// A value of a response that later steps use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KeepRule {
     pub name: String,
     pub source: ValueSource,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ValueSource {
-    /// A JSON pointer into the body (RFC 6901).
-    Json(String),
+    /// Where the body has it, or the frame.
+    Content(ValuePath),
     Header(HeaderName),
 }
 
@@ -32,12 +33,12 @@ impl ExpectedStatuses {
     }
 }
 
-/// What a denial looks like: its status, or its body where a service refuses with a success status.
+/// What a denial looks like: its status, or its content where a service refuses with a success status or in a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Denial {
     pub statuses: Vec<u16>,
-    /// What the body of an expected response contains if it is a denial.
-    pub body: Option<ValueMatch>,
+    /// What the body of an expected response contains if it is a denial, or a frame.
+    pub matches: Vec<ValueMatch>,
 }
 
 /// A request whose response is waited for. The time until it arrives says nothing about speed; its delay after the
@@ -61,18 +62,27 @@ pub struct SequenceCheck {
 }
 
 impl Denial {
-    /// `429`, `[429, 503]`, or `{ at = "/allowed", is = false }`.
-    pub(super) fn read(at: &NodeReader<'_>) -> Self {
-        match at.is_table() {
-            true => Self { statuses: Vec::new(), body: ValueMatch::read_json(at) },
-            false => Self { statuses: read_statuses(at), body: None },
+    /// `429`, `[429, 503]`, or `{ at = "/allowed", is = false }`; if `frames` says how frames are written, one condition
+    /// on a frame or several.
+    pub(super) fn read(at: &NodeReader<'_>, frames: Option<FormatStatus<'_>>) -> Self {
+        match frames {
+            Some(FormatStatus::Known(format)) => {
+                let matches = at.one_or_many().iter().filter_map(|at| format.read_frame_match(at)).collect();
+                Self { statuses: Vec::new(), matches }
+            }
+            // Its own error was added where the message is read.
+            Some(FormatStatus::Absent | FormatStatus::Invalid) => Self::default(),
+            None if at.is_table() => {
+                Self { statuses: Vec::new(), matches: ValueMatch::read_json(at).into_iter().collect() }
+            }
+            None => Self { statuses: read_statuses(at), matches: Vec::new() },
         }
     }
 
     /// Whether no response is a denial.
     #[must_use]
     pub fn is_never(&self) -> bool {
-        self.statuses.is_empty() && self.body.is_none()
+        self.statuses.is_empty() && self.matches.is_empty()
     }
 }
 
@@ -80,21 +90,30 @@ pub(super) fn read_statuses(at: &NodeReader<'_>) -> Vec<u16> {
     at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }
 
-pub(super) fn read_keep_rules(at: &NodeReader<'_>) -> Vec<KeepRule> {
+/// Reads what is kept of a response, or of a frame if `frames` says how those are written.
+pub(super) fn read_keep_rules(at: &NodeReader<'_>, frames: Option<FormatStatus<'_>>) -> Vec<KeepRule> {
     at.entries(|name, at| {
         check_template_name(at, name);
-        Some(KeepRule { name: name.to_owned(), source: read_value_source(at)? })
+        Some(KeepRule { name: name.to_owned(), source: read_value_source(at, frames)? })
     })
 }
 
-/// `"/pointer"`, or `{ header = "name" }`.
-fn read_value_source(at: &NodeReader<'_>) -> Option<ValueSource> {
-    if !at.is_table() {
-        return read_pointer(at).map(ValueSource::Json);
+/// `"/pointer"`, or `{ header = "name" }`. A header belongs to a request: a frame has none.
+fn read_value_source(at: &NodeReader<'_>, frames: Option<FormatStatus<'_>>) -> Option<ValueSource> {
+    if at.is_table() {
+        let what = "the header that holds it, such as { header = \"location\" }";
+        let header =
+            at.table(|fields| fields.required("header", what, |at| Some(read_header_name(at, at.text()?))))??;
+        return match frames {
+            None => Some(ValueSource::Header(header)),
+            Some(_) => at.reject("is kept of a header, but a frame has none: write a pointer"),
+        };
     }
-    let what = "the header that holds it, such as { header = \"location\" }";
-    at.table(|fields| fields.required("header", what, |at| Some(read_header_name(at, at.text()?))))?
-        .map(ValueSource::Header)
+    let path = match frames {
+        Some(FormatStatus::Known(format)) => format.read_frame_path(at)?,
+        _ => ValuePath { pointer: read_pointer(at)?, protobuf: None },
+    };
+    Some(ValueSource::Content(path))
 }
 
 pub(super) fn read_header_name(at: &NodeReader<'_>, name: &str) -> Option<HeaderName> {

@@ -106,24 +106,25 @@ impl Step {
         at.table(|fields| {
             let is_message = fields.has("send");
             let name = fields.optional("name", read_name);
+            let frames = is_message.then_some(known);
             let kept = fields.get("keep");
-            let keep = kept.as_ref().map_or_else(Vec::new, read_keep_rules);
+            let keep = kept.as_ref().map_or_else(Vec::new, |at| read_keep_rules(at, frames));
             let starts_work = fields.optional("starts", |at| read_started_work(at, &keep, works));
             let action = match is_message {
-                true => read_message(fields, context, known, names, kept.as_ref().zip(Some(&keep))),
+                true => read_message(fields, context, known, names, kept.as_ref()),
                 false => Request::read(fields, names).map(StepAction::Request),
             };
+            let denied = fields.or_default("denied", |at| Denial::read(at, frames));
             let (pause, pause_until) = fields.or_default("pause", |at| read_pause(at, names));
             let timeout = fields.or("timeout", REQUEST_TIMEOUT, |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
             let repeat = fields.get("repeat").filter(|at| is_message || check_not_in_setup(at, context));
-            let (may_go_on, format) = (context == StepContext::BackgroundEnd, is_message.then_some(known));
-            let repeat = repeat.and_then(|at| RepeatEnd::read(&at, may_go_on, format));
+            let may_go_on = context == StepContext::BackgroundEnd;
+            let repeat = repeat.and_then(|at| RepeatEnd::read(&at, may_go_on, frames));
             // A connection carries one frame after the other: there is nothing to retry, and nothing that only a status
             // could show.
             let of_request = |key| if is_message { None } else { fields.get(key) };
             let of_journey = |key| of_request(key).filter(|at| check_not_in_setup(at, context));
             let expect = of_request("expect").map_or_else(Vec::new, |at| read_statuses(&at));
-            let denied = of_request("denied").map(|at| Denial::read(&at)).unwrap_or_default();
             let retry = of_request("retry").and_then(|at| Retry::read(&at));
             let long_poll = of_journey("waits").and_then(|at| LongPoll::read(&at));
             let sequence_check = of_journey("follows").and_then(|at| SequenceCheck::read(&at, &keep));
@@ -220,7 +221,7 @@ fn read_message(
     context: StepContext,
     known: FormatStatus<'_>,
     names: &TemplateNames,
-    kept: Option<(&NodeReader<'_>, &Vec<KeepRule>)>,
+    kept: Option<&NodeReader<'_>>,
 ) -> Option<StepAction> {
     if context == StepContext::Setup {
         let at = &fields.reader;

@@ -30,6 +30,14 @@ pub(crate) fn value_matches(matcher: &ValueMatch, frame: &[u8]) -> Result<bool, 
     }
 }
 
+/// Whether a frame, or the body of a response, matches any of these.
+///
+/// # Errors
+/// As for [`has_value`].
+pub(crate) fn any_matches(matchers: &[ValueMatch], frame: &[u8]) -> Result<bool, Failure> {
+    matchers.iter().try_fold(false, |is, matcher| Ok(is || value_matches(matcher, frame)?))
+}
+
 /// An integer at a path; none if there is no value, or only zero.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ mod length_delimited;
 mod protobuf;
 mod websocket;
 
-pub(crate) use frame_fields::{excerpt, has_value, read_micros, read_text, value_matches};
+pub(crate) use frame_fields::{any_matches, excerpt, has_value, read_micros, read_text, value_matches};
 pub(crate) use websocket::{UpgradeRequest, WebSocketDecoder, check_path, upgrade_request};
 
 use super::Failure;

@@ -10,7 +10,7 @@ use crate::generator::http1;
 use crate::generator::prepared::PreparedStep;
 use crate::generator::response::{self, StatusClass};
 use crate::measurement::{Class, ErrorKind};
-use crate::scenario::{SocketTarget, ValueMatch, ValueSource};
+use crate::scenario::{SocketTarget, ValueSource};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepOutcome {
@@ -160,8 +160,8 @@ impl Exchange {
         }
         let mut ids = Vec::new();
         for keep in &prepared.step.keep {
-            let ValueSource::Json(pointer) = &keep.source else { continue };
-            let value = response::keep_from_body(&prepared.step, keep, pointer, &self.body.bytes)?;
+            let ValueSource::Content(path) = &keep.source else { continue };
+            let value = response::keep_from_body(&prepared.step, keep, &path.pointer, &self.body.bytes)?;
             kept.insert(&keep.name, &value.text);
             if prepared.step.starts_work.as_ref() == Some(&keep.name) {
                 ids = value.items.unwrap_or_else(|| vec![value.text]);
@@ -201,9 +201,9 @@ impl Exchange {
         kept: &mut KeptValues,
         frame: &[u8],
     ) -> Result<(), Failure> {
-        let Some(message) = prepared.step.message() else { return Ok(()) };
         let mut started = None;
-        for (keep, path) in prepared.step.keep.iter().zip(&message.kept_paths) {
+        for keep in &prepared.step.keep {
+            let ValueSource::Content(path) = &keep.source else { continue };
             let value = framing::read_text(path, &socket.format, frame)?;
             kept.insert(&keep.name, &value);
             let starts = prepared.step.starts_work.as_ref() == Some(&keep.name);
@@ -238,14 +238,13 @@ pub(super) fn classify_frame(
     socket: &SocketTarget,
     frame: &[u8],
 ) -> Result<FrameClass, Failure> {
-    if let Some(message) = prepared.and_then(|prepared| prepared.step.message()) {
-        let any = |matchers: &[ValueMatch]| {
-            matchers.iter().try_fold(false, |is, matcher| Ok(is || framing::value_matches(matcher, frame)?))
-        };
-        if any(&message.answer_matches)? {
+    if let Some(step) = prepared.map(|prepared| &prepared.step)
+        && let Some(message) = step.message()
+    {
+        if framing::any_matches(&message.answer_matches, frame)? {
             return Ok(FrameClass::Answer);
         }
-        if any(&message.denied)? {
+        if framing::any_matches(&step.denied.matches, frame)? {
             return Ok(FrameClass::Denial);
         }
     }

@@ -14,7 +14,6 @@ pub(crate) use prost_reflect::prost::encoding::{WireType, encode_varint};
 pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 
 use super::reader::{NodeReader, TableReader, read_name};
-use super::response::{KeepRule, ValueSource};
 use super::template::{Template, TemplateNames};
 use super::value_match::{ValueMatch, ValuePath};
 
@@ -25,10 +24,6 @@ pub struct Message {
     /// What a frame must contain to be the response; if empty, there is no response, and the step is over once the
     /// message is sent.
     pub answer_matches: Vec<ValueMatch>,
-    /// What a frame contains that denies the message politely.
-    pub denied: Vec<ValueMatch>,
-    /// Where each kept value is in the response, in the order of the step's `keep`.
-    pub kept_paths: Vec<ValuePath>,
     /// Whether it uses the message number of its connection.
     pub is_numbered: bool,
 }
@@ -77,24 +72,21 @@ impl Message {
         fields: &TableReader<'_>,
         known: FormatStatus<'_>,
         names: &TemplateNames,
-        kept: Option<(&NodeReader<'_>, &Vec<KeepRule>)>,
+        kept: Option<&NodeReader<'_>>,
     ) -> Option<Self> {
         let send = fields.get("send")?;
-        let (answer, denied) = (fields.get("answer"), fields.get("denied"));
+        let answer = fields.get("answer");
         let format = known.require(&send)?;
         let names = TemplateNames { has_message_number: true, ..names.clone() };
         let payload = format.read_payload(&send, &names);
-        let matches = |at: Option<NodeReader<'_>>| -> Option<Vec<ValueMatch>> {
-            at.iter().flat_map(NodeReader::one_or_many).map(|at| format.read_frame_match(&at)).collect()
-        };
-        let (answer_matches, denied) = (matches(answer), matches(denied));
-        if let (Some((kept, _)), Some([])) = (kept, answer_matches.as_deref()) {
+        let answers = answer.iter().flat_map(NodeReader::one_or_many);
+        let answer_matches: Option<Vec<_>> = answers.map(|at| format.read_frame_match(&at)).collect();
+        if let (Some(kept), Some([])) = (kept, answer_matches.as_deref()) {
             kept.add_error("needs `answer`: without one there is nothing to keep");
         }
-        let kept_paths = kept.map_or_else(Vec::new, |(at, keep)| kept_paths(at, format, keep));
         let (mut payload, mut is_numbered) = (payload?, false);
         payload.visit_templates(&mut |template| is_numbered |= template.uses_message_number());
-        Some(Self { payload, answer_matches: answer_matches?, denied: denied?, kept_paths, is_numbered })
+        Some(Self { payload, answer_matches: answer_matches?, is_numbered })
     }
 }
 
@@ -110,16 +102,6 @@ impl MessagePayload {
 /// Reads a condition on a frame, whose format may be unknown.
 pub(super) fn read_frame_match(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<ValueMatch> {
     known.require(at)?.read_frame_match(at)
-}
-
-/// Where the kept values are. A header belongs to a request: a frame has none.
-fn kept_paths(at: &NodeReader<'_>, format: &MessageFormat, keep: &[KeepRule]) -> Vec<ValuePath> {
-    at.entries(|name, at| match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
-        Some(ValueSource::Json(_)) => format.read_frame_path(at),
-        Some(ValueSource::Header(_)) => at.reject("is kept of a header, but a frame has none: write a pointer"),
-        // Its own error was added when it was read.
-        None => None,
-    })
 }
 
 /// A kind of pushed frame.

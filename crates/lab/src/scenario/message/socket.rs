@@ -160,7 +160,7 @@ impl MessageFormat {
     }
 
     /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
-    pub(super) fn read_frame_match(&self, at: &NodeReader<'_>) -> Option<ValueMatch> {
+    pub(crate) fn read_frame_match(&self, at: &NodeReader<'_>) -> Option<ValueMatch> {
         if !at.is_table() {
             return self.read_frame_path(at).map(|path| ValueMatch { path, expected: None });
         }
@@ -169,7 +169,7 @@ impl MessageFormat {
     }
 
     /// Reads a path into a received frame.
-    pub(super) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<ValuePath> {
+    pub(crate) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<ValuePath> {
         let text = read_pointer(at)?;
         match self {
             Self::Json => Some(ValuePath { pointer: text, protobuf: None }),

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::super::{ArrivalContext, Body, Feed, FeedRows, KeepRule, Scenario, Scope, Step, Template, ValueSource};
+use super::super::{
+    ArrivalContext, Body, Feed, FeedRows, KeepRule, Scenario, Scope, Step, Template, ValuePath, ValueSource,
+};
 use super::{GOOD, complaints, read};
 
 fn body(step: &Step) -> &Template {
@@ -197,12 +199,13 @@ fn pauses() {
 #[test]
 fn values_are_kept_from_the_body_and_from_headers() {
     let kept = step("keep = { id = \"/id\", all = \"\", token = { header = \"X-Token\" } }").keep;
+    let at_pointer = |pointer: &str| ValueSource::Content(ValuePath { pointer: pointer.to_owned(), protobuf: None });
     let keep = |name: &str, from| KeepRule { name: name.to_owned(), source: from };
     assert_eq!(
         kept,
         [
-            keep("id", ValueSource::Json("/id".to_owned())),
-            keep("all", ValueSource::Json(String::new())),
+            keep("id", at_pointer("/id")),
+            keep("all", at_pointer("")),
             keep("token", ValueSource::Header("x-token".parse().unwrap())),
         ]
     );
