@@ -8,8 +8,11 @@ use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::request::Parts;
+use bytes::Bytes;
+use node::clock::Clock;
+use std::pin::pin;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, Interval, interval_at, timeout};
 
 /// Time in which a client must read the last message and send its own close frame.
 pub(crate) const CLOSE_HANDSHAKE_MAX: Duration = Duration::from_secs(1);
@@ -43,34 +46,67 @@ pub(crate) enum Ended {
     Closed(u16, &'static str),
 }
 
-/// Sends a message, as long as the client reads.
-pub(crate) async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
-    match timeout(SEND_TIMEOUT, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(Ended::Gone),
-    }
+/// Such a socket: it is written to, pinged, and read for what clients must not send.
+pub(crate) struct OutboundSocket<'a> {
+    socket: WebSocket,
+    /// A quiet client is pinged this often, so that one with a dead network does not stay for ever.
+    ping: Interval,
+    /// What comes from the client: the library answers its pings, which may not come faster than frames in a world.
+    inbound: FrameRateLimiter,
+    clock: &'a Clock,
 }
 
-/// What comes from the client: the library answers its pings, which may not come faster than frames in a world.
-#[derive(Debug, Default)]
-pub(crate) struct Inbound(FrameRateLimiter);
+impl<'a> OutboundSocket<'a> {
+    pub(crate) fn new(socket: WebSocket, ping_interval: Duration, clock: &'a Clock) -> Self {
+        let ping = interval_at(Instant::now() + ping_interval, ping_interval);
+        Self { socket, ping, inbound: FrameRateLimiter::default(), clock }
+    }
 
-impl Inbound {
-    /// Handles what came now.
+    /// Waits for this event, as long as the client is there and behaves.
     ///
     /// # Errors
     /// The socket ends.
-    pub(crate) fn received(
-        &mut self,
-        received: Option<Result<Message, axum::Error>>,
-        now_us: i64,
-    ) -> Result<(), Ended> {
+    pub(crate) async fn wait_for<T>(&mut self, event: impl Future<Output = T>) -> Result<T, Ended> {
+        let mut event = pin!(event);
+        loop {
+            tokio::select! {
+                happened = &mut event => return Ok(happened),
+                _ = self.ping.tick() => self.send(Message::Ping(Bytes::new())).await?,
+                received = self.socket.recv() => self.check_received(received)?,
+            }
+        }
+    }
+
+    /// Sends a message, as long as the client reads.
+    ///
+    /// # Errors
+    /// The socket ends.
+    pub(crate) async fn send(&mut self, message: Message) -> Result<(), Ended> {
+        match timeout(SEND_TIMEOUT, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Ended::Gone),
+        }
+    }
+
+    fn check_received(&mut self, received: Option<Result<Message, axum::Error>>) -> Result<(), Ended> {
         match received {
             Some(Ok(Message::Close(_))) | None => Err(Ended::Gone),
-            Some(Ok(_)) if self.0.try_acquire(now_us) => Ok(()),
+            Some(Ok(_)) if self.inbound.try_acquire(self.clock.steady_us()) => Ok(()),
             Some(Ok(_)) => Err(Ended::Closed(close_code::POLICY, "too_fast")),
             Some(Err(error)) => Err(broken(&error.to_string())),
         }
+    }
+
+    /// Closes the socket with this status and reason.
+    pub(crate) async fn close(mut self, code: u16, reason: &'static str) {
+        let handshake = async {
+            let close = CloseFrame { code, reason: reason.into() };
+            if self.socket.send(Message::Close(Some(close))).await.is_ok() {
+                while let Some(Ok(_)) = self.socket.recv().await {}
+            }
+        };
+        // A client that does not answer is disconnected all the same.
+        let _ = timeout(CLOSE_HANDSHAKE_MAX, handshake).await;
     }
 }
 
@@ -83,16 +119,4 @@ fn broken(error: &str) -> Ended {
         _ => return Ended::Gone,
     };
     Ended::Closed(code, if code == close_code::SIZE { "oversized" } else { "malformed" })
-}
-
-/// Closes a socket with this status and reason.
-pub(crate) async fn close_socket(mut socket: WebSocket, code: u16, reason: &'static str) {
-    let handshake = async {
-        let close = CloseFrame { code, reason: reason.into() };
-        if socket.send(Message::Close(Some(close))).await.is_ok() {
-            while let Some(Ok(_)) = socket.recv().await {}
-        }
-    };
-    // A client that does not answer is disconnected all the same.
-    let _ = timeout(CLOSE_HANDSHAKE_MAX, handshake).await;
 }

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::client_address::ClientAddress;
 use crate::extract::PathId;
-use crate::outbound_socket::{Ended, Inbound, OutboundUpgrade, close_socket, send};
+use crate::outbound_socket::{Ended, OutboundSocket, OutboundUpgrade};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, close_code};
@@ -14,15 +14,13 @@ use engine::matches::spec::MatchSpec;
 use matches::spectate::{Replay, SliceOutcome, TooManySpectators};
 use quotas::address_key::AddressKey;
 use std::convert::Infallible;
-use std::pin::pin;
 use std::time::Duration;
-use tokio::time::{Instant, Interval, interval_at, sleep};
+use tokio::time::sleep;
 use wire::viewer::Event;
 
 /// How often to poll without a notification: on a database that other nodes write to, and on a SQLite file.
 const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
 const POLL_EVERY_EXCLUSIVE: Duration = Duration::from_secs(5);
-/// A quiet viewer is pinged this often, so that one with a dead network does not stay for ever.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// All frames of a game, then each new one as it is played, then `game_end`. A viewer that reconnects gets them all again.
@@ -82,8 +80,9 @@ fn refusal(error: TooManySpectators) -> ApiError {
     }
 }
 
-async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut socket: WebSocket) {
+async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, socket: WebSocket) {
     let id = spec.id;
+    let mut socket = OutboundSocket::new(socket, PING_EVERY, &app.node.clock);
     let begun = app.replays.begin(address, spec, 0..u32::MAX, |frame| json(&Event::Frame(frame)));
     let closing = match begun {
         Ok(replay) => match stream_frames(app, id, replay, &mut socket).await {
@@ -100,11 +99,11 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
         Closing::Failed(reason) => (error_and_end(&reason), close_code::ERROR, "the game cannot be shown"),
     };
     for event in &events {
-        if send(&mut socket, Message::Text(json(event).into())).await.is_err() {
+        if socket.send(Message::Text(json(event).into())).await.is_err() {
             return;
         }
     }
-    close_socket(socket, code, reason).await;
+    socket.close(code, reason).await;
 }
 
 fn error_and_end(reason: &str) -> Vec<Event> {
@@ -121,16 +120,19 @@ fn without_result(state: MatchState) -> Option<&'static str> {
 }
 
 /// Subscribes, then reads; reads again after each notification.
-async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Result<Infallible, Closing> {
+async fn stream_frames(
+    app: &App,
+    id: MatchId,
+    replay: Replay,
+    socket: &mut OutboundSocket<'_>,
+) -> Result<Infallible, Closing> {
     let mut subscription = app.notifier.subscribe(id);
     let look_every = if app.node.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
-    let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
-    let mut inbound = Inbound::default();
     loop {
         match replay.next().await {
             Ok(slice) => {
                 for frame in slice.frames {
-                    send(socket, Message::Text(frame.into())).await?;
+                    socket.send(Message::Text(frame.into())).await?;
                 }
                 match slice.outcome {
                     SliceOutcome::More => continue,
@@ -146,29 +148,15 @@ async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebS
             // The store is unavailable: what is saved is still there when it is back.
             Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
-        wait_for_change(app, &mut subscription, look_every, &mut ping, &mut inbound, socket).await?;
-    }
-}
-
-/// Waits for a reason to read again.
-async fn wait_for_change(
-    app: &App,
-    subscription: &mut matches::notifier::Subscription,
-    look_every: Duration,
-    ping: &mut Interval,
-    inbound: &mut Inbound,
-    socket: &mut WebSocket,
-) -> Result<(), Ended> {
-    let mut look = pin!(sleep(look_every));
-    loop {
-        tokio::select! {
-            biased;
-            () = app.drain.begun() => return Err(RECONNECT),
-            () = subscription.changed() => return Ok(()),
-            () = &mut look => return Ok(()),
-            _ = ping.tick() => send(socket, Message::Ping(Vec::new().into())).await?,
-            received = socket.recv() => inbound.received(received, app.node.clock.steady_us())?,
-        }
+        let change = async {
+            tokio::select! {
+                biased;
+                () = app.drain.begun() => Err(RECONNECT),
+                () = subscription.changed() => Ok(()),
+                () = sleep(look_every) => Ok(()),
+            }
+        };
+        socket.wait_for(change).await??;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{FeedReader, messages};
 use crate::app::App;
 use crate::extract::QueryParams;
-use crate::outbound_socket::{Ended, Inbound, OutboundUpgrade, close_socket, send};
+use crate::outbound_socket::{Ended, OutboundSocket, OutboundUpgrade};
 use crate::problem::{ApiError, ApiResult};
 use crate::revocation::RequestGrant;
 use axum::extract::State;
@@ -14,7 +14,6 @@ use engine::limits::FEED_HEARTBEAT_INTERVAL;
 use serde::Deserialize;
 use std::convert::Infallible;
 use tables::FeedWait;
-use tokio::time::{Instant, interval_at};
 
 /// This process drains, or the table moved.
 const RECONNECT: Ended = Ended::Closed(close_code::RESTART, "the table is not here any more: connect again");
@@ -69,13 +68,14 @@ async fn serve_socket(
     grant: RequestGrant,
     first: Option<Bytes>,
     waiting: FeedWait,
-    mut socket: WebSocket,
+    socket: WebSocket,
 ) {
+    let mut socket = OutboundSocket::new(socket, FEED_HEARTBEAT_INTERVAL, &app.node.clock);
     match grant.until_revoked(send_updates(app, reader, first, waiting, &mut socket)).run().await {
         Ok(Err(Ended::Gone)) => {}
-        Ok(Err(Ended::Closed(code, reason))) => close_socket(socket, code, reason).await,
+        Ok(Err(Ended::Closed(code, reason))) => socket.close(code, reason).await,
         Ok(Ok(never)) => match never {},
-        Err(reason) => close_socket(socket, close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
+        Err(reason) => socket.close(close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
     }
 }
 
@@ -84,31 +84,24 @@ async fn send_updates(
     reader: FeedReader,
     first: Option<Bytes>,
     mut waiting: FeedWait,
-    socket: &mut WebSocket,
+    socket: &mut OutboundSocket<'_>,
 ) -> Result<Infallible, Ended> {
     if let Some(message) = first {
-        send(socket, text_message(message)).await?;
+        socket.send(text_message(message)).await?;
     }
-    let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_INTERVAL, FEED_HEARTBEAT_INTERVAL);
-    let mut inbound = Inbound::default();
     let mut draining = std::pin::pin!(app.drain.begun_with_jitter());
     loop {
-        let response = tokio::select! {
-            response = &mut waiting => response.map_err(|_| RECONNECT)?,
-            () = &mut draining => return Err(RECONNECT),
-            _ = ping.tick() => {
-                send(socket, Message::Ping(Bytes::new())).await?;
-                continue;
-            }
-            received = socket.recv() => {
-                inbound.received(received, app.node.clock.steady_us())?;
-                continue;
+        let update = async {
+            tokio::select! {
+                response = &mut waiting => response.map_err(|_| RECONNECT),
+                () = &mut draining => Err(RECONNECT),
             }
         };
+        let response = socket.wait_for(update).await??;
         let (seq, message) = messages::message(reader.table, &response);
         // The next wait first: it keeps the reader among the players present.
         let next = app.tables.wait(reader.table, reader.waiter, seq).await;
-        send(socket, text_message(message)).await?;
+        socket.send(text_message(message)).await?;
         waiting = next.map_err(|_| RECONNECT)?;
     }
 }
