@@ -1,7 +1,9 @@
 //! The parameters of a request, from its body, its query and its path: whichever of them says something, in the reference's
 //! order. Values are kept as they came; what they mean is for others to say.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::value::{self, StrDeserializer};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -19,36 +21,34 @@ pub(super) enum Param<'a> {
 }
 
 /// The parameters that any route knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
 pub(super) enum ParamName {
     ClientId,
     Resource,
     WindowSeconds,
     RequestPerWindow,
+    #[serde(rename = "_method")]
     Method,
+    #[serde(rename = "_format")]
     Format,
+    /// No route knows it: it is never kept.
+    #[serde(other)]
+    Unknown,
 }
 
 impl ParamName {
-    const ALL: [Self; 6] =
-        [Self::ClientId, Self::Resource, Self::WindowSeconds, Self::RequestPerWindow, Self::Method, Self::Format];
+    const KNOWN: usize = Self::Unknown as usize;
 
     pub(super) fn of(text: &str) -> Option<Self> {
-        Some(match text {
-            "client_id" => Self::ClientId,
-            "resource" => Self::Resource,
-            "window_seconds" => Self::WindowSeconds,
-            "request_per_window" => Self::RequestPerWindow,
-            "_method" => Self::Method,
-            "_format" => Self::Format,
-            _ => return None,
-        })
+        let name = Self::deserialize(StrDeserializer::<value::Error>::new(text)).ok();
+        name.filter(|name| *name != Self::Unknown)
     }
 }
 
 /// What a request says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Params<'a>([Option<Param<'a>>; ParamName::ALL.len()]);
+pub(super) struct Params<'a>([Option<Param<'a>>; ParamName::KNOWN]);
 
 /// It cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,35 +118,12 @@ impl<'de> Visitor<'de> for MembersVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Params<'de>, A::Error> {
         let mut params = Params::default();
-        while let Some(KnownMember(name)) = members.next_key()? {
+        while let Some(name) = members.next_key()? {
             match name {
-                Some(name) => params.set(name, Param::Json(members.next_value::<&'de RawValue>()?.get())),
-                None => {
-                    members.next_value::<IgnoredAny>()?;
-                }
+                ParamName::Unknown => drop(members.next_value::<IgnoredAny>()?),
+                name => params.set(name, Param::Json(members.next_value::<&'de RawValue>()?.get())),
             }
         }
         Ok(params)
-    }
-}
-
-/// The name of a member, if any route knows it.
-struct KnownMember(Option<ParamName>);
-
-impl<'de> Deserialize<'de> for KnownMember {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = KnownMember;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a member")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<KnownMember, E> {
-                Ok(KnownMember(ParamName::of(text)))
-            }
-        }
-        deserializer.deserialize_str(Text)
     }
 }
