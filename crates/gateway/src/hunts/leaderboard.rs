@@ -72,15 +72,11 @@ async fn list_rounds(
 /// The number of a round behind which a page begins.
 struct RoundCursor(u32);
 
-/// A text that is no number of a round.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("not the number of a round: use one that this list gave")]
-struct InvalidRoundCursor;
-
 impl FromStr for RoundCursor {
-    type Err = InvalidRoundCursor;
-    fn from_str(text: &str) -> Result<Self, InvalidRoundCursor> {
-        text.parse().map(Self).map_err(|_| InvalidRoundCursor)
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        text.parse().map(Self).map_err(|_| "not the number of a round: use one that this list gave")
     }
 }
 

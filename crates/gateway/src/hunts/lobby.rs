@@ -203,7 +203,8 @@ async fn end_hunt(
 /// The hunt of this name, if the viewer may know of it.
 pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiResult<WorldEntry> {
     let entry = find_hunt(app, name).await?;
-    if viewer.may_see(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::NotFound(Resource::Hunt)) }
+    viewer.require_visible(app, &entry.row, Resource::Hunt).await?;
+    Ok(entry)
 }
 
 /// The hunt of this name.

@@ -8,11 +8,11 @@ use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::quota::QuotaSubject;
 use crate::revocation::RequestGrant;
 use crate::stories::extract::ActingPlayer;
-use crate::stories::feed::parse_wait;
+use crate::stories::feed::{JSON, parse_wait, uncached_response};
 use crate::world_options::duration_within;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use engine::ids::{PlayerId, TicketId};
@@ -219,11 +219,7 @@ impl TicketPoll {
     fn response(&self) -> Whole<Bytes> {
         let body =
             serde_json::to_vec(&view::ticket(&self.ticket.borrow())).expect("a ticket holds only text and numbers");
-        let mut response = Whole::new(Bytes::from(body));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        uncached_response(StatusCode::OK, JSON, body.into())
     }
 }
 

@@ -17,7 +17,6 @@ use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
 use engine::rows::WorldRow;
 use quotas::address_key::AddressKey;
 use rules::world::INDICATORS;
-use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -201,7 +200,7 @@ impl Handshake {
     }
 
     fn send_refusal(&self, error: RegistrationError) {
-        let reason = if self.connection.format().has_reasons { error.reason() } else { Cow::Borrowed("") };
+        let reason = if self.connection.format().has_reasons { error.to_string() } else { String::new() };
         self.connection.send_message(&Refusal { seq: 0, code: error.code(), reason: &reason, expected_seq: 0 });
     }
 }

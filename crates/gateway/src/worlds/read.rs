@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::PAGE_DEFAULT;
-use engine::rows::{WorldEntry, WorldRow};
+use engine::rows::WorldEntry;
 use engine::worlds::{CellRect, Detail, Picture, PictureError};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -59,7 +59,7 @@ async fn get_world(
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<WorldView>> {
     let entry = find_world(&app, name).await?;
-    require_visible(&app, &viewer, &entry.row).await?;
+    viewer.require_visible(&app, &entry.row, Resource::World).await?;
     view::world(&app, entry).map(Json)
 }
 
@@ -172,18 +172,14 @@ pub(super) async fn find_world(app: &App, name: WorldName) -> ApiResult<WorldEnt
     found.ok_or(ApiError::NotFound(Resource::World))
 }
 
-async fn require_visible(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<()> {
-    if viewer.may_see(app, world).await? { Ok(()) } else { Err(ApiError::NotFound(Resource::World)) }
-}
-
 /// A loaded world that the viewer may see; a world that is not loaded stays so.
 async fn find_loaded(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<WorldHandle> {
     if let Some(world) = app.worlds.loaded(name) {
-        require_visible(app, viewer, &world.info().row).await?;
+        viewer.require_visible(app, &world.info().row, Resource::World).await?;
         return Ok(world);
     }
     let entry = find_world(app, name.clone()).await?;
-    require_visible(app, viewer, &entry.row).await?;
+    viewer.require_visible(app, &entry.row, Resource::World).await?;
     Err(not_in_memory(app, entry))
 }
 

@@ -9,18 +9,19 @@ use engine::ids::{PlayerId, WorldName};
 use engine::limits::{MOVER_NAME_CHARS_MAX, VIEW_PER_S_DEFAULT};
 use engine::worlds::{MoverId, Refusal, Registration, ViewOptions};
 use rules::world::{Cell, Indicator};
-use std::borrow::Cow;
 use std::sync::Arc;
 use wire::world::{Register, ViewOptions as WireViewOptions};
 
 /// Why a registration is refused; the client may send another one on the same connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RegistrationError {
     /// The world refuses.
+    #[error("{0}")]
     Refused(Refusal),
-    /// The indicator is not one for movers.
+    #[error("this indicator is not for movers: 0, 1 and those from 8 on of the list in welcome are")]
     NoSuchIndicator,
     /// Only players who have joined, or were matched, may enter.
+    #[error("join this hunt first: POST /api/hunts/{{name}}/join, with the same token")]
     NotJoined,
 }
 
@@ -31,17 +32,6 @@ impl RegistrationError {
             Self::Refused(refusal) => refusal.code(),
             Self::NoSuchIndicator => "no_such_indicator",
             Self::NotJoined => "not_joined",
-        }
-    }
-
-    /// The reason for people.
-    pub(super) fn reason(self) -> Cow<'static, str> {
-        match self {
-            Self::Refused(refusal) => refusal.to_string().into(),
-            Self::NoSuchIndicator => {
-                "this indicator is not for movers: 0, 1 and those from 8 on of the list in welcome are".into()
-            }
-            Self::NotJoined => "join this hunt first: POST /api/hunts/{name}/join, with the same token".into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::auth::Principal;
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::{ApiError, ApiResult, Resource};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use engine::ids::PlayerId;
@@ -19,9 +19,10 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    /// Whether the viewer may know that this world exists.
-    pub(crate) async fn may_see(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
-        Ok(self.is_shown(world) || app.hunts.can_enter(world, self.player).await?)
+    /// Refuses a viewer who may not know that this world, as `resource`, exists.
+    pub(crate) async fn require_visible(&self, app: &App, world: &WorldRow, resource: Resource) -> ApiResult<()> {
+        let is_visible = self.is_shown(world) || app.hunts.can_enter(world, self.player).await?;
+        if is_visible { Ok(()) } else { Err(ApiError::NotFound(resource)) }
     }
 
     /// Whether the world is visible to the viewer even without playing in it.

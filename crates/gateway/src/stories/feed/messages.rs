@@ -10,7 +10,7 @@ use tables::{Feed, FeedResponse, ViewResult};
 use wire::api::{StoryFeed, StoryFeedTooOld, StoryMessage};
 use wire::problem::PROBLEM_JSON;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// Nearly every message fits in so many bytes, and allocates once.
 const MESSAGE_CAPACITY_BYTES: usize = 1_024;
@@ -21,7 +21,7 @@ pub(super) fn poll_response(table: TableId, feed_response: &FeedResponse) -> Res
         Feed::News(update) => {
             let body =
                 feed_response.encoded_once(|feed_response| json(&feed_view(table, update, &feed_response.online)));
-            response(StatusCode::OK, JSON, body)
+            uncached_response(StatusCode::OK, JSON, body)
         }
         Feed::TooOld(view) => {
             let gone = StatusCode::GONE;
@@ -35,7 +35,7 @@ pub(super) fn poll_response(table: TableId, feed_response: &FeedResponse) -> Res
                 seq: view.seq,
                 view: view::state(view, &feed_response.online, None),
             };
-            response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
+            uncached_response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
         }
     }
 }
@@ -75,7 +75,8 @@ fn json(value: &impl Serialize) -> Bytes {
     bytes.into()
 }
 
-fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Bytes> {
+/// A response that is not cached.
+pub(crate) fn uncached_response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Bytes> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);

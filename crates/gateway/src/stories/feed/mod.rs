@@ -10,6 +10,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use messages::{JSON, uncached_response};
+
 use super::extract::ViewingPlayer;
 use super::view;
 use crate::app::App;
