@@ -1,14 +1,11 @@
-//! From the directory of a run to its record: the only file of the comparison that reads files. Does not evaluate what
+//! From the directory of a run to its record. Does not evaluate what
 //! it reads.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::run_series::RunSeries;
 use crate::limits::COMPARE_UNITS_MAX;
-use crate::record::{for_each_row, hlog};
-use crate::report::Run;
+use crate::report::{Run, for_each_histogram, for_each_timeline_row};
 
 /// A run as it was recorded.
 #[derive(Clone, Debug)]
@@ -50,18 +47,7 @@ pub(crate) fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
 /// Reads the timeline and the histograms; a run without them still has its figures.
 fn read_series(dir: &Path, unit_s: u64) -> Result<RunSeries, String> {
     let mut times = RunSeries::new(unit_s);
-    let timeline = dir.join("timeline.jsonl");
-    if timeline.exists() {
-        let wrong = |error: std::io::Error| format!("{}: {error}", timeline.display());
-        let rows = BufReader::new(File::open(&timeline).map_err(wrong)?);
-        for_each_row(rows, |row| times.add_row(row)).map_err(wrong)?;
-    }
-    let intervals = dir.join("intervals.hlog");
-    if intervals.exists() {
-        let wrong = |error: std::io::Error| format!("{}: {error}", intervals.display());
-        for entry in hlog::read(&intervals).map_err(wrong)? {
-            times.add_histogram(&entry.map_err(wrong)?);
-        }
-    }
+    for_each_timeline_row(dir, |row| times.add_row(row))?;
+    for_each_histogram(dir, |entry| times.add_histogram(&entry))?;
     Ok(times)
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::rebuild::load_or_rebuild;
-use super::{summary, write_reports};
+use super::run_files::write_reports;
+use super::summary;
 use crate::output::{CliError, has_colours, print_stdout};
 
 /// Makes the reports of runs again from what was recorded

@@ -20,10 +20,9 @@ mod html;
 mod levels;
 mod markdown;
 mod progress;
-mod read;
 mod rebuild;
+mod run_files;
 mod screen;
-mod start_record;
 mod summary;
 mod svg;
 
@@ -31,7 +30,6 @@ mod svg;
 pub(crate) mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,11 +40,12 @@ pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;
 pub use rebuild::{RecordedRun, load_or_rebuild};
+pub use run_files::StartRecord;
+pub(crate) use run_files::{for_each_histogram, for_each_timeline_row, write_reports};
 pub use screen::Screen;
-pub use start_record::StartRecord;
 pub use summary::summary;
 
-use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Series};
+use crate::aggregate::{ErrorGroup, LoadStepFigures, Results};
 use crate::findings::Finding;
 use crate::machine::Machine;
 use crate::measurement::timeline::FaultRow;
@@ -147,25 +146,6 @@ impl Run {
         self.capacity.values_mut().for_each(|capacity| redact_json(capacity, strike));
         self
     }
-}
-
-/// Writes `run.json` and every view of it.
-///
-/// # Errors
-/// The file that could not be written, and why.
-pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &Path) -> Result<(), String> {
-    let write = |name: &str, text: String| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    write("run.json", run.to_json_text())?;
-    write("report.md", markdown(run))?;
-    write("report.html", html(run, series))
-}
-
-pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
 }
 
 /// A name as it may be used in a link: letters, digits, `_` and `-`.

@@ -3,13 +3,11 @@
 //! like any other; it has no verdict. Does not measure.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-use super::start_record::StartRecord;
-use super::{Run, read_json_file};
+use super::Run;
+use super::run_files::{StartRecord, for_each_histogram, for_each_timeline_row, read_json_file};
 use crate::aggregate::{
     Aggregate, GeneratorFigures, LoadStepFigures, PhaseFigures, Results, Timeline, Total, WorkFigures, phase_figures,
 };
@@ -23,7 +21,7 @@ use crate::measurement::{
     Basis, HeldStats, Interval, OpId, OpKey, OpStats, OutcomeCounts, PauseImpact, PushStats, TimeHistogram,
 };
 use crate::record::hlog::{self, HistogramKind};
-use crate::record::{LoadStepAccumulator, LoadStepSpec, for_each_row};
+use crate::record::{LoadStepAccumulator, LoadStepSpec};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Document, Scenario};
 use crate::verdict::{Verdict, evaluate_gates, evaluate_opening};
@@ -42,13 +40,8 @@ pub struct RecordedRun {
 /// It is no run directory, or a file in it cannot be read; the sentence says which.
 pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
     let mut rows = TimelineScan::default();
-    let path = dir.join("timeline.jsonl");
-    if path.exists() {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        let lines = BufReader::new(File::open(&path).map_err(failed)?);
-        rows.unread = for_each_row(lines, |row| rows.add_row(row)).map_err(failed)?;
-        rows.timeline.close();
-    }
+    for_each_timeline_row(dir, |row| rows.add_row(row))?;
+    rows.timeline.close();
     let run = match dir.join("run.json").exists() {
         true => Run::read(&dir.join("run.json"))?,
         false => rebuild_run(dir, &rows)?,
@@ -151,14 +144,7 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     }
     let held = rows.held.iter().map(|(load_step, held)| (*load_step, held.clone())).collect();
     steps.add_interval(&Interval { held, ..Interval::default() });
-    let hlog_path = dir.join("intervals.hlog");
-    if hlog_path.exists() {
-        let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| format!("{}: {error}", hlog_path.display()))?;
-            add_interval(&mut aggregate, &mut steps, names.histogram_interval(entry));
-        }
-    }
+    for_each_histogram(dir, |entry| add_interval(&mut aggregate, &mut steps, names.histogram_interval(entry)))?;
     for span in &rows.timeline.load_steps {
         let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
         steps.count_worker_done(span.number, 1, duration_from_s(end_s), 0, PauseImpact::default());
