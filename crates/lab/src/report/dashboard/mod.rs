@@ -2,9 +2,10 @@
 //! widgets into a buffer, and turned into lines of text; the screen writes these to the terminal.
 
 mod ansi;
-mod history;
 #[cfg(test)]
 mod tests;
+
+use std::collections::VecDeque;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -15,7 +16,6 @@ use ratatui::widgets::{Sparkline, Widget};
 use super::progress::{Progress, state_texts};
 use crate::format::{clock, count, join_fitting, number, sanitize};
 use crate::measurement::WorkPoint;
-use history::{FigureHistory, History};
 
 /// The narrowest terminal that gets a dashboard.
 const COLUMNS_MIN: u16 = 60;
@@ -39,6 +39,12 @@ const SEPARATOR: &str = "  ·  ";
 
 /// Notes that stay on the dashboard.
 const NOTES_MAX: usize = 3;
+
+/// Moments that are kept: one per second, one per column.
+const SAMPLES_MAX: usize = 256;
+
+/// Steps per unit: milliseconds are kept to the microsecond.
+const STEPS_PER_UNIT: f64 = 1000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TerminalSize {
@@ -205,4 +211,55 @@ fn bar_cells(point: &WorkPoint, columns: usize) -> [(usize, &'static str, Color)
         (running, "▒", Color::Blue),
         (waiting, "░", Color::DarkGray),
     ]
+}
+
+/// The minutes before a moment, as many as fit on the widest dashboard.
+#[derive(Debug, Default)]
+struct History {
+    throughput: FigureHistory,
+    latency: FigureHistory,
+    notes: VecDeque<String>,
+}
+
+/// One figure over time, in whole steps.
+#[derive(Debug, Default)]
+struct FigureHistory(VecDeque<Option<u64>>);
+
+impl History {
+    fn push(&mut self, progress: &Progress) {
+        self.throughput.push(progress.throughput_per_s);
+        self.latency.push(progress.latency_p99_ms);
+        let at = clock(progress.elapsed.as_secs_f64());
+        self.notes.extend(progress.notes.iter().map(|note| format!("{at}  {}", sanitize(note))));
+        self.notes.drain(..self.notes.len().saturating_sub(NOTES_MAX));
+    }
+
+    /// The latest notes, each with its moment.
+    fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str)
+    }
+}
+
+impl FigureHistory {
+    fn push(&mut self, value: Option<f64>) {
+        if self.0.len() == SAMPLES_MAX {
+            self.0.pop_front();
+        }
+        let steps = |value: f64| (value.max(0.0) * STEPS_PER_UNIT).round() as u64;
+        self.0.push_back(value.filter(|value| value.is_finite()).map(steps));
+    }
+
+    /// The latest `n` moments, in steps.
+    fn latest(&self, n: usize) -> Vec<Option<u64>> {
+        self.0.iter().skip(self.0.len().saturating_sub(n)).copied().collect()
+    }
+
+    fn last(&self) -> Option<f64> {
+        self.0.back().copied().flatten().map(Self::from_steps)
+    }
+
+    /// The value of a number of steps.
+    fn from_steps(steps: u64) -> f64 {
+        steps as f64 / STEPS_PER_UNIT
+    }
 }

@@ -1,7 +1,7 @@
 //! Maps figures to positions on a drawing, linearly or by logarithm, with the ticks of the axis. Does not know the
 //! direction of the axis.
 
-use super::unit::{ResolvedUnit, Unit, round_step};
+use super::unit::{Unit, round_step};
 
 /// Maps figures to positions.
 #[derive(Clone, Debug)]
@@ -30,10 +30,10 @@ pub(super) struct Extent<'a> {
 impl AxisScale {
     /// A scale from `from` to `to` on the drawing.
     pub(super) fn new(extent: &Extent<'_>, from: f64, to: f64) -> Self {
-        let settled = extent.unit.resolve(extent.highest);
+        let (factor, name) = extent.unit.scale(extent.highest);
         let log = extent.log && extent.highest > 0.0 && extent.lowest > 0.0;
-        let (low, high, ticks) = if log { log_ticks(extent, &settled) } else { linear_ticks(extent, &settled) };
-        Self { low, high, from, to, log, ticks, name: settled.name }
+        let (low, high, ticks) = if log { log_ticks(extent, factor) } else { linear_ticks(extent, factor) };
+        Self { low, high, from, to, log, ticks, name: name.to_owned() }
     }
 
     /// The position of a figure; beyond the ends it is clamped.
@@ -60,19 +60,19 @@ impl AxisScale {
 
 type Ticks = Vec<(f64, String)>;
 
-fn linear_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
+fn linear_ticks(extent: &Extent<'_>, factor: f64) -> (f64, f64, Ticks) {
     let low = extent.lowest.min(0.0);
-    let high = if extent.highest > low { extent.highest } else { low + settled.factor };
-    let step = settled.step(high - low, extent.ticks_max);
+    let high = if extent.highest > low { extent.highest } else { low + factor };
+    let step = extent.unit.step(factor, high - low, extent.ticks_max);
     let (first, last) = ((low / step).floor(), (high / step).ceil());
     let (first, last) = if extent.exact { (first, (high / step + 1e-9).floor()) } else { (first, last) };
     let ticks = (0..=(last - first) as usize).map(|i| (first + i as f64) * step);
-    let ticks = ticks.map(|value| (value, settled.tick(value, step))).collect();
+    let ticks = ticks.map(|value| (value, extent.unit.tick(factor, value, step))).collect();
     (first * step, if extent.exact { high } else { last * step }, ticks)
 }
 
-fn log_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
-    let (lowest, highest) = (extent.lowest / settled.factor, extent.highest / settled.factor);
+fn log_ticks(extent: &Extent<'_>, factor: f64) -> (f64, f64, Ticks) {
+    let (lowest, highest) = (extent.lowest / factor, extent.highest / factor);
     // Three ticks per decade, if that is not many more than requested.
     let fine = (highest / lowest).log10() * 3.0 <= extent.ticks_max as f64 + 3.0;
     let (low, high) = if fine { (round_down(lowest), round_step(highest)) } else { decades(lowest, highest) };
@@ -84,9 +84,9 @@ fn log_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
     let powers = (first..=high.log10().ceil() as i32).filter(|power| (power - first) % every == 0);
     let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
     let within = values.filter(|value| *value >= low * (1.0 - 1e-9) && *value <= high * (1.0 + 1e-9));
-    let ticks = within.map(|value| (value * settled.factor, settled.tick(value * settled.factor, value)));
+    let ticks = within.map(|value| (value * factor, extent.unit.tick(factor, value * factor, value)));
     let ticks = ticks.collect();
-    (low * settled.factor, high * settled.factor, ticks)
+    (low * factor, high * factor, ticks)
 }
 
 fn decades(lowest: f64, highest: f64) -> (f64, f64) {

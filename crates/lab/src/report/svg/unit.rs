@@ -30,16 +30,6 @@ pub(in crate::report) enum Unit {
     Items(Vec<String>),
 }
 
-/// A unit, resolved for an axis up to a given figure.
-#[derive(Clone, Debug)]
-pub(super) struct ResolvedUnit {
-    unit: Unit,
-    /// What one on the axis is in the figure's own unit.
-    pub(super) factor: f64,
-    /// The name next to the axis.
-    pub(super) name: String,
-}
-
 impl Default for Unit {
     fn default() -> Self {
         Self::number("")
@@ -55,18 +45,17 @@ impl Unit {
         Self::Count(name.to_owned())
     }
 
-    /// The unit in which figures up to `highest` are written.
-    pub(super) fn resolve(&self, highest: f64) -> ResolvedUnit {
-        let (factor, name) = match self {
-            Self::Number(name) | Self::Count(name) => (1.0, name.as_str()),
+    /// The unit in which figures up to `highest` are written: what one of it is in the figures' own unit, and its name.
+    pub(super) fn scale(&self, highest: f64) -> (f64, &str) {
+        match self {
+            Self::Number(name) | Self::Count(name) => (1.0, name),
             Self::Time => (1.0, "time since the start"),
             Self::PercentileRank => (1.0, "percentile"),
             Self::Items(_) => (1.0, ""),
             Self::Bytes if highest >= KIB * KIB * KIB => (KIB * KIB * KIB, "GiB"),
             Self::Bytes if highest >= KIB * KIB => (KIB * KIB, "MiB"),
             Self::Bytes => (KIB, "KiB"),
-        };
-        ResolvedUnit { unit: self.clone(), factor, name: name.to_owned() }
+        }
     }
 
     /// A single figure, as in a tooltip.
@@ -81,34 +70,32 @@ impl Unit {
             Self::PercentileRank => percentile_label(value),
             Self::Items(names) => item_name(names, value),
             Self::Bytes => {
-                let settled = self.resolve(value);
-                format!("{} {}", number(Some(value / settled.factor)), settled.name)
+                let (factor, name) = self.scale(value);
+                format!("{} {name}", number(Some(value / factor)))
             }
         }
     }
-}
 
-impl ResolvedUnit {
     /// The smallest step, in the figure's own unit, that covers `span` with at most `ticks_max` ticks.
-    pub(super) fn step(&self, span: f64, ticks_max: usize) -> f64 {
+    pub(super) fn step(&self, factor: f64, span: f64, ticks_max: usize) -> f64 {
         let least = span / ticks_max.max(1) as f64;
-        match self.unit {
-            Unit::Time => TIME_STEPS.into_iter().find(|step| *step >= least).unwrap_or_else(|| round_step(least)),
-            Unit::Count(_) => round_step(least).max(1.0),
-            Unit::Items(_) => 1.0,
-            Unit::Number(_) | Unit::Bytes | Unit::PercentileRank => round_step(least / self.factor) * self.factor,
+        match self {
+            Self::Time => TIME_STEPS.into_iter().find(|step| *step >= least).unwrap_or_else(|| round_step(least)),
+            Self::Count(_) => round_step(least).max(1.0),
+            Self::Items(_) => 1.0,
+            Self::Number(_) | Self::Bytes | Self::PercentileRank => round_step(least / factor) * factor,
         }
     }
 
     /// The text at a tick, where ticks are `step` apart.
-    pub(super) fn tick(&self, value: f64, step: f64) -> String {
-        match &self.unit {
-            Unit::Time => return clock(value),
-            Unit::PercentileRank => return percentile_label(value),
-            Unit::Items(names) => return item_name(names, value),
-            Unit::Number(_) | Unit::Count(_) | Unit::Bytes => {}
+    pub(super) fn tick(&self, factor: f64, value: f64, step: f64) -> String {
+        match self {
+            Self::Time => return clock(value),
+            Self::PercentileRank => return percentile_label(value),
+            Self::Items(names) => return item_name(names, value),
+            Self::Number(_) | Self::Count(_) | Self::Bytes => {}
         }
-        let (value, step) = (value / self.factor, step / self.factor);
+        let (value, step) = (value / factor, step / factor);
         let (value, step, suffix) = match value.abs() {
             magnitude if magnitude >= 1e6 => (value / 1e6, step / 1e6, "M"),
             magnitude if magnitude >= SHORT_FROM => (value / 1e3, step / 1e3, "k"),
@@ -150,11 +137,11 @@ mod tests {
 
     #[track_caller]
     fn check(unit: &Unit, span: f64, ticks_max: usize, step: f64, ticks: &[(f64, &str)]) {
-        let settled = unit.resolve(span);
-        let found = settled.step(span, ticks_max);
+        let (factor, _) = unit.scale(span);
+        let found = unit.step(factor, span, ticks_max);
         assert!((found - step).abs() < step * 1e-9, "{found}");
         for (value, text) in ticks {
-            assert_eq!(settled.tick(*value, found), *text);
+            assert_eq!(unit.tick(factor, *value, found), *text);
         }
     }
 
