@@ -44,8 +44,11 @@ pub struct BotCall {
     pub timeout: Duration,
 }
 
-/// The effects of a runner, beyond what its lease needs.
-pub trait MatchEnvironment: LeaseContext {
+/// The effects of a runner.
+pub trait MatchEnvironment: Clone + Send + Sync + 'static {
+    type Node: LeaseContext;
+    /// Its clock, its commits, and what leases need.
+    fn node(&self) -> &Self::Node;
     /// The whole log of a match.
     fn read_log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
     /// A bot's face; the defaults when it does not answer in time.

@@ -3,16 +3,13 @@
 use super::bots::BotClient;
 use super::environment::{BotCall, MatchEnvironment};
 use crate::notifier::Notifier;
-use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::matches::machine::BotAnswer;
 use engine::rows::MatchLogRow;
-use engine::time::UnixMs;
 use metrics::Metrics;
 use node::Node;
 use node::drain::Drain;
-use node::lease::LeaseContext;
 use quotas::socket_budget::SocketBudget;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,29 +51,13 @@ async fn sweep(bots: BotClient, sockets: Arc<SocketBudget>, drain: Drain) {
     }
 }
 
-impl LeaseContext for ProductionEnvironment {
-    fn now(&self) -> UnixMs {
-        self.node.now()
-    }
-
-    fn random_bytes(&self) -> [u8; 10] {
-        self.node.random_bytes()
-    }
-
-    fn address(&self) -> String {
-        self.node.address()
-    }
-
-    fn has_exclusive_store(&self) -> bool {
-        self.node.has_exclusive_store()
-    }
-
-    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        self.node.commit(command).await
-    }
-}
-
 impl MatchEnvironment for ProductionEnvironment {
+    type Node = Node;
+
+    fn node(&self) -> &Node {
+        &self.node
+    }
+
     async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
         let page = self.node.store.read(move |reader| reader.match_log(id, 0, usize::MAX)).await?;
         Ok(page.map(|page| page.rows).unwrap_or_default())

@@ -11,7 +11,7 @@ use engine::matches::machine::{BotAnswer, MatchError, MatchMachine, NextAction, 
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use node::lease::Lease;
+use node::lease::{Lease, LeaseContext};
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::sleep;
@@ -86,7 +86,7 @@ async fn fail_match<O: MatchEnvironment>(
     let mut reason = broken.to_string();
     reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
     tracing::error!(match.id = %id, reason, "a match is broken");
-    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.now() };
+    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.node().now() };
     match save(environment, lease, command).await {
         Ok(Outcome::Done) => {
             environment.metrics().matches.failed.inc();
@@ -100,7 +100,7 @@ async fn fail_match<O: MatchEnvironment>(
 
 /// Saves, with retries while the store cannot be reached and the lease holds.
 async fn save<O: MatchEnvironment>(environment: &O, lease: &Lease, command: Command) -> Result<Outcome, RoomOutcome> {
-    retry(lease, || environment.commit(command.clone())).await
+    retry(lease, || environment.node().commit(command.clone())).await
 }
 
 async fn retry<T, F>(lease: &Lease, attempt: impl Fn() -> F) -> Result<T, RoomOutcome>
@@ -168,7 +168,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let faces =
             futures_util::future::join_all(seats.map(|seat| self.environment.fetch_face(seat.url.clone()))).await;
         let step = self.machine.record_opened(faces);
-        let started_at = self.environment.now();
+        let started_at = self.environment.node().now();
         self.append(step, Some(started_at)).await?;
         self.started_at = Some(started_at);
         self.environment.metrics().matches.queue_wait.observe(started_at.since(self.machine.spec().id.created_at()));
@@ -211,7 +211,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
 
     async fn finish(&mut self) -> StopReason {
         let spec = self.machine.spec();
-        let now = self.environment.now();
+        let now = self.environment.node().now();
         let finish = Command::FinishMatch {
             append: self.append_command(Vec::new(), None),
             result: self.machine.result(),

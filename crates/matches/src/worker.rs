@@ -7,7 +7,7 @@ use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
 use node::drain::Drain;
-use node::lease::{Lease, LeaseRenewer, LeaseSlot};
+use node::lease::{Lease, LeaseContext, LeaseRenewer, LeaseSlot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;
@@ -30,8 +30,8 @@ pub struct RunnerConfig {
 /// Runs worker after worker until the drain. The slot is that of all runners of this process.
 pub async fn run<O: MatchEnvironment>(environment: O, settings: RunnerConfig, slot: LeaseSlot, drain: Drain) {
     while !drain.has_begun() {
-        let worker = WorkerId::new(environment.now(), environment.random_bytes());
-        let (renewer, lease) = LeaseRenewer::new(environment.clone(), worker, slot.clone());
+        let worker = WorkerId::new(environment.node().now(), environment.node().random_bytes());
+        let (renewer, lease) = LeaseRenewer::new(environment.node().clone(), worker, slot.clone());
         tokio::select! {
             biased;
             () = drain.begun() => break,
@@ -57,7 +57,7 @@ pub async fn run<O: MatchEnvironment>(environment: O, settings: RunnerConfig, sl
             }
         }
     }
-    slot.vacate(&environment).await;
+    slot.vacate(environment.node()).await;
 }
 
 /// A match that this worker owns.
@@ -110,11 +110,11 @@ impl<O: MatchEnvironment> Worker<O> {
         let claim = Command::ClaimMatches {
             worker: self.worker,
             number: self.claim_number,
-            now: self.environment.now(),
+            now: self.environment.node().now(),
             max,
             attempts_max: self.config.attempts_max,
         };
-        match self.environment.commit(claim).await {
+        match self.environment.node().commit(claim).await {
             Ok(Outcome::MatchesClaimed(claims)) => {
                 self.claim_number += 1;
                 let is_more = claims.len() == max;
@@ -168,7 +168,7 @@ impl<O: MatchEnvironment> Worker<O> {
         let held: Vec<HeldMatch> = std::mem::take(&mut self.held).into_values().collect();
         let releases = held.iter().map(|&held| self.release(held, true));
         futures_util::future::join_all(releases).await;
-        slot.release(&self.environment, self.worker).await;
+        slot.release(self.environment.node(), self.worker).await;
         tracing::info!(worker.id = %self.worker, released = held.len(), "this worker stops: drained");
     }
 
@@ -186,7 +186,7 @@ impl<O: MatchEnvironment> Worker<O> {
     async fn release(&self, held: HeldMatch, is_refunded: bool) {
         let release = Command::ReleaseMatch { id: held.id, epoch: held.epoch, is_refunded };
         for pause_ms in [20, 100, 500] {
-            if self.environment.commit(release.clone()).await.is_ok() {
+            if self.environment.node().commit(release.clone()).await.is_ok() {
                 return;
             }
             sleep(Duration::from_millis(pause_ms)).await;

@@ -45,6 +45,12 @@ impl SimWorld<MatchWorkload> {
 }
 
 impl MatchEnvironment for Node<MatchWorkload> {
+    type Node = Self;
+
+    fn node(&self) -> &Self {
+        self
+    }
+
     async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
         self.reach_store().await?;
         Ok(self.world.page(id).rows)
