@@ -165,10 +165,10 @@ fn life() {
 }
 
 fn copies(world: &mut World) {
-    let mut picture = world.new_picture();
+    let mut picture = world.picture(None);
     let begun = processor_time();
     for _ in 0..20 {
-        world.fill_picture(&mut picture);
+        picture = world.picture(Some(picture));
     }
     println!("a copy for readers: {:.0} µs", (processor_time() - begun).as_micros() as f64 / 20.0);
     snapshot(world, "without anybody who may come back");

@@ -77,14 +77,8 @@ impl Pictures {
         // Before it is made: later readers may want a newer one.
         self.is_requested.store(false, Ordering::Release);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let picture = match spare.take().and_then(Arc::into_inner) {
-            Some(mut old) => {
-                world.fill_picture(&mut old);
-                old
-            }
-            None => world.new_picture(),
-        };
-        let published = Published { picture: Arc::new(picture), at: tokio::time::Instant::now() };
+        let picture = Arc::new(world.picture(spare.take().and_then(Arc::into_inner)));
+        let published = Published { picture, at: tokio::time::Instant::now() };
         *spare = self.newest.send_replace(Some(published)).map(|old| old.picture);
     }
 

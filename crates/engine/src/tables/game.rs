@@ -127,7 +127,7 @@ impl Player {
 }
 
 /// A game: the one that is played, or the last one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Game {
     /// From 1, counted by the table.
     pub(super) number: u32,

@@ -2,10 +2,11 @@
 //! nothing else decides it.
 
 /// Where a game is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Phase {
     /// The storyteller chooses a card and a sentence.
+    #[default]
     Create = 0,
     /// The others pick cards that might be meant.
     Invitation = 1,

@@ -186,22 +186,12 @@ impl TableState {
         self.next_storyteller = None;
         self.game = Some(Box::new(Game {
             number,
-            phase: Phase::Create,
-            canceled_in: None,
-            because: None,
-            sentence: None,
-            board: Vec::new(),
             players: vec![Player::new(who.id, hand, at)],
-            invited: Vec::new(),
-            countdown_chosen: None,
-            countdown: None,
             inactive_at: at,
             tell_by,
             bots_since: at,
             created_at: at,
-            ended_at: None,
-            abandoned: None,
-            history: Vec::new(),
+            ..Game::default()
         }));
     }
 

@@ -110,7 +110,7 @@ pub struct Density {
     pub movers: usize,
 }
 
-/// A copy of a world for readers. Filled again, it keeps the memory of its cells.
+/// A copy of a world for readers.
 #[derive(Clone, Debug)]
 pub struct Picture {
     size: Size,
@@ -124,18 +124,10 @@ pub struct Picture {
 }
 
 impl World {
-    /// A copy for readers.
+    /// A copy for readers, in the memory of an old one if there is one.
     #[must_use]
-    pub fn new_picture(&self) -> Picture {
-        self.picture(Vec::new())
-    }
-
-    /// Fills a copy with the moment.
-    pub fn fill_picture(&self, out: &mut Picture) {
-        *out = self.picture(std::mem::take(&mut out.cell_summaries));
-    }
-
-    fn picture(&self, mut cell_summaries: Vec<CellSummary>) -> Picture {
+    pub fn picture(&self, old: Option<Picture>) -> Picture {
+        let mut cell_summaries = old.map(|old| old.cell_summaries).unwrap_or_default();
         self.crowd.cell_summaries(&mut cell_summaries);
         Picture {
             size: self.settings.size,

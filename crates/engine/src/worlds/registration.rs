@@ -35,7 +35,7 @@ impl ViewOptions {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     pub indicator: Indicator,
     /// The wanted cell; the nearest free cell is taken. `None`: anywhere.

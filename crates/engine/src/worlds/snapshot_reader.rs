@@ -165,8 +165,7 @@ impl World {
         let cell = self.spawn_cell(Some(cell))?;
         let name = (!hunter.name.is_empty()).then(|| hunter.name.clone());
         let Hunter { mover, player, .. } = *hunter;
-        let registration =
-            Registration { indicator, at: None, view: None, player, name, is_resumable: true, resume: None };
+        let registration = Registration { indicator, player, name, is_resumable: true, ..Registration::default() };
         Some(self.spawn_mover(mover, cell, &registration, now_us))
     }
 

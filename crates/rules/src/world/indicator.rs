@@ -8,8 +8,8 @@ pub const INDICATORS: [&str; 20] = [
     "🏹",
 ];
 
-/// One of [`INDICATORS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One of [`INDICATORS`]; by default that of a player who did not choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Indicator(u8);
 
 impl Indicator {

@@ -12,7 +12,7 @@ use engine::worlds::{
     Fact, Input, InputKind, Registration, World, WorldParams, settings_from_bytes, settings_to_bytes,
 };
 use rules::chance::Seed;
-use rules::world::{HuntSettings, Indicator, Size, Step, WorldSettings};
+use rules::world::{HuntSettings, Size, Step, WorldSettings};
 use std::time::Duration;
 use store::contract::{Backend, Database};
 use store::testing::MemoryDatabase;
@@ -206,15 +206,7 @@ impl Hunt {
         let is_new = self.hunters[who].registered.is_none() || self.dice.bool_per_mille(50);
         let resume =
             self.hunters[who].registered.filter(|_| !is_new).map(|registered| (registered.mover.id, registered.key));
-        let registration = Registration {
-            indicator: Indicator::PLAYER,
-            at: None,
-            view: None,
-            player: None,
-            name: None,
-            is_resumable: true,
-            resume,
-        };
+        let registration = Registration { is_resumable: true, resume, ..Registration::default() };
         let held = self.nodes[node].held.as_mut()?;
         let registered = held.world.register(&registration, self.now_us).expect("a meadow has room");
         if !registered.is_resumed {

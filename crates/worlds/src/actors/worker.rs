@@ -231,15 +231,8 @@ impl ActorWorker {
                 return;
             }
             let number = self.vacant.last().copied().unwrap_or(self.actors.len() as u32);
-            let registration = Registration {
-                indicator: Indicator::ACTOR,
-                at: self.share.plan.spawn,
-                view: None,
-                player: None,
-                name: None,
-                is_resumable: false,
-                resume: None,
-            };
+            let (indicator, at) = (Indicator::ACTOR, self.share.plan.spawn);
+            let registration = Registration { indicator, at, ..Registration::default() };
             if self.world.register_actor(worker, number, registration).is_err() {
                 return;
             }
