@@ -5,8 +5,9 @@ use engine::ids::MatchId;
 use engine::limits::REPLAY_CHECKPOINT_TURNS;
 use engine::matches::machine::MatchMachine;
 use engine::matches::spec::SeatSpec;
+use lru::LruCache;
 use metrics::ResponseMetrics;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,12 +18,8 @@ pub(super) struct Checkpoints {
     metrics: Arc<ResponseMetrics>,
 }
 
-#[derive(Default)]
 struct Cache {
-    matches: HashMap<MatchId, MatchCheckpoints>,
-    /// The matches by their last use.
-    by_use: BTreeMap<u64, MatchId>,
-    uses: u64,
+    matches: LruCache<MatchId, MatchCheckpoints>,
     bytes: usize,
 }
 
@@ -31,18 +28,16 @@ struct MatchCheckpoints {
     /// By number of turns.
     by_turn: BTreeMap<u32, Arc<MatchMachine>>,
     bytes: usize,
-    last_use: u64,
 }
 
 impl Checkpoints {
     pub(super) fn new(bytes_max: usize, metrics: Arc<ResponseMetrics>) -> Self {
-        Self { bytes_max, cache: Mutex::default(), metrics }
+        Self { bytes_max, cache: Mutex::new(Cache::new()), metrics }
     }
 
     /// The last state of a match before this turn.
     pub(super) fn latest_before(&self, id: MatchId, turn: u32) -> Option<Arc<MatchMachine>> {
         let mut cache = self.lock();
-        cache.touch(id);
         let (_, machine) = cache.matches.get(&id)?.by_turn.range(..turn).next_back()?;
         Some(machine.clone())
     }
@@ -63,7 +58,7 @@ impl Checkpoints {
     }
 
     fn has(&self, id: MatchId, turn: u32) -> bool {
-        self.lock().matches.get(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
+        self.lock().matches.peek(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
     }
 
     /// Consistent even if a holder of the lock panicked: nothing between two updates can panic.
@@ -73,29 +68,23 @@ impl Checkpoints {
 }
 
 impl Cache {
-    fn touch(&mut self, id: MatchId) {
-        if let Some(states) = self.matches.get_mut(&id) {
-            self.by_use.remove(&states.last_use);
-            self.uses += 1;
-            states.last_use = self.uses;
-            self.by_use.insert(self.uses, id);
-        }
+    fn new() -> Self {
+        Self { matches: LruCache::unbounded(), bytes: 0 }
     }
 
     fn put(&mut self, id: MatchId, turn: u32, machine: Arc<MatchMachine>, bytes: usize) {
-        let states = self.matches.entry(id).or_default();
+        let states = self.matches.get_or_insert_mut(id, MatchCheckpoints::default);
         if states.by_turn.insert(turn, machine).is_none() {
             states.bytes += bytes;
             self.bytes += bytes;
         }
-        self.touch(id);
     }
 
     /// Evicts the states of the least recently used match; returns whether there was one.
     fn evict(&mut self) -> bool {
-        let states = self.by_use.pop_first().and_then(|(_, id)| self.matches.remove(&id));
-        self.bytes -= states.as_ref().map_or(0, |states| states.bytes);
-        states.is_some()
+        let evicted = self.matches.pop_lru();
+        self.bytes -= evicted.as_ref().map_or(0, |(_, states)| states.bytes);
+        evicted.is_some()
     }
 }
 
@@ -162,18 +151,18 @@ mod tests {
         let metrics = Arc::<ResponseMetrics>::default();
         let machine = Arc::new(at(1, 3));
         let bytes = size_bytes(&machine);
-        let mut cache = Cache::default();
+        let mut cache = Cache::new();
         for (id, turn) in [(1, 99), (1, 199), (2, 99), (3, 99)] {
             cache.put(MatchId(id), turn, machine.clone(), bytes);
         }
         cache.put(MatchId(1), 99, machine, bytes);
         assert_eq!(cache.bytes, 4 * bytes, "what is there already is not counted twice");
-        cache.touch(MatchId(2));
+        cache.matches.promote(&MatchId(2));
         let checkpoints = Checkpoints { bytes_max: 2 * bytes, cache: Mutex::new(cache), metrics };
         assert!(checkpoints.lock().evict());
         assert_eq!(checkpoints.lock().bytes, 3 * bytes, "the third left");
         assert!(checkpoints.lock().evict());
-        let left: Vec<u128> = checkpoints.lock().by_use.values().map(|id| id.0).collect();
+        let left: Vec<u128> = checkpoints.lock().matches.iter().map(|(id, _)| id.0).collect();
         assert_eq!((left, checkpoints.lock().bytes), (vec![2], bytes));
         assert!(checkpoints.lock().evict() && !checkpoints.lock().evict());
         assert_eq!(checkpoints.lock().bytes, 0);
