@@ -32,16 +32,16 @@ pub(super) enum CapacityClass {
 pub(super) struct Loaded {
     /// The fencing token of its claim; 0 before there is one.
     pub(super) epoch: u32,
-    pub(super) owned: CapacityClass,
+    pub(super) class: CapacityClass,
     /// The address that brought it in, if it is counted.
     pub(super) holder: Option<AddressKey>,
     /// When a mover last did something in it.
     pub(super) active_at_us: Arc<AtomicI64>,
-    pub(super) state: LoadState,
+    pub(super) state: CapacityState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LoadState {
+pub(super) enum CapacityState {
     /// Its room is reserved; it waits until the evicted worlds are gone.
     Waiting,
     Opening,
@@ -76,8 +76,8 @@ impl CapacityClass {
 }
 
 impl Loaded {
-    pub(super) fn new(owned: CapacityClass, holder: Option<AddressKey>, now_us: i64) -> Self {
-        Self { epoch: 0, owned, holder, active_at_us: Arc::new(AtomicI64::new(now_us)), state: LoadState::Opening }
+    pub(super) fn new(class: CapacityClass, holder: Option<AddressKey>, now_us: i64) -> Self {
+        Self { epoch: 0, class, holder, active_at_us: Arc::new(AtomicI64::new(now_us)), state: CapacityState::Opening }
     }
 }
 
@@ -94,11 +94,11 @@ enum Measure {
 
 impl Measure {
     /// What a world costs in this measure; `None` when it is not counted.
-    fn cost(self, owned: CapacityClass) -> Option<u64> {
+    fn cost(self, class: CapacityClass) -> Option<u64> {
         match self {
-            Self::Worlds => owned.is_limited().then_some(1),
-            Self::PlayersWorlds => owned.cells_of_player().map(|_| 1),
-            Self::PlayersCells => owned.cells_of_player(),
+            Self::Worlds => class.is_limited().then_some(1),
+            Self::PlayersWorlds => class.cells_of_player().map(|_| 1),
+            Self::PlayersCells => class.cells_of_player(),
         }
     }
 
@@ -128,7 +128,7 @@ pub(super) fn fits(
     let measures = [Measure::Worlds, Measure::PlayersWorlds, Measure::PlayersCells];
     measures.into_iter().all(|measure| {
         let counted = loaded.values().filter(|other| is_counted(other));
-        let taken = counted.filter_map(|other| measure.cost(other.owned)).sum();
+        let taken = counted.filter_map(|other| measure.cost(other.class)).sum();
         measure.lacking(new, taken, settings) == 0
     })
 }
@@ -144,12 +144,12 @@ pub(super) fn giving_way(
     now_us: i64,
 ) -> Result<Vec<WorldName>, VisitError> {
     let mut staying: Vec<(&WorldName, &Loaded)> =
-        loaded.iter().filter(|(_, other)| other.state != LoadState::Unloading).collect();
+        loaded.iter().filter(|(_, other)| other.state != CapacityState::Unloading).collect();
     let mut evicted = Vec::new();
     for measure in [Measure::PlayersCells, Measure::PlayersWorlds, Measure::Worlds] {
         loop {
-            let taken = staying.iter().filter_map(|(_, other)| measure.cost(other.owned)).sum();
-            if measure.lacking(new.owned, taken, settings) == 0 {
+            let taken = staying.iter().filter_map(|(_, other)| measure.cost(other.class)).sum();
+            if measure.lacking(new.class, taken, settings) == 0 {
                 break;
             }
             let at = first_to_go(measure, new, &staying, settings, now_us)?;
@@ -169,14 +169,14 @@ fn first_to_go(
 ) -> Result<usize, VisitError> {
     let mut held: BTreeMap<Option<AddressKey>, u64> = BTreeMap::new();
     for (_, other) in staying {
-        *held.entry(other.holder).or_default() += measure.cost(other.owned).unwrap_or(0);
+        *held.entry(other.holder).or_default() += measure.cost(other.class).unwrap_or(0);
     }
     let holds = |holder| held.get(&holder).copied().unwrap_or(0);
     let own = holds(new.holder);
-    let own_then = own + measure.cost(new.owned).unwrap_or(0);
+    let own_then = own + measure.cost(new.class).unwrap_or(0);
     let silent_us = i64::try_from(settings.silent.as_micros()).unwrap_or(i64::MAX);
     let candidates = staying.iter().enumerate().filter_map(|(at, (_, other))| {
-        let cost = measure.cost(other.owned).filter(|_| other.state == LoadState::Here)?;
+        let cost = measure.cost(other.class).filter(|_| other.state == CapacityState::Here)?;
         let active_at = other.active_at_us.load(Ordering::Relaxed);
         let is_silent = now_us.saturating_sub(active_at) >= silent_us;
         let held_by_other = holds(other.holder);

@@ -3,7 +3,7 @@
 //!
 //! Knows how a world is claimed, kept and given up; what happens in it is its writer's business.
 
-use super::capacity::{self, CapacityClass, LoadState, Loaded};
+use super::capacity::{self, CapacityClass, CapacityState, Loaded};
 use super::client_sink::CloseReason;
 use super::environment::WorldEnvironment;
 use super::handle::{WorldContext, WorldHandle, WorldInfo};
@@ -154,7 +154,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             return;
         }
         match self.make_room(&row) {
-            Ok(LoadState::Waiting) => self.waiting_for_room.push(row),
+            Ok(CapacityState::Waiting) => self.waiting_for_room.push(row),
             Ok(_) => self.claim(row),
             Err(refused) => self.shared.finish_loading(&row.name, Err(refused)),
         }
@@ -171,10 +171,10 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
     }
 
     /// Counts a world as loading, if there is room for it; unloads the worlds evicted for it, and waits for them.
-    fn make_room(&self, row: &WorldRow) -> Result<LoadState, VisitError> {
-        let (owned, now_us, settings) = (CapacityClass::of(row), self.environment.now_us(), &self.shared.config);
-        let holder = self.shared.holder(&row.name, owned.is_limited())?;
-        let mut new = Loaded::new(owned, holder, now_us);
+    fn make_room(&self, row: &WorldRow) -> Result<CapacityState, VisitError> {
+        let (class, now_us, settings) = (CapacityClass::of(row), self.environment.now_us(), &self.shared.config);
+        let holder = self.shared.holder(&row.name, class.is_limited())?;
+        let mut new = Loaded::new(class, holder, now_us);
         let mut loaded = self.shared.loaded();
         let evicted =
             capacity::giving_way(&new, &loaded, settings, now_us).inspect_err(|reason| self.refused(reason))?;
@@ -184,11 +184,11 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
         for name in &evicted {
             if let Some(other) = loaded.get_mut(name) {
-                other.state = LoadState::Unloading;
+                other.state = CapacityState::Unloading;
             }
         }
-        if !capacity::fits(owned, &loaded, settings, |_| true) {
-            new.state = LoadState::Waiting;
+        if !capacity::fits(class, &loaded, settings, |_| true) {
+            new.state = CapacityState::Waiting;
         }
         let state = new.state;
         loaded.insert(row.name.clone(), new);
@@ -217,10 +217,10 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
     /// Whether a world fits in addition to those in memory at this moment; if so, it is counted from then on.
     fn has_room_now(&self, row: &WorldRow) -> bool {
         let mut loaded = self.shared.loaded();
-        let is_there = |other: &Loaded| other.state != LoadState::Waiting;
+        let is_there = |other: &Loaded| other.state != CapacityState::Waiting;
         let fits = capacity::fits(CapacityClass::of(row), &loaded, &self.shared.config, is_there);
         if let Some(new) = loaded.get_mut(&row.name).filter(|_| fits) {
-            new.state = LoadState::Opening;
+            new.state = CapacityState::Opening;
         }
         fits
     }
@@ -323,7 +323,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             }
             ready => {
                 if let Some(loaded) = self.shared.loaded().get_mut(name).filter(|_| ready.is_ok()) {
-                    loaded.state = LoadState::Here;
+                    loaded.state = CapacityState::Here;
                 }
                 self.shared.finish_loading(name, ready);
             }

@@ -21,11 +21,11 @@ fn check(others: &[Held], host: u8, new: CapacityClass, want: Result<&[&str], Vi
     let settings = WorldsConfig { loaded_max: 8, players_cells_max: 100, silent, ..crate::tests::support::settings() };
     let now_us = 1_000_000_000;
     let mut loaded = LoadedWorlds::new();
-    for (host, count, owned, quiet_s) in others {
+    for (host, count, class, quiet_s) in others {
         for _ in 0..*count {
             // Among the worlds of one address, the first was inactive for longest.
             let at_us = now_us - quiet_s * 1_000_000 - 1_000 + loaded.len() as i64;
-            let world = Loaded { state: LoadState::Here, ..Loaded::new(*owned, address(*host), at_us) };
+            let world = Loaded { state: CapacityState::Here, ..Loaded::new(*class, address(*host), at_us) };
             loaded.insert(format!("w{}", loaded.len()).parse().unwrap(), world);
         }
     }
