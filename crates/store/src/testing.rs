@@ -6,13 +6,13 @@ pub mod statements;
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::postgres::PostgresDatabase;
 use crate::sqlite::SqliteDatabase;
-use std::io;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -112,6 +112,9 @@ pub struct PostgresCluster {
 
 /// Enough for all tests of a process that share a cluster.
 const CONNECTIONS_MAX: usize = 200;
+/// A server that does not answer for so long after its start never will, be the machine ever so busy.
+const START_TIMEOUT: Duration = Duration::from_secs(300);
+const START_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Waits until its standard input ends, then ends the server, then removes the directory.
 const GUARD: &str = r#"
@@ -197,21 +200,28 @@ impl PostgresCluster {
         }
         let log = std::fs::File::create(self.dir.join("log")).expect("a log can be written");
         let mut server = postgres.stderr(log).stdout(Stdio::null()).spawn().expect("postgres can be started");
-        while !self.is_ready() {
-            if let Ok(Some(status)) = server.try_wait() {
+        let began = Instant::now();
+        while let Err(why) = self.psql("SELECT 1") {
+            let ended = server.try_wait().expect("a child can be waited for");
+            if ended.is_some() || began.elapsed() > START_TIMEOUT {
                 let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
-                panic!("PostgreSQL ended with {status} instead of starting:\n{log}");
+                panic!("PostgreSQL does not start (it ended: {ended:?}): {why}\n{log}");
             }
-            std::thread::yield_now();
+            // The server needs the processor more than the next attempt does.
+            std::thread::sleep(START_CHECK_INTERVAL);
         }
         *self.lock() = Some(server);
     }
 
     /// Stops the server at once, as a crash would: connections break, nothing is flushed.
+    ///
+    /// # Panics
+    /// When it cannot be stopped.
     pub fn stop(&self) {
         if let Some(mut server) = self.lock().take() {
-            let _ = Command::new("kill").args(["-QUIT", &server.id().to_string()]).status();
-            let _ = server.wait();
+            let stopped = Command::new("kill").args(["-QUIT", &server.id().to_string()]).status();
+            assert!(stopped.as_ref().is_ok_and(ExitStatus::success), "PostgreSQL cannot be stopped: {stopped:?}");
+            server.wait().expect("a child can be waited for");
         }
     }
 
@@ -231,8 +241,8 @@ impl PostgresCluster {
     #[must_use]
     pub fn new_database_url(&self) -> String {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let made = self.psql(&format!("CREATE DATABASE {name}"));
-        assert!(made.is_ok_and(|made| made.status.success()), "a database cannot be made");
+        // A session in template1, be it the database's own cleaner, would be in the way of a copy.
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE template0"));
         format!("host={} user=gauntlet dbname={name}", self.dir.display())
     }
 
@@ -241,18 +251,19 @@ impl PostgresCluster {
     /// # Panics
     /// When it fails.
     pub fn run(&self, sql: &str) {
-        let ran = self.psql(sql).expect("psql can be started");
-        assert!(ran.status.success(), "{sql}: {}", String::from_utf8_lossy(&ran.stderr));
+        if let Err(why) = self.psql(sql) {
+            panic!("{sql}: {why}");
+        }
     }
 
-    fn is_ready(&self) -> bool {
-        self.psql("SELECT 1").is_ok_and(|answer| answer.status.success())
-    }
-
-    fn psql(&self, sql: &str) -> io::Result<std::process::Output> {
+    fn psql(&self, sql: &str) -> Result<(), String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.arg("-h").arg(&self.dir).args(["-U", "gauntlet", "-d", "postgres", "-c", sql]);
-        psql.stdin(Stdio::null()).output()
+        let ran = psql.stdin(Stdio::null()).output().map_err(|error| format!("psql cannot be started: {error}"))?;
+        if ran.status.success() {
+            return Ok(());
+        }
+        Err(format!("psql ended with {}: {}", ran.status, String::from_utf8_lossy(&ran.stderr)))
     }
 
     /// A program of PostgreSQL's, as a user that it agrees to run as.
@@ -287,6 +298,8 @@ fn is_root() -> bool {
 }
 
 fn make_own_dir(dir: &Path) {
+    // Left behind by a process that had this id before.
+    let _ = std::fs::remove_dir_all(dir);
     std::fs::create_dir_all(dir).expect("a temporary directory can be made");
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
     if is_root() {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use store::sqlite::SqliteDatabase;
 use store::testing::{PostgresCluster, TempDir};
 use store::{Database, Observer, Store, StoreConfig, StoreError};
+use tokio::sync::mpsc::{self, UnboundedSender};
 
 struct NullObserver;
 
@@ -34,8 +35,12 @@ fn is_unavailable<T>(answer: &Result<T, StoreError>) -> bool {
 }
 
 async fn until_saved(store: &Store, command: Command) {
-    while is_unavailable(&store.commit(command.clone()).await) {
-        tokio::task::yield_now().await;
+    loop {
+        match store.commit(command.clone()).await {
+            Ok(_) => return,
+            Err(StoreError::Unavailable { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
@@ -99,6 +104,20 @@ async fn a_probe_sees_a_file_that_cannot_be_written() {
     assert!(is_unavailable(&reader.probe()));
 }
 
+/// Commits accounts with these numbers until the database goes away.
+async fn commit_until_lost(store: Store, numbers: impl Iterator<Item = u128>, saved: UnboundedSender<u128>) {
+    for n in numbers {
+        match store.commit(account(n, 10)).await {
+            Ok(outcome) => {
+                assert_eq!(outcome, Outcome::Account(AccountId(n)));
+                saved.send(n).unwrap();
+            }
+            Err(StoreError::Unavailable { .. }) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_restarted_loses_nothing() {
     let cluster = PostgresCluster::start_durable();
@@ -106,37 +125,30 @@ async fn a_database_that_is_restarted_loses_nothing() {
     let mut acknowledged = Vec::new();
     for round in 0..3 {
         // Callers at work while the database goes away.
+        let (saved, mut acknowledgements) = mpsc::unbounded_channel();
         let work = |worker: u128| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                let mut saved = Vec::new();
-                for n in (0..).map(|count| round * 1_000_000 + worker * 10_000 + count) {
-                    match store.commit(account(n, 10)).await {
-                        Ok(outcome) => {
-                            assert_eq!(outcome, Outcome::Account(AccountId(n)));
-                            saved.push(n);
-                        }
-                        Err(error) => {
-                            assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
-                            return saved;
-                        }
-                    }
-                }
-                saved
-            })
+            let numbers = (0..).map(move |count| round * 100_000_000 + worker * 10_000_000 + count);
+            tokio::spawn(commit_until_lost(store.clone(), numbers, saved.clone()))
         };
         let workers: Vec<_> = (0..8).map(work).collect();
-        until_saved(&store, account(900_000 + round, 10)).await;
+        drop(saved);
+        acknowledged.push(acknowledgements.recv().await.expect("the database is there, and saves"));
         tokio::task::block_in_place(|| cluster.stop());
         for worker in workers {
-            acknowledged.extend(worker.await.unwrap());
+            worker.await.unwrap();
         }
-        assert!(is_unavailable(&store.commit(account(800_000 + round, 10)).await), "it is still down");
-        assert!(is_unavailable(&store.read(|reader| reader.probe()).await));
+        while let Some(n) = acknowledgements.recv().await {
+            acknowledged.push(n);
+        }
+        let refused = store.commit(account(round * 100_000_000 + 80_000_000, 10)).await;
+        assert!(is_unavailable(&refused), "it is still down: {refused:?}");
+        let refused = store.read(|reader| reader.probe()).await;
+        assert!(is_unavailable(&refused), "it is still down: {refused:?}");
         tokio::task::block_in_place(|| cluster.resume());
-        until_saved(&store, account(700_000 + round, 10)).await;
+        let back = round * 100_000_000 + 90_000_000;
+        until_saved(&store, account(back, 10)).await;
+        acknowledged.push(back);
     }
-    assert!(!acknowledged.is_empty());
     for n in acknowledged {
         assert!(knows(&store, n, 10).await, "account {n} was acknowledged");
     }
