@@ -64,24 +64,32 @@ impl<S: Dialect> Batch<'_, S> {
     }
 
     pub(crate) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
-        let known = "SELECT bots, EXISTS (SELECT 1 FROM bots WHERE id = ?2 OR (account = ?1 AND name = ?3))
-                     FROM accounts WHERE id = ?1";
-        let known = self
-            .session
-            .first(known, values![bot.account, bot.id, &bot.name], |row| Ok((row.number::<usize>()?, row.flag()?)))?;
-        match known {
-            None => return Ok(Outcome::NotFound),
-            Some((_, true)) => return Ok(Outcome::Duplicate),
-            Some((BOTS_PER_ACCOUNT_MAX.., false)) => return Ok(Outcome::LimitReached),
-            Some((_, false)) => {}
-        }
-        self.session.run("UPDATE accounts SET bots = bots + 1 WHERE id = ?1", values![bot.account])?;
-        self.session.run(
+        let added = self.session.run(
             "INSERT INTO bots (id, account, name, url, is_public, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            values![bot.id, bot.account, &bot.name, &bot.url, bot.is_public, bot.created_at, bot.updated_at],
+             SELECT ?1, id, ?3, ?4, ?5, ?6, ?7 FROM accounts WHERE id = ?2 AND bots < ?8 ON CONFLICT DO NOTHING",
+            values![
+                bot.id,
+                bot.account,
+                &bot.name,
+                &bot.url,
+                bot.is_public,
+                bot.created_at,
+                bot.updated_at,
+                BOTS_PER_ACCOUNT_MAX,
+            ],
         )?;
-        Ok(Outcome::Done)
+        if added == 1 {
+            self.session.run("UPDATE accounts SET bots = bots + 1 WHERE id = ?1", values![bot.account])?;
+            return Ok(Outcome::Done);
+        }
+        let known = "SELECT EXISTS (SELECT 1 FROM bots WHERE id = ?2 OR (account = ?1 AND name = ?3))
+                     FROM accounts WHERE id = ?1";
+        let is_known = self.session.first(known, values![bot.account, bot.id, &bot.name], |row| row.flag())?;
+        Ok(match is_known {
+            None => Outcome::NotFound,
+            Some(true) => Outcome::Duplicate,
+            Some(false) => Outcome::LimitReached,
+        })
     }
 
     pub(crate) fn update_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
