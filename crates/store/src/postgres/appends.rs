@@ -6,7 +6,7 @@ use crate::columns::{self, Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
 use engine::commands::{MatchAppend, Outcome};
-use engine::ids::MatchId;
+use engine::ids::{AccountId, MatchId};
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const LOCK: &str =
     "SELECT 1 FROM matches WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) ORDER BY id FOR NO KEY UPDATE";
 /// Matches as they are now.
-const HELD: &str = "SELECT id, state, epoch, started_at, version, turns, late_moves FROM matches_now
+const HELD: &str = "SELECT id, state, account, epoch, started_at, version, turns, late_moves FROM matches_now
                     WHERE id = ANY ((SELECT $1::uuid[])::uuid[])";
 const WRITE_ROWS: &str = "INSERT INTO match_log (match_id, version, turns, late_moves, data)
                           SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])";
@@ -100,9 +100,10 @@ pub(super) fn write_fences(
     let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
     let held = session.query(HELD, &[&ids], |row| {
         let id = MatchId(row.id()?);
-        let (state, epoch, started_at) = (columns::state(row)?, row.number()?, row.maybe_time()?);
+        let (state, account) = (columns::state(row)?, AccountId(row.id()?));
+        let (epoch, started_at) = (row.number()?, row.maybe_time()?);
         let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
-        Ok((id, WriteFence { state, epoch, started_at, end }))
+        Ok((id, WriteFence { state, account, epoch, started_at, end }))
     })?;
     Ok(held.into_iter().collect())
 }

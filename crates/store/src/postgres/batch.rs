@@ -7,6 +7,7 @@ use super::session::{PgId, Session};
 use super::stories::{self, Awards};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
+use crate::sql::{IdBytes, Session as _};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{AccountId, MatchId, TableId, WorldId};
 use std::collections::BTreeSet;
@@ -65,27 +66,18 @@ impl Batch<'_> {
             commands.iter().filter(|command| !is_creation(command)).flat_map(batch_plan::touched).collect();
         let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
         if commands.iter().any(is_about_limits) {
-            self.session.execute("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+            self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
             self.session.execute(LOCK, &[&matches])?;
         }
-        self.lock_tables(commands)?;
-        self.lock_worlds(commands)
-    }
-
-    fn lock_worlds(&mut self, commands: &[Command]) -> Result<(), StoreError> {
-        let worlds: BTreeSet<WorldId> = commands.iter().filter_map(world_of).collect();
-        let worlds: Vec<PgId> = worlds.into_iter().map(|id| PgId(id.0)).collect();
-        if !worlds.is_empty() {
-            let sql = "SELECT 1 FROM worlds WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
-            self.session.execute(sql, &[&worlds])?;
-        }
+        self.lock_rows("story_tables", commands.iter().filter_map(table_of).map(TableId::to_bytes))?;
+        self.lock_rows("worlds", commands.iter().filter_map(world_of).map(WorldId::to_bytes))?;
         let is_count = |command: &Command| matches!(command, Command::World(WorldCommand::Aggregate(_)));
         if commands.iter().any(is_count) {
-            self.session.execute("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+            self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         let is_about_the_queue = |command: &Command| {
             matches!(
@@ -94,18 +86,15 @@ impl Batch<'_> {
             )
         };
         if commands.iter().any(is_about_the_queue) {
-            self.session.execute("SELECT 1 FROM matchmaking_queue WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+            self.session.run("SELECT 1 FROM matchmaking_queue WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         Ok(())
     }
 
-    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), StoreError> {
-        let tables: BTreeSet<TableId> = commands.iter().filter_map(table_of).collect();
-        let tables: Vec<PgId> = tables.into_iter().map(|id| PgId(id.0)).collect();
-        if !tables.is_empty() {
-            let sql = "SELECT 1 FROM story_tables WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
-            self.session.execute(sql, &[&tables])?;
-        }
+    fn lock_rows(&mut self, table: &str, ids: impl Iterator<Item = IdBytes>) -> Result<(), StoreError> {
+        let ids = Vec::from_iter(BTreeSet::from_iter(ids));
+        let rows = format!("SELECT 1 FROM {table} WHERE id");
+        self.session.all_each(&rows, "ORDER BY id FOR NO KEY UPDATE", &ids, |_| Ok(()))?;
         Ok(())
     }
 
@@ -127,22 +116,14 @@ impl Batch<'_> {
     }
 
     fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), StoreError> {
-        let named: BTreeSet<AccountId> = commands.iter().filter_map(account_of).collect();
-        let mut accounts: Vec<PgId> = named.into_iter().map(|id| PgId(id.0)).collect();
         let requeued = |command: &Command| match command {
-            Command::RequeueMatch { id, .. } => Some(PgId(id.0)),
+            Command::RequeueMatch { id, .. } => Some(id.to_bytes()),
             _ => None,
         };
-        let requeued: Vec<PgId> = commands.iter().filter_map(requeued).collect();
-        if !requeued.is_empty() {
-            let owners = "SELECT DISTINCT account FROM matches WHERE id = ANY ($1)";
-            accounts.extend(self.session.query(owners, &[&requeued], |row| row.id().map(PgId))?);
-        }
-        if !accounts.is_empty() {
-            let sql = "SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
-            self.session.execute(sql, &[&accounts])?;
-        }
-        Ok(())
+        let requeued: Vec<IdBytes> = commands.iter().filter_map(requeued).collect();
+        let owners = "SELECT account FROM matches WHERE id";
+        let owners = self.session.all_each(owners, "", &requeued, |row| row.id_bytes())?;
+        self.lock_rows("accounts", commands.iter().filter_map(account_of).map(AccountId::to_bytes).chain(owners))
     }
 
     /// What players are awarded is collected: it is written at the end.
@@ -182,44 +163,6 @@ impl Batch<'_> {
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             other => self.apply_common(other),
         }
-    }
-
-    /// Last of all, so that nodes hold the rows that all of them write only for the moment of the commit.
-    fn write_counters(&mut self) -> Result<(), StoreError> {
-        let (names, changes): (Vec<&str>, Vec<i64>) = self.counters.changes().unzip();
-        let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
-        if !names.is_empty() || virtual_time > 0 {
-            let lock = "SELECT 1 FROM counters WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
-                        ORDER BY name FOR NO KEY UPDATE";
-            self.session.execute(lock, &[&names, &virtual_time])?;
-            self.session.execute(
-                "UPDATE counters SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3::bigint) ELSE value + change END
-                 FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS changed (changed_name, change)
-                       UNION ALL SELECT 'virtual_time', 0 WHERE $3::bigint > 0) AS changes
-                 WHERE name = changed_name",
-                &[&names, &changes, &virtual_time],
-            )?;
-        }
-        self.write_minutes()
-    }
-
-    fn write_minutes(&mut self) -> Result<(), StoreError> {
-        for (minute, minute_counters) in &self.counters.minutes {
-            self.session.execute(
-                "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (minute) DO UPDATE SET
-                   created = m.created + excluded.created, finished = m.finished + excluded.finished,
-                   timed = m.timed + excluded.timed, duration_ms = m.duration_ms + excluded.duration_ms",
-                &[
-                    minute,
-                    &(minute_counters.created as i64),
-                    &(minute_counters.finished as i64),
-                    &(minute_counters.with_duration as i64),
-                    &(minute_counters.duration_ms as i64),
-                ],
-            )?;
-        }
-        Ok(())
     }
 }
 

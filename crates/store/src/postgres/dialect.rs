@@ -6,12 +6,9 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
 use crate::sql::{Dialect, IdBytes, Session as _, values};
-use engine::ids::{MatchId, PlayerId, WorldId};
-use engine::matches::result::MatchResult;
-use engine::rows::{HunterRow, WorldLogRow};
+use engine::ids::MatchId;
 use engine::time::UnixMs;
-use rules::snake::Cause;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Workers that hold live tables and no lease: one seek into `story_tables_live` each.
 pub(super) const LOST_TABLE_HOLDERS: &str = "
@@ -49,18 +46,6 @@ impl Dialect for Session {
         Ok(write_fences(self, &BTreeSet::from([id]))?.remove(&id))
     }
 
-    fn write_seat_results(&mut self, id: MatchId, result: &MatchResult) -> Result<(), StoreError> {
-        let places: Vec<_> = result.placements.iter().map(|place| i64::from(*place)).collect();
-        let causes: Vec<_> = result.causes.iter().map(|cause| cause.map(Cause::as_str)).collect();
-        self.execute(
-            "UPDATE seats SET place = ended.place, cause = ended.cause
-             FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS ended (place, cause, number)
-             WHERE match_id = $1 AND seat = ended.number - 1",
-            &[&PgId(id.0), &places, &causes],
-        )?;
-        Ok(())
-    }
-
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {
         self.run(
             "WITH emptied AS (DELETE FROM match_log WHERE match_id = ?1)
@@ -73,51 +58,5 @@ impl Dialect for Session {
     fn orphaned_tables(&mut self, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError> {
         let lost = self.all(LOST_TABLE_HOLDERS, values![now], |row| row.id().map(PgId))?;
         self.query(ORPHANED_TABLES, &[&lost, &(max as i64)], |row| row.id_bytes())
-    }
-
-    fn insert_world_rows(&mut self, id: WorldId, rows: &[WorldLogRow]) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let versions: Vec<_> = rows.iter().map(|row| i64::from(row.version)).collect();
-        let data: Vec<_> = rows.iter().map(|row| row.bytes.as_slice()).collect();
-        self.execute(
-            "INSERT INTO world_log (world_id, version, data)
-             SELECT $1, version, data FROM unnest($2::bigint[], $3::bytea[]) AS new (version, data)",
-            &[&PgId(id.0), &versions, &data],
-        )?;
-        Ok(())
-    }
-
-    fn add_to_hunters(&mut self, sums: &BTreeMap<PlayerId, HunterRow>) -> Result<usize, StoreError> {
-        let players: Vec<_> = sums.keys().map(|player| PgId(player.0)).collect();
-        let new = self.execute(
-            "INSERT INTO hunters (player, name, points, chests, power_ups, rounds, rounds_won, last_at)
-             SELECT player, '', 0, 0, 0, 0, 0, 0 FROM unnest($1::uuid[]) AS counted (player)
-             ON CONFLICT (player) DO NOTHING",
-            &[&players],
-        )?;
-        let names: Vec<_> = sums.values().map(|sum| sum.name.as_str()).collect();
-        let column = |value: fn(&HunterRow) -> i64| -> Vec<i64> { sums.values().map(value).collect() };
-        self.execute(
-            "UPDATE hunters AS h SET name = CASE sum.name WHEN '' THEN h.name ELSE sum.name END,
-               points = h.points + sum.points, chests = h.chests + sum.chests, power_ups = h.power_ups + sum.power_ups,
-               rounds = h.rounds + sum.rounds, rounds_won = h.rounds_won + sum.rounds_won,
-               last_at = greatest(h.last_at, sum.last_at)
-             FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-               $8::bigint[]) AS sum (player, name, points, chests, power_ups, rounds, rounds_won, last_at)
-             WHERE h.player = sum.player",
-            &[
-                &players,
-                &names,
-                &column(|sum| sum.points as i64),
-                &column(|sum| sum.chests as i64),
-                &column(|sum| sum.power_ups as i64),
-                &column(|sum| sum.rounds as i64),
-                &column(|sum| sum.rounds_won as i64),
-                &column(|sum| sum.last_at.0),
-            ],
-        )?;
-        Ok(new as usize)
     }
 }

@@ -3,7 +3,7 @@
 use super::statement_error::{is_conflict, store_error};
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::sql::{self, IdBytes, Value};
+use crate::sql::{self, IdBytes, RowStatement, Value};
 use ::postgres::fallible_iterator::FallibleIterator;
 use ::postgres::types::private::BytesMut;
 use ::postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
@@ -163,8 +163,38 @@ impl sql::Session for Session {
         ids: &[IdBytes],
         read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
         self.query(&format!("{sql} = ANY (?1) {rest}"), &[&ids], read)
+    }
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn run_rows<'v, const N: usize>(
+        &mut self,
+        statement: &RowStatement,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+    ) -> Result<usize, StoreError> {
+        let columns = arrays(rows);
+        if columns.first().is_none_or(Vec::is_empty) {
+            return Ok(0);
+        }
+        self.execute(statement.of_arrays(), &as_params(&columns)).map(|changed| changed as usize)
+    }
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn all_rows<'v, const N: usize, T>(
+        &mut self,
+        statement: &RowStatement,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let columns = arrays(rows);
+        if columns.first().is_none_or(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
+        self.query(statement.of_arrays(), &as_params(&columns), read)
     }
 
     fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -173,6 +203,19 @@ impl sql::Session for Session {
         self.script("ROLLBACK")?;
         answer
     }
+}
+
+/// The columns of these rows.
+fn arrays<'v, const N: usize>(rows: impl Iterator<Item = [Value<'v>; N]>) -> [Vec<Value<'v>>; N] {
+    let mut columns = std::array::from_fn(|_| Vec::new());
+    for row in rows {
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    columns
+}
+
+fn as_params<'p, const N: usize>(columns: &'p [Vec<Value<'_>>; N]) -> [&'p (dyn ToSql + Sync); N] {
+    columns.each_ref().map(|column| column as &(dyn ToSql + Sync))
 }
 
 /// A row of PostgreSQL. Ids are UUIDs, every number is a BIGINT.

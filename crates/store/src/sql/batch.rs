@@ -1,10 +1,21 @@
 //! A transaction that executes commands.
 
-use super::{Dialect, values};
+use super::{Dialect, RowStatement, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::counters::CounterChanges;
 use engine::commands::{Command, Outcome};
+
+static LOCK_COUNTERS: RowStatement = RowStatement::new(
+    "name text",
+    "SELECT 1 FROM {new}, counters c WHERE c.name = new.name ORDER BY c.name FOR NO KEY UPDATE OF c",
+);
+/// A counter changes by a number, and is brought up to another.
+static CHANGE_COUNTERS: RowStatement = RowStatement::new(
+    "name text, change bigint, at_least bigint",
+    "UPDATE counters SET value = CASE WHEN new.at_least > value THEN new.at_least ELSE value + new.change END
+     FROM {new} WHERE counters.name = new.name",
+);
 
 /// One transaction on its way.
 pub(crate) struct Batch<'s, S> {
@@ -28,6 +39,33 @@ impl<'s, S: Dialect> Batch<'s, S> {
     pub(crate) fn virtual_time(&mut self) -> Result<u64, StoreError> {
         let reached = self.virtual_time_reached.unwrap_or_default();
         Ok(reached.max(self.counter("virtual_time")? as u64))
+    }
+
+    /// Last of all, so that nodes which share a database hold the rows that all of them write only for the moment of the commit.
+    pub(crate) fn write_counters(&mut self) -> Result<(), StoreError> {
+        let reached = self.virtual_time_reached.map(|reached| ("virtual_time", 0, reached as i64));
+        let changes = || self.counters.changes().map(|(name, change)| (name, change, i64::MIN)).chain(reached);
+        if S::HAS_ROW_LOCKS {
+            self.session.all_rows(&LOCK_COUNTERS, changes().map(|(name, ..)| *values![name]), |_| Ok(()))?;
+        }
+        let changes = changes().map(|(name, change, at_least)| *values![name, change, at_least]);
+        self.session.run_rows(&CHANGE_COUNTERS, changes)?;
+        for (minute, counts) in &self.counters.minutes {
+            self.session.run(
+                "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (minute) DO UPDATE SET
+                   created = m.created + excluded.created, finished = m.finished + excluded.finished,
+                   timed = m.timed + excluded.timed, duration_ms = m.duration_ms + excluded.duration_ms",
+                values![
+                    *minute,
+                    counts.created as i64,
+                    counts.finished as i64,
+                    counts.with_duration as i64,
+                    counts.duration_ms as i64,
+                ],
+            )?;
+        }
+        Ok(())
     }
 
     /// Executes a command that both stores execute alike.

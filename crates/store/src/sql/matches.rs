@@ -1,8 +1,8 @@
 //! What happens to a match that is there: its writer finishes, fails or releases it, an operator cancels it or puts it back. Where
 //! nodes share the database, the match's row is locked before.
 
-use super::{Batch, Dialect, Session, values};
-use crate::columns::{self, Columns, LogEnd};
+use super::{Batch, Dialect, RowStatement, values};
+use crate::columns::{Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::{archives, semantics};
 use engine::commands::{MatchAppend, Outcome};
@@ -10,10 +10,18 @@ use engine::ids::{AccountId, MatchId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::result::MatchResult;
 use engine::time::UnixMs;
+use rules::snake::Cause;
+
+static SEAT_RESULTS: RowStatement = RowStatement::new(
+    "match_id uuid, seat bigint, place bigint, cause text",
+    "UPDATE seats SET place = new.place, cause = new.cause FROM {new}
+     WHERE seats.match_id = new.match_id AND seats.seat = new.seat",
+);
 
 /// What a writer's commands are held against.
 pub(crate) struct WriteFence {
     pub(crate) state: MatchState,
+    pub(crate) account: AccountId,
     pub(crate) epoch: u32,
     pub(crate) started_at: Option<UnixMs>,
     pub(crate) end: LogEnd,
@@ -25,12 +33,6 @@ impl WriteFence {
         semantics::check_writer(self.state, self.epoch, append.epoch)?;
         semantics::check_append(append, self.end.version)
     }
-}
-
-/// The counters after the last entry of a live log.
-pub(crate) fn log_end(session: &mut impl Session, id: MatchId) -> Result<LogEnd, StoreError> {
-    let last = "SELECT version, turns, late_moves FROM match_log WHERE match_id = ?1 ORDER BY version DESC LIMIT 1";
-    Ok(session.first(last, values![id], |row| columns::log_end(row))?.unwrap_or_default())
 }
 
 impl<S: Dialect> Batch<'_, S> {
@@ -79,7 +81,9 @@ impl<S: Dialect> Batch<'_, S> {
                 result.winner,
             ],
         )?;
-        self.session.write_seat_results(append.id, result)?;
+        let seats = result.placements.iter().zip(&result.causes).zip(0_u32..);
+        let seats = seats.map(|((place, cause), seat)| *values![append.id, seat, *place, cause.map(Cause::as_str)]);
+        self.session.run_rows(&SEAT_RESULTS, seats)?;
         let archive = archives::compressed(archive)?;
         self.session.replace_log(append.id, &archive)?;
         self.counters.record_archived(archive.len());
@@ -139,10 +143,10 @@ impl<S: Dialect> Batch<'_, S> {
         account: Option<AccountId>,
         now: UnixMs,
     ) -> Result<Outcome, StoreError> {
-        let is_theirs = |known: &(MatchState, AccountId)| account.is_none_or(|account| account == known.1);
-        let Some((state, _)) = self.match_owner(id)?.filter(is_theirs) else { return Ok(Outcome::NotFound) };
+        let is_theirs = |held: &WriteFence| account.is_none_or(|account| account == held.account);
+        let held = self.session.write_fence(id)?.filter(is_theirs);
+        let Some(WriteFence { state, end, .. }) = held else { return Ok(Outcome::NotFound) };
         let Some(next) = state.transition(MatchEvent::Cancel) else { return Ok(Outcome::WrongState(state)) };
-        let end = log_end(self.session, id)?;
         self.session.run(
             "UPDATE matches SET state = ?2, epoch = epoch + 1, worker = NULL, fair_tag = NULL, failure = NULL,
                updated_at = ?3, ended_at = ?3, version = ?4, turns = ?5, late_moves = ?6
@@ -154,7 +158,8 @@ impl<S: Dialect> Batch<'_, S> {
     }
 
     pub(crate) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Result<Outcome, StoreError> {
-        let Some((state, account)) = self.match_owner(id)? else { return Ok(Outcome::NotFound) };
+        let held = self.session.write_fence(id)?;
+        let Some(WriteFence { state, account, .. }) = held else { return Ok(Outcome::NotFound) };
         let Some(next) = state.transition(MatchEvent::Requeue) else { return Ok(Outcome::WrongState(state)) };
         let tag = semantics::next_fair_tag(self.virtual_time()?, self.last_tag(account)?);
         self.set_last_tag(account, tag)?;
@@ -166,11 +171,6 @@ impl<S: Dialect> Batch<'_, S> {
         )?;
         self.counters.record_transition(Some(state), Some(next));
         Ok(Outcome::Done)
-    }
-
-    fn match_owner(&mut self, id: MatchId) -> Result<Option<(MatchState, AccountId)>, StoreError> {
-        let sql = "SELECT state, account FROM matches WHERE id = ?1";
-        self.session.first(sql, values![id], |row| Ok((columns::state(row)?, AccountId(row.id()?))))
     }
 
     /// The tag of an account's newest match in the queue.

@@ -9,21 +9,20 @@ mod limit_rules;
 pub(crate) mod matches;
 pub(crate) mod reader;
 pub(crate) mod retire;
+mod rows;
 pub(crate) mod tables;
 mod value;
 pub(crate) mod worlds;
 
 pub(crate) use batch::Batch;
+pub(crate) use rows::RowStatement;
 pub(crate) use value::{Value, values};
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use engine::ids::{MatchId, PlayerId, WorldId};
-use engine::matches::result::MatchResult;
-use engine::rows::{HunterRow, WorldLogRow};
+use engine::ids::MatchId;
 use engine::time::UnixMs;
 use matches::WriteFence;
-use std::collections::BTreeMap;
 
 /// The bytes of an id.
 pub(crate) type IdBytes = [u8; 16];
@@ -73,6 +72,21 @@ pub(crate) trait Session {
         read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError>;
 
+    /// Runs a statement for these rows; how many rows it changed.
+    fn run_rows<'v, const N: usize>(
+        &mut self,
+        statement: &RowStatement,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+    ) -> Result<usize, StoreError>;
+
+    /// What a statement returns for these rows.
+    fn all_rows<'v, const N: usize, T>(
+        &mut self,
+        statement: &RowStatement,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>;
+
     /// Several queries of one moment.
     fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError>;
 }
@@ -92,20 +106,11 @@ pub(crate) trait Dialect: Session {
     /// What a writer's commands are held against; `None` for an unknown match.
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError>;
 
-    /// Writes what became of each seat.
-    fn write_seat_results(&mut self, id: MatchId, result: &MatchResult) -> Result<(), StoreError>;
-
     /// Puts an archive in the place of a match's log.
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError>;
 
     /// Live tables without a worker whose lease holds at `now`, in the order of their ids.
     fn orphaned_tables(&mut self, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError>;
-
-    /// Adds entries to a world's claim log.
-    fn insert_world_rows(&mut self, id: WorldId, rows: &[WorldLogRow]) -> Result<(), StoreError>;
-
-    /// Adds these sums to those of the hunters; how many of them are new.
-    fn add_to_hunters(&mut self, sums: &BTreeMap<PlayerId, HunterRow>) -> Result<usize, StoreError>;
 }
 
 /// The end of a query whose rows are written next: rows that another node holds are left for the next call.

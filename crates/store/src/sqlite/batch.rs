@@ -5,7 +5,7 @@ use super::checkpoint::Checkpointer;
 use super::session::Session;
 use super::{Batch, connection};
 use crate::contract::{Backend, StoreError};
-use crate::sql::{Session as _, values};
+use crate::sql::Session as _;
 use engine::commands::{Command, Outcome};
 use rusqlite::Connection;
 use std::path::Path;
@@ -93,30 +93,5 @@ impl Batch<'_> {
         // Leases without an end get one: ended leases are deleted in time.
         self.session.run("UPDATE workers SET is_given_up = 1, lease_until = 0 WHERE lease_until > 0", &[])?;
         Ok(Outcome::Done)
-    }
-
-    fn write_counters(&mut self) -> Result<(), StoreError> {
-        for (name, change) in self.counters.changes() {
-            self.session.run("UPDATE counters SET value = value + ?2 WHERE name = ?1", values![name, change])?;
-        }
-        if let Some(reached) = self.virtual_time_reached {
-            self.session.run("UPDATE counters SET value = ?1 WHERE name = 'virtual_time'", values![reached as i64])?;
-        }
-        for (minute, minute_counters) in &self.counters.minutes {
-            self.session.run(
-                "INSERT INTO minutes (minute, created, finished, timed, duration_ms) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (minute) DO UPDATE SET
-                   created = created + excluded.created, finished = finished + excluded.finished,
-                   timed = timed + excluded.timed, duration_ms = duration_ms + excluded.duration_ms",
-                values![
-                    *minute,
-                    minute_counters.created as i64,
-                    minute_counters.finished as i64,
-                    minute_counters.with_duration as i64,
-                    minute_counters.duration_ms as i64,
-                ],
-            )?;
-        }
-        Ok(())
     }
 }

@@ -4,11 +4,11 @@
 //! only the matches of those without a lease are read.
 
 use super::Batch;
+use super::dialect::log_end;
 use super::session::Session;
 use crate::columns::{self, Columns, SeatRow};
 use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
-use crate::sql::matches::log_end;
 use crate::sql::{Session as _, values};
 use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};

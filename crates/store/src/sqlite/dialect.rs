@@ -1,16 +1,12 @@
 //! What SQLite says or does in its own way: row by row, because a statement costs no round trip.
 
 use super::session::Session;
-use crate::columns::{self, Columns};
+use crate::columns::{self, Columns, LogEnd};
 use crate::contract::StoreError;
-use crate::sql::matches::{WriteFence, log_end};
+use crate::sql::matches::WriteFence;
 use crate::sql::{Dialect, IdBytes, Session as _, values};
-use engine::ids::{MatchId, PlayerId, WorldId};
-use engine::matches::result::MatchResult;
-use engine::rows::{HunterRow, WorldLogRow};
+use engine::ids::{AccountId, MatchId};
 use engine::time::UnixMs;
-use rules::snake::Cause;
-use std::collections::BTreeMap;
 
 /// Workers that hold live tables and no lease: one seek into `story_tables_live` each.
 pub(super) const TABLE_HOLDERS: &str = "
@@ -27,6 +23,12 @@ pub(super) const TABLE_HOLDERS: &str = "
 /// Live tables of one worker, oldest first; of no worker when it is null.
 pub(super) const LIVE_TABLES_OF: &str = "
     SELECT id FROM story_tables WHERE is_live = 1 AND worker IS ?1 ORDER BY id LIMIT ?2";
+
+/// The counters after the last entry of a live log.
+pub(super) fn log_end(session: &mut Session, id: MatchId) -> Result<LogEnd, StoreError> {
+    let last = "SELECT version, turns, late_moves FROM match_log WHERE match_id = ?1 ORDER BY version DESC LIMIT 1";
+    Ok(session.first(last, values![id], |row| columns::log_end(row))?.unwrap_or_default())
+}
 
 impl Session {
     /// What these holders hold by a query of one of them, and what has none, in the order of their ids.
@@ -68,18 +70,11 @@ impl Dialect for Session {
 
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError> {
         let end = log_end(self, id)?;
-        let by_id = "SELECT state, epoch, started_at FROM matches WHERE id = ?1";
+        let by_id = "SELECT state, account, epoch, started_at FROM matches WHERE id = ?1";
         self.first(by_id, values![id], |row| {
-            Ok(WriteFence { state: columns::state(row)?, epoch: row.number()?, started_at: row.maybe_time()?, end })
+            let (state, account) = (columns::state(row)?, AccountId(row.id()?));
+            Ok(WriteFence { state, account, epoch: row.number()?, started_at: row.maybe_time()?, end })
         })
-    }
-
-    fn write_seat_results(&mut self, id: MatchId, result: &MatchResult) -> Result<(), StoreError> {
-        for (seat, (place, cause)) in result.placements.iter().zip(&result.causes).enumerate() {
-            let sql = "UPDATE seats SET place = ?3, cause = ?4 WHERE match_id = ?1 AND seat = ?2";
-            self.run(sql, values![id, seat, *place, cause.map(Cause::as_str)])?;
-        }
-        Ok(())
     }
 
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {
@@ -90,41 +85,5 @@ impl Dialect for Session {
 
     fn orphaned_tables(&mut self, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError> {
         self.held_by(TABLE_HOLDERS, LIVE_TABLES_OF, now, max)
-    }
-
-    fn insert_world_rows(&mut self, id: WorldId, rows: &[WorldLogRow]) -> Result<(), StoreError> {
-        for row in rows {
-            let sql = "INSERT INTO world_log (world_id, version, data) VALUES (?1, ?2, ?3)";
-            self.run(sql, values![id, row.version, &row.bytes])?;
-        }
-        Ok(())
-    }
-
-    fn add_to_hunters(&mut self, sums: &BTreeMap<PlayerId, HunterRow>) -> Result<usize, StoreError> {
-        let mut new = 0;
-        for (player, sum) in sums {
-            new += self.run(
-                "INSERT INTO hunters (player, name, points, chests, power_ups, rounds, rounds_won, last_at)
-                 VALUES (?1, '', 0, 0, 0, 0, 0, 0) ON CONFLICT (player) DO NOTHING",
-                values![*player],
-            )?;
-            self.run(
-                "UPDATE hunters SET name = CASE ?2 WHEN '' THEN name ELSE ?2 END, points = points + ?3,
-                   chests = chests + ?4, power_ups = power_ups + ?5, rounds = rounds + ?6, rounds_won = rounds_won + ?7,
-                   last_at = max(last_at, ?8)
-                 WHERE player = ?1",
-                values![
-                    *player,
-                    &sum.name,
-                    sum.points as i64,
-                    sum.chests as i64,
-                    sum.power_ups as i64,
-                    sum.rounds as i64,
-                    sum.rounds_won as i64,
-                    sum.last_at,
-                ],
-            )?;
-        }
-        Ok(new)
     }
 }

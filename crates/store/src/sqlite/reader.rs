@@ -3,10 +3,10 @@
 use super::batch::limit_pages;
 use super::claim::{HOLDERS, seats};
 use super::connection::{self, Access};
+use super::dialect::log_end;
 use super::session::Session;
 use crate::columns::{self, Columns, MatchWithoutSeats};
 use crate::contract::{MatchFilter, StoreError};
-use crate::sql::matches::log_end;
 use crate::sql::reader::SqlReader;
 use crate::sql::{ID_MAX, Session as _, values};
 use engine::ids::MatchId;

@@ -3,7 +3,7 @@
 use super::connection::OrStoreError;
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::sql::{self, IdBytes, Value, values};
+use crate::sql::{self, IdBytes, RowStatement, Value, values};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, Row, params_from_iter};
 
@@ -85,6 +85,27 @@ impl sql::Session for Session {
             }
             Ok(all)
         })
+    }
+
+    fn run_rows<'v, const N: usize>(
+        &mut self,
+        statement: &RowStatement,
+        mut rows: impl Iterator<Item = [Value<'v>; N]>,
+    ) -> Result<usize, StoreError> {
+        rows.try_fold(0, |changed, row| Ok(changed + self.run(statement.of_one_row(), &row)?))
+    }
+
+    fn all_rows<'v, const N: usize, T>(
+        &mut self,
+        statement: &RowStatement,
+        rows: impl Iterator<Item = [Value<'v>; N]>,
+        mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut all = Vec::new();
+        for row in rows {
+            all.extend(self.all(statement.of_one_row(), &row, &mut read)?);
+        }
+        Ok(all)
     }
 
     /// A part of the transaction in which this is called, if there is one.

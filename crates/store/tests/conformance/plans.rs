@@ -286,6 +286,8 @@ fn places() -> BTreeSet<(String, u32)> {
                 ".all_each(",
                 ".first(",
                 ".exists(",
+                ".run_rows(",
+                ".all_rows(",
                 ".script(",
                 ".execute(",
                 ".query(",

@@ -3,11 +3,25 @@
 
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::WorldVersions};
-use crate::sql::{Batch, Dialect, values};
+use crate::sql::{Batch, Dialect, RowStatement, values};
 use engine::commands::{Aggregate, HunterDelta, Outcome};
 use engine::ids::WorldId;
-use engine::rows::RoundRow;
+use engine::rows::{HunterRow, RoundRow};
 use std::collections::BTreeMap;
+
+static NEW_HUNTERS: RowStatement = RowStatement::new(
+    "player uuid",
+    "INSERT INTO hunters (player, name, points, chests, power_ups, rounds, rounds_won, last_at)
+     SELECT new.player, '', 0, 0, 0, 0, 0, 0 FROM {new} WHERE true ON CONFLICT (player) DO NOTHING",
+);
+static ADD_TO_HUNTERS: RowStatement = RowStatement::new(
+    "player uuid, name text, points bigint, chests bigint, power_ups bigint, rounds bigint, rounds_won bigint, last_at bigint",
+    "UPDATE hunters AS h SET name = CASE new.name WHEN '' THEN h.name ELSE new.name END, points = h.points + new.points,
+       chests = h.chests + new.chests, power_ups = h.power_ups + new.power_ups, rounds = h.rounds + new.rounds,
+       rounds_won = h.rounds_won + new.rounds_won,
+       last_at = CASE WHEN new.last_at > h.last_at THEN new.last_at ELSE h.last_at END
+     FROM {new} WHERE h.player = new.player",
+);
 
 impl<S: Dialect> Batch<'_, S> {
     pub(super) fn aggregate_world(&mut self, aggregate: &Aggregate) -> Result<Outcome, StoreError> {
@@ -39,7 +53,21 @@ impl<S: Dialect> Batch<'_, S> {
             let sum = sums.entry(delta.player).or_insert_with(|| semantics::worlds::new_hunter(delta.player));
             semantics::worlds::add_delta(sum, delta);
         }
-        if sums.is_empty() { Ok(0) } else { self.session.add_to_hunters(&sums) }
+        let new = self.session.run_rows(&NEW_HUNTERS, sums.keys().map(|player| *values![*player]))?;
+        let sums = sums.values().map(|sum: &HunterRow| {
+            *values![
+                sum.player,
+                &sum.name,
+                sum.points as i64,
+                sum.chests as i64,
+                sum.power_ups as i64,
+                sum.rounds as i64,
+                sum.rounds_won as i64,
+                sum.last_at,
+            ]
+        });
+        self.session.run_rows(&ADD_TO_HUNTERS, sums)?;
+        Ok(new)
     }
 
     /// How many rounds are new by it.

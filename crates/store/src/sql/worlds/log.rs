@@ -4,7 +4,7 @@
 use crate::columns::worlds as rows;
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::WorldVersions};
-use crate::sql::{Batch, Dialect, values};
+use crate::sql::{Batch, Dialect, RowStatement, values};
 use engine::commands::{Outcome, WorldAppend};
 use engine::ids::WorldId;
 
@@ -14,6 +14,10 @@ pub(crate) const LOG_STATE: &str = "
         (SELECT version + 1 FROM world_log WHERE world_id = ?1 ORDER BY version DESC LIMIT 1), snapshot_version)
     FROM worlds WHERE id = ?1";
 
+static ADD: RowStatement = RowStatement::new(
+    "world_id uuid, version bigint, data bytea",
+    "INSERT INTO world_log (world_id, version, data) SELECT new.* FROM {new}",
+);
 pub(super) const FORGET: &str = "DELETE FROM world_log WHERE world_id = ?1 AND version < ?2";
 
 impl<S: Dialect> Batch<'_, S> {
@@ -32,7 +36,8 @@ impl<S: Dialect> Batch<'_, S> {
         if let Err(refusal) = semantics::worlds::check_world_append(append, held.log) {
             return Ok(refusal);
         }
-        self.session.insert_world_rows(append.id, &append.rows)?;
+        let rows = append.rows.iter().map(|row| *values![append.id, row.version, &row.bytes]);
+        self.session.run_rows(&ADD, rows)?;
         Ok(Outcome::Done)
     }
 
