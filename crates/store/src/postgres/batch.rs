@@ -131,7 +131,7 @@ impl Batch<'_> {
         let mut outcomes = vec![Outcome::Done; commands.len()];
         for run in batch_plan::plan(commands) {
             match run {
-                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at], awards)?,
+                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at])?,
                 CommandRun::Appends(places) => {
                     let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
                     scatter_outcomes(&mut outcomes, &places, self.append_all(&appends)?);
@@ -149,17 +149,10 @@ impl Batch<'_> {
         Ok(outcomes)
     }
 
-    fn apply(&mut self, command: &Command, awards: &mut Awards) -> Result<Outcome, StoreError> {
+    /// What is not part of a run.
+    fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         match command {
-            Command::CreateMatches(create) => self.create_all(&[create]).map(single_outcome),
-            Command::AppendMatch(append) => self.append_all(&[append]).map(single_outcome),
-            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
-                self.claim(*worker, *number, *now, *max, *attempts_max)
-            }
             Command::EndAllLeases => Ok(Outcome::SharedDatabase),
-            Command::OpenTable(_) | Command::AppendTable(_) | Command::ReleaseTable { .. } => {
-                self.write_tables(&[command], awards).map(single_outcome)
-            }
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             other => self.apply_common(other),
         }
@@ -244,8 +237,4 @@ fn scatter_outcomes(outcomes: &mut [Outcome], places: &[usize], of_run: Vec<Outc
     for (at, outcome) in places.iter().zip(of_run) {
         outcomes[*at] = outcome;
     }
-}
-
-fn single_outcome(outcomes: Vec<Outcome>) -> Outcome {
-    outcomes.into_iter().next().unwrap_or(Outcome::Done)
 }

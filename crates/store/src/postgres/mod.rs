@@ -8,15 +8,12 @@
 mod appends;
 mod batch;
 mod batch_plan;
-mod claim;
 mod connection;
-mod creations;
 mod dialect;
 mod migrate;
 #[cfg(test)]
 mod query_plans;
 mod reader;
-mod remembered_keys;
 mod session;
 mod statement_error;
 mod stories;

@@ -150,9 +150,7 @@ impl sql::Session for Session {
             return Ok(0);
         }
         let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&ids];
-        params.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
-        self.execute(&format!("{sql} = ANY (?1)"), &params).map(|changed| changed as usize)
+        self.execute(&format!("{sql} = ANY (?1)"), &with_ids(&ids, values)).map(|changed| changed as usize)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -168,6 +166,20 @@ impl sql::Session for Session {
         }
         let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
         self.query(&format!("{sql} = ANY (?1) {rest}"), &[&ids], read)
+    }
+
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn all_of_workers<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        workers: &[IdBytes],
+        values: &[Value<'_>],
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let workers: Vec<PgId> = workers.iter().copied().map(PgId::from).collect();
+        let sql = format!("{sql} (worker IS NULL OR worker = ANY (?1)) {rest}");
+        self.query(&sql, &with_ids(&workers, values), read)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -203,6 +215,11 @@ impl sql::Session for Session {
         self.script("ROLLBACK")?;
         answer
     }
+}
+
+fn with_ids<'p>(ids: &'p Vec<PgId>, values: &'p [Value<'_>]) -> Vec<&'p (dyn ToSql + Sync)> {
+    let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
+    std::iter::once(ids as &(dyn ToSql + Sync)).chain(values).collect()
 }
 
 /// The columns of these rows.

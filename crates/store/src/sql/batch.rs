@@ -77,6 +77,10 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::CreateBot(bot) => self.create_bot(bot),
             Command::UpdateBot(bot) => self.update_bot(bot),
             Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
+            Command::CreateMatches(create) => self.create_all(&[create]).map(single_outcome),
+            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
+                self.claim(*worker, *number, *now, *max, *attempts_max)
+            }
             Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
@@ -95,9 +99,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
             Command::World(command) => self.world(command),
-            Command::CreateMatches(_)
-            | Command::ClaimMatches { .. }
-            | Command::EndAllLeases
+            Command::EndAllLeases
             | Command::AppendMatch(_)
             | Command::OpenTable(_)
             | Command::AppendTable(_)
@@ -105,4 +107,8 @@ impl<'s, S: Dialect> Batch<'s, S> {
             | Command::RetireGames { .. } => unreachable!("each store executes these in its own way"),
         }
     }
+}
+
+fn single_outcome(outcomes: Vec<Outcome>) -> Outcome {
+    outcomes.into_iter().next().unwrap_or(Outcome::Done)
 }

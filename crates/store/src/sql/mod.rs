@@ -4,10 +4,13 @@
 
 mod accounts;
 mod batch;
+pub(crate) mod claims;
+mod creations;
 pub(crate) mod leases;
 mod limit_rules;
 pub(crate) mod matches;
 pub(crate) mod reader;
+pub(crate) mod remembered_keys;
 pub(crate) mod retire;
 mod rows;
 pub(crate) mod tables;
@@ -18,11 +21,11 @@ pub(crate) use batch::Batch;
 pub(crate) use rows::RowStatement;
 pub(crate) use value::{Value, values};
 
-use crate::columns::Columns;
-use crate::contract::StoreError;
+use crate::columns::{Columns, LogEnd};
+use crate::contract::{MatchFilter, StoreError};
 use engine::ids::MatchId;
-use engine::time::UnixMs;
 use matches::WriteFence;
+use std::collections::BTreeMap;
 
 /// The bytes of an id.
 pub(crate) type IdBytes = [u8; 16];
@@ -72,6 +75,17 @@ pub(crate) trait Session {
         read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError>;
 
+    /// The rows that one of these workers holds, or none, of a query that ends, but for `rest`, in what must hold of `worker`. Other
+    /// values begin at ?2, and where `rest` orders or limits, that is for each worker where the database is asked for each.
+    fn all_of_workers<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        workers: &[IdBytes],
+        values: &[Value<'_>],
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>;
+
     /// Runs a statement for these rows; how many rows it changed.
     fn run_rows<'v, const N: usize>(
         &mut self,
@@ -95,13 +109,19 @@ pub(crate) trait Session {
 pub(crate) trait Dialect: Session {
     /// Joins tables in the order in which they are written, where the database has a word for it.
     const JOIN_IN_ORDER: &'static str;
-    /// Worlds whose logs have entries that are not counted yet, at most ?1: one seek for each world that has a log, another to
-    /// its end.
-    const AGGREGATION_LAGS: &'static str;
-    /// The tables that the claim ?2 of worker ?1 took, and the worker still holds live, in the order of their ids.
-    const TABLES_CLAIMED_BEFORE: &'static str;
+    /// Matches with the ends of their logs; those of live logs are null where [`Dialect::log_ends`] looks them up.
+    const MATCHES: &'static str;
     /// Whether other nodes write at the same time, so that rows must be locked.
     const HAS_ROW_LOCKS: bool;
+
+    /// Whether a flag is set, as the conditions of indexes word it.
+    fn is_set(flag: &str) -> String;
+
+    /// The matches of a list, with their order and limit: ?1 is the cursor, ?2 the limit, ?3 the account, ?4 the bot.
+    fn matches_of(filter: &MatchFilter) -> String;
+
+    /// The counters after the last entries of live logs.
+    fn log_ends(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, LogEnd>, StoreError>;
 
     /// What a writer's commands are held against; `None` for an unknown match.
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError>;
@@ -109,8 +129,24 @@ pub(crate) trait Dialect: Session {
     /// Puts an archive in the place of a match's log.
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError>;
 
-    /// Live tables without a worker whose lease holds at `now`, in the order of their ids.
-    fn orphaned_tables(&mut self, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError>;
+    /// The first rows that one of these workers holds, or none, in the order of their ids, which are read first.
+    #[cfg_attr(feature = "testing", track_caller)]
+    fn held_by<T: Ord>(
+        &mut self,
+        sql: &str,
+        workers: &[IdBytes],
+        max: usize,
+        read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        Self: Sized,
+    {
+        let rest = format!("ORDER BY id LIMIT ?2 {}", skip_locked::<Self>("FOR NO KEY UPDATE"));
+        let mut held = self.all_of_workers(sql, &rest, workers, values![max], read)?;
+        held.sort_unstable();
+        held.truncate(max);
+        Ok(held)
+    }
 }
 
 /// The end of a query whose rows are written next: rows that another node holds are left for the next call.

@@ -1,8 +1,10 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
-use super::{Dialect, ID_MAX, ID_MIN, IdBytes, Session, accounts, leases, limit_rules, tables, values, worlds};
+use super::{
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, claims, leases, limit_rules, tables, values, worlds,
+};
 use crate::archives;
-use crate::columns::{self, Columns, worlds as rows};
+use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
     BotFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
@@ -18,6 +20,7 @@ use engine::rows::{
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
+use std::collections::BTreeMap;
 
 /// Sums over at most a week of minutes.
 pub(crate) const WINDOWS: &str = "
@@ -49,14 +52,8 @@ pub(crate) trait SqlReader: Send {
     type Session: Dialect;
 
     fn session(&mut self) -> &mut Self::Session;
-    /// The matches that a filter shows; in a snapshot.
-    fn matches(session: &mut Self::Session, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
-    /// A match; in a snapshot.
-    fn match_by_id(session: &mut Self::Session, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
     /// See [`Reader::statuses`].
     fn statuses(session: &mut Self::Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
-    /// Running matches without a worker whose lease holds.
-    fn orphaned(session: &mut Self::Session, now: UnixMs) -> Result<u64, StoreError>;
     /// See [`Reader::database_time`].
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;
     /// See [`Reader::probe`].
@@ -105,11 +102,14 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
-        self.session().snapshot(|session| <R as SqlReader>::match_by_id(session, id))
+        let rows = self.session().snapshot(|session| match_rows(session, "id = ?1", values![id]))?;
+        Ok(rows.into_iter().next())
     }
 
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
-        self.session().snapshot(|session| <R as SqlReader>::matches(session, filter))
+        let before = filter.before.map_or(ID_MAX, MatchId::to_bytes);
+        let page = values![before, filter.limit, filter.account, filter.bot];
+        self.session().snapshot(|session| match_rows(session, &R::Session::matches_of(filter), page))
     }
 
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
@@ -156,7 +156,7 @@ impl<R: SqlReader> Reader for R {
             let windows = session.first(WINDOWS, values![hour, day, week], |row| columns::recent_stats(row))?;
             let mut stats = windows.unwrap_or_default();
             stats.counts = counts(session)?;
-            stats.orphaned = R::orphaned(session, now)?;
+            stats.orphaned = claims::orphaned(session, now)?;
             stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
             Ok(stats)
         })
@@ -243,7 +243,8 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError> {
-        self.session().all(R::Session::AGGREGATION_LAGS, values![limit], |row| rows::aggregation_lag(row))
+        self.session()
+            .all(&worlds::aggregation_lags::<R::Session>(), values![limit, ID_MIN], |row| rows::aggregation_lag(row))
     }
 
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
@@ -312,6 +313,30 @@ impl<R: SqlReader> Reader for R {
     fn probe(&mut self) -> Result<(), StoreError> {
         SqlReader::probe(self)
     }
+}
+
+/// Matches with their seats; in a snapshot.
+fn match_rows<S: Dialect>(session: &mut S, which: &str, values: &[Value<'_>]) -> Result<Vec<MatchRow>, StoreError> {
+    let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
+    let sql = format!("SELECT {spec}, {status}, {result} FROM {} WHERE {which}", S::MATCHES);
+    let mut rows = session.all(&sql, values, |row| columns::bare_match(row))?;
+    let live: Vec<IdBytes> = rows.iter().filter(|row| row.is_log_live).map(|row| row.status.id.to_bytes()).collect();
+    let ends = session.log_ends(&live)?;
+    let ids: Vec<IdBytes> = rows.iter().map(|row| row.status.id.to_bytes()).collect();
+    let mut seats = BTreeMap::<MatchId, Vec<SeatRow>>::new();
+    for seat in claims::seats(session, &ids)? {
+        seats.entry(seat.id).or_default().push(seat);
+    }
+    for row in &mut rows {
+        if let Some(end) = ends.get(&row.status.id) {
+            columns::fill_log_end(&mut row.status, *end);
+        }
+    }
+    let seated = rows.into_iter().map(|row| {
+        let of_match = seats.remove(&row.status.id).unwrap_or_default();
+        row.seated(of_match)
+    });
+    Ok(seated.collect())
 }
 
 fn games_before(

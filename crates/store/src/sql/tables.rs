@@ -1,7 +1,8 @@
 //! Tables at which stories are told: queries about them and their games, and how they change owners under leases. Each query
 //! walks an index; none counts games.
 
-use super::{Batch, Dialect, IdBytes, Session, values};
+use super::claims::lost_holders;
+use super::{Batch, Dialect, ID_MIN, IdBytes, Session, values};
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use engine::commands::{ClaimedTable, Outcome};
@@ -19,6 +20,21 @@ pub(crate) const ANSWER: &str = "SELECT fingerprint, answer FROM story_answers W
 pub(crate) const LOAD: &str = "
     SELECT id, epoch, base_version, data FROM story_tables LEFT JOIN story_bases ON table_id = id WHERE id";
 pub(crate) const LOAD_ROWS: &str = "SELECT table_id, version, data FROM story_log WHERE table_id";
+
+/// Workers that hold live tables and no lease.
+pub(crate) fn lost_table_holders<S: Dialect>() -> String {
+    lost_holders("story_tables", &S::is_set("is_live"))
+}
+
+/// Live tables, which a condition about their workers follows.
+pub(crate) fn live_tables<S: Dialect>() -> String {
+    format!("SELECT id FROM story_tables WHERE {} AND", S::is_set("is_live"))
+}
+
+/// The tables that the claim ?2 of worker ?1 took, and the worker still holds live, in the order of their ids.
+pub(crate) fn claimed_before<S: Dialect>() -> String {
+    format!("SELECT id FROM story_tables WHERE {} AND worker = ?1 AND claim = ?2 ORDER BY id", S::is_set("is_live"))
+}
 
 pub(super) fn owner(session: &mut impl Session, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
     session.first(OWNER, values![id, now], |row| columns::table_owner(row))
@@ -97,10 +113,11 @@ impl<S: Dialect> Batch<'_, S> {
         let by = values![worker, number as i64];
         let is_old = self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND table_claims >= ?2", by)?;
         if is_old {
-            let held = self.session.all(S::TABLES_CLAIMED_BEFORE, by, |row| row.id_bytes())?;
+            let held = self.session.all(&claimed_before::<S>(), by, |row| row.id_bytes())?;
             return self.load_tables(&held).map(Outcome::TablesClaimed);
         }
-        let orphans = self.session.orphaned_tables(now, max)?;
+        let lost = self.session.all(&lost_table_holders::<S>(), values![now, ID_MIN], |row| row.id_bytes())?;
+        let orphans = self.session.held_by(&live_tables::<S>(), &lost, max, |row| row.id_bytes())?;
         if orphans.is_empty() {
             return Ok(Outcome::TablesClaimed(Vec::new()));
         }

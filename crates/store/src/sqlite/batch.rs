@@ -74,11 +74,7 @@ impl Backend for SqliteWriter {
 impl Batch<'_> {
     fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         match command {
-            Command::CreateMatches(create) => self.create_matches(create),
             Command::AppendMatch(append) => self.append(append),
-            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
-                self.claim(*worker, *number, *now, *max, *attempts_max)
-            }
             Command::EndAllLeases => self.end_all_leases(),
             Command::OpenTable(open) => self.open_table(open),
             Command::AppendTable(append) => self.append_table(append),

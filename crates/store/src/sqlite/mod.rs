@@ -4,11 +4,9 @@
 
 mod batch;
 mod checkpoint;
-mod claim;
 mod connection;
 mod dialect;
 mod log;
-mod matches;
 mod migrate;
 #[cfg(test)]
 mod query_plans;

@@ -1,15 +1,15 @@
 //! Tests: the plans of SQLite's frequent queries. None may scan all matches, all seats or all logs.
 
-use super::claim::{CLAIMED_BEFORE, HOLDERS, RUNNING_OF, WAITING};
 use super::connection::{self, Access};
 use super::log::APPEND;
 use super::migrate;
-use super::reader::{RUNNING_COUNT, match_ids, status_by_id};
+use super::reader::status_by_id;
 use super::session::{Session, plan};
 use super::stories;
 use crate::contract::MatchFilter;
+use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, WINDOWS};
-use crate::sql::{retire, worlds};
+use crate::sql::{Dialect as _, retire, worlds};
 use engine::ids::{AccountId, BotId, MatchId};
 use rusqlite::Connection;
 use std::path::Path;
@@ -37,9 +37,9 @@ fn check(sql: &str, index: &str) {
 #[test]
 fn the_queue_is_read_from_its_indexes() {
     // From its beginning, in its order, as far as the limit.
-    assert_eq!(plan(&database(), WAITING).unwrap(), ["SCAN matches USING COVERING INDEX matches_waiting"]);
-    check(HOLDERS, "matches_running (worker>?)");
-    check(RUNNING_OF, "matches_running (worker=?)");
+    assert_eq!(plan(&database(), &waiting::<Session>()).unwrap(), ["SCAN matches USING INDEX matches_waiting"]);
+    check(&lost_holders("matches", "state = 'running'"), "matches_running (worker>?)");
+    check(&format!("{RUNNING} worker IS ?1 ORDER BY id LIMIT ?2"), "matches_running (worker=?)");
     check(CLAIMED_BEFORE, "matches_running (worker=?)");
 }
 
@@ -62,7 +62,7 @@ fn a_status_is_one_row() {
 fn statistics_count_no_matches() {
     check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
-    check(RUNNING_COUNT, "COVERING INDEX matches_running (worker=?)");
+    check(&format!("{RUNNING_COUNT} worker IS ?1"), "COVERING INDEX matches_running (worker=?)");
     let steps = plan(&database(), COUNTS).unwrap();
     assert_eq!(steps, ["SCAN counters"], "a handful of figures");
 }
@@ -75,16 +75,21 @@ fn retirement_begins_at_the_oldest_end() {
 
 #[test]
 fn lists_are_read_from_their_indexes() {
-    let filter = |account: bool, bot: bool| MatchFilter {
-        account: account.then_some(AccountId(1)),
-        bot: bot.then_some(BotId(1)),
-        before: Some(MatchId(1)),
-        limit: 20,
+    let page = |account: bool, bot: bool| {
+        let filter = MatchFilter {
+            account: account.then_some(AccountId(1)),
+            bot: bot.then_some(BotId(1)),
+            before: Some(MatchId(1)),
+            limit: 20,
+        };
+        format!("SELECT * FROM matches WHERE {}", Session::matches_of(&filter))
     };
-    check(&match_ids(&filter(false, false)), "PRIMARY KEY (id<?)");
-    check(&match_ids(&filter(true, false)), "matches_by_account (account=? AND id<?)");
-    check(&match_ids(&filter(false, true)), "seats_by_bot (bot=? AND match_id<?)");
-    check(&match_ids(&filter(true, true)), "seats_by_bot (bot=? AND match_id<?)");
+    check(&page(false, false), "PRIMARY KEY (id<?)");
+    check(&page(true, false), "matches_by_account (account=? AND id<?)");
+    for of_account in [false, true] {
+        check(&page(of_account, true), "seats_by_bot (bot=? AND match_id<?)");
+        check(&page(of_account, true), "matches USING PRIMARY KEY (id=?)");
+    }
 }
 
 /// The named query about stories uses these searches, and otherwise only constants.

@@ -87,6 +87,22 @@ impl sql::Session for Session {
         })
     }
 
+    fn all_of_workers<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        workers: &[IdBytes],
+        values: &[Value<'_>],
+        mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let sql = format!("{sql} worker IS ?1 {rest}");
+        let mut all = Vec::new();
+        for worker in std::iter::once(None).chain(workers.iter().copied().map(Some)) {
+            all.extend(self.all(&sql, &[values![worker], values].concat(), &mut read)?);
+        }
+        Ok(all)
+    }
+
     fn run_rows<'v, const N: usize>(
         &mut self,
         statement: &RowStatement,

@@ -286,6 +286,8 @@ fn places() -> BTreeSet<(String, u32)> {
                 ".all_each(",
                 ".first(",
                 ".exists(",
+                ".held_by(",
+                ".all_of_workers(",
                 ".run_rows(",
                 ".all_rows(",
                 ".script(",

@@ -6,9 +6,9 @@ use super::index::Waves;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::postgres::Batch;
-use crate::postgres::remembered_keys::{OF_PLAYERS, RememberedKeys};
 use crate::postgres::session::PgId;
 use crate::semantics;
+use crate::sql::remembered_keys::{OF_PLAYERS, RememberedKeys};
 use engine::commands::{Command, OpenTable, Outcome, TableAppend};
 use engine::ids::{TableId, WorkerId};
 use engine::rows::TableLogRow;
@@ -71,7 +71,7 @@ impl<'a> TableWrites<'a> {
             return Err(Outcome::LeaseLost);
         }
         if let Some((player, idempotency)) = idempotency {
-            self.keys.outcome(PgId(player.0), idempotency, *now).map_or(Ok(()), Err)?;
+            self.keys.outcome(player.to_bytes(), idempotency, *now).map_or(Ok(()), Err)?;
         }
         if self.tables.contains_key(&append.id) {
             return Err(Outcome::Duplicate);
@@ -84,7 +84,7 @@ impl<'a> TableWrites<'a> {
         }
         self.add(append);
         if let Some((player, idempotency)) = idempotency {
-            self.keys.remember(PgId(player.0), idempotency, *now);
+            self.keys.remember(player.to_bytes(), idempotency, *now);
         }
         Ok(())
     }
@@ -158,12 +158,12 @@ impl Batch<'_> {
         });
         let opens: Vec<_> = opens.collect();
         let keyed = opens.iter().filter_map(|open| open.idempotency.as_ref());
-        let keyed = keyed.map(|(player, idempotency)| (PgId(player.0), idempotency));
+        let keyed = keyed.map(|(player, idempotency)| (player.to_bytes(), idempotency));
         Ok(TableWrites {
             before: tables.clone(),
             tables,
             leases: self.leases_of(&opens)?,
-            keys: self.load_keys(OF_PLAYERS, keyed)?,
+            keys: self.load_keys(&OF_PLAYERS, keyed)?,
             rows: Vec::new(),
             snapshots: BTreeMap::new(),
             bare: BTreeSet::new(),

@@ -9,11 +9,9 @@ pub(super) use awards::Awards;
 pub(super) use log::written_table;
 
 #[cfg(test)]
-use super::dialect::LOST_TABLE_HOLDERS;
-#[cfg(test)]
 use super::session::Session;
 #[cfg(test)]
-use crate::sql::{Dialect as _, tables};
+use crate::sql::tables;
 
 /// The queries that run while games are played, by name, to inspect their plans.
 #[cfg(test)]
@@ -21,18 +19,19 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
         ("tables with the ends of their logs", log::TABLE_HEADS),
         ("owner", tables::OWNER),
-        ("lost holders", LOST_TABLE_HOLDERS),
-        ("tables claimed before", Session::TABLES_CLAIMED_BEFORE),
         ("oldest games", retire::OLDEST),
         ("bare tables", retire::BARE),
         ("bare tables used again", retire::USED_AGAIN),
     ];
     // The step of the walk over holders: a plan does not show it where it stands.
+    let lost_holders = tables::lost_table_holders::<Session>();
     let step =
-        LOST_TABLE_HOLDERS.split_once("SELECT (").and_then(|(_, rest)| rest.split_once(')')).map(|(step, _)| step);
-    let step = step.expect("the walk has a step").replace("holders.worker", "$1");
+        lost_holders.split_once("UNION ALL").and_then(|(_, rest)| rest.split_once("SELECT (")?.1.split_once(')'));
+    let step = step.expect("the walk has a step").0.replace("holders.worker", "?1");
     let made = [
         ("next holder", step),
+        ("lost holders", lost_holders),
+        ("tables claimed before", tables::claimed_before::<Session>()),
         ("load", format!("{} = ANY ($1) ORDER BY id", tables::LOAD)),
         ("load of the log", format!("{} = ANY ($1) ORDER BY table_id, version", tables::LOAD_ROWS)),
         ("state of a game", tables::game_by_id()),

@@ -8,8 +8,8 @@ mod reads;
 
 pub(super) use log::LOG_STATE;
 pub(super) use reads::{
-    LOG, MEMBERS, has_joined, hunter_of, leaderboard_page, lobby_page, of_player, of_ticket, page, queue_owner,
-    rounds_page, totals_row, unfinished_page, world, world_named,
+    LOG, MEMBERS, aggregation_lags, has_joined, hunter_of, leaderboard_page, lobby_page, of_player, of_ticket, page,
+    queue_owner, rounds_page, totals_row, unfinished_page, world, world_named,
 };
 
 use super::{Batch, Dialect};
@@ -51,7 +51,6 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("live worlds", lifecycle::LIVE),
         ("the last world to be kept", lifecycle::NTH_LAST_END),
         ("log", LOG),
-        ("worlds behind", S::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
         ("members", MEMBERS),
         ("matchmaking queue", reads::QUEUE_OWNER),
@@ -59,6 +58,7 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
     ];
     let made = [
         ("load of a world", lifecycle::load()),
+        ("worlds behind", aggregation_lags::<S>()),
         ("unjoined worlds", lifecycle::unjoined::<S>()),
         ("old worlds", lifecycle::old::<S>()),
         ("world", reads::by_id()),

@@ -2,7 +2,7 @@
 
 use crate::columns::worlds as rows;
 use crate::contract::StoreError;
-use crate::sql::{Session, values};
+use crate::sql::{Dialect, Session, values};
 use engine::ids::{PlayerId, WorldId, WorldName};
 use engine::rows::{WorldEntry, WorldOwner};
 use engine::time::UnixMs;
@@ -12,6 +12,25 @@ pub(crate) const LOG: &str = "
 pub(crate) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1 AND player = ?2";
 pub(crate) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
+
+/// Worlds whose logs have entries that are not counted yet, at most ?1: one seek for each world that has a log, another to its end. ?2
+/// is before every world.
+pub(crate) fn aggregation_lags<S: Dialect>() -> String {
+    format!(
+        "WITH RECURSIVE logged (id) AS (
+             SELECT (SELECT world_id FROM world_log WHERE world_id >= ?2 ORDER BY world_id LIMIT 1)
+             UNION ALL
+             SELECT (SELECT world_id FROM world_log WHERE world_id > logged.id ORDER BY world_id LIMIT 1)
+             FROM logged WHERE logged.id IS NOT NULL
+         )
+         SELECT id, aggregated_version, version FROM (
+             SELECT w.id, w.aggregated_version,
+                    (SELECT version + 1 FROM world_log WHERE world_id = w.id ORDER BY version DESC LIMIT 1) AS version
+             FROM logged {} worlds w ON w.id = logged.id) AS ends
+         WHERE aggregated_version < version LIMIT ?1",
+        S::JOIN_IN_ORDER
+    )
+}
 
 /// The owner of the matchmaking queue at ?1, if its lease is valid.
 pub(crate) const QUEUE_OWNER: &str = "

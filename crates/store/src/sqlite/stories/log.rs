@@ -6,6 +6,7 @@
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::semantics;
+use crate::sql::remembered_keys::OF_PLAYERS;
 use crate::sql::{Session as _, values};
 use crate::sqlite::Batch;
 use engine::commands::{OpenTable, Outcome, TableAppend, TableSnapshot};
@@ -20,9 +21,6 @@ pub(super) const APPEND: &str = "
     WHERE id = ?1 AND epoch = ?4 AND base_version <= ?5
       AND (base_version = ?2 OR EXISTS (SELECT 1 FROM story_log WHERE table_id = ?1 AND version = ?2 - 1))
     ON CONFLICT (table_id, version) DO NOTHING";
-const KEY: &str = "SELECT fingerprint, answer, created_at FROM story_answers WHERE player = ?1 AND key = ?2";
-const REMEMBER: &str = "
-    INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 /// Writes only where something changes.
 pub(super) const SET_LIVE: &str = "UPDATE story_tables SET is_live = ?2 WHERE id = ?1 AND is_live <> ?2";
 
@@ -32,8 +30,9 @@ impl Batch<'_> {
         if !self.has_lease(*worker, *now)? {
             return Ok(Outcome::LeaseLost);
         }
-        let (player, request) = idempotency.as_ref().map(|(player, request)| (*player, request)).unzip();
-        if let Some(outcome) = self.replayed_response(KEY, player.into(), request, *now)? {
+        let keyed = idempotency.as_ref().map(|(player, request)| (player.to_bytes(), request));
+        let mut keys = self.load_keys(&OF_PLAYERS, keyed.into_iter())?;
+        if let Some(outcome) = keyed.and_then(|(player, request)| keys.outcome(player, request, *now)) {
             return Ok(outcome);
         }
         let is_lawful = semantics::check_table_opening(append);
@@ -59,7 +58,10 @@ impl Batch<'_> {
             self.put_snapshot(append.id, base)?;
         }
         self.put_index(&append.index_changes)?;
-        self.remember_response(REMEMBER, player.into(), request, *now)?;
+        if let Some((player, request)) = keyed {
+            keys.remember(player, request, *now);
+        }
+        self.write_keys(&keys)?;
         Ok(Outcome::Done)
     }
 

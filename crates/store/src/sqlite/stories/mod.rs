@@ -7,11 +7,9 @@ mod log;
 mod retire;
 
 #[cfg(any(test, feature = "testing"))]
-use super::dialect::{LIVE_TABLES_OF, TABLE_HOLDERS};
-#[cfg(any(test, feature = "testing"))]
 use super::session::Session;
 #[cfg(any(test, feature = "testing"))]
-use crate::sql::{Dialect as _, tables};
+use crate::sql::tables;
 
 /// The queries that run while games are played, by name, to inspect their plans in tests and measurements.
 #[cfg(any(test, feature = "testing"))]
@@ -25,9 +23,6 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("seats at the end", index::ENDED_SEATS),
         ("seat of a winner", index::WON),
         ("owner", tables::OWNER),
-        ("lost holders", TABLE_HOLDERS),
-        ("live tables of a worker", LIVE_TABLES_OF),
-        ("tables claimed before", Session::TABLES_CLAIMED_BEFORE),
         ("remembered answer", tables::ANSWER),
         ("oldest games", retire::OLDEST),
         ("bare mark", retire::MARK_BARE),
@@ -35,6 +30,9 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("bare tables", retire::BARE),
     ];
     let made = [
+        ("lost holders", tables::lost_table_holders::<Session>()),
+        ("live tables of a worker", format!("{} worker IS ?1 ORDER BY id LIMIT ?2", tables::live_tables::<Session>())),
+        ("tables claimed before", tables::claimed_before::<Session>()),
         ("load", format!("{} = ?1 ORDER BY id", tables::LOAD)),
         ("load of the log", format!("{} = ?1 ORDER BY table_id, version", tables::LOAD_ROWS)),
         ("state of a game", tables::game_by_id()),

@@ -1,0 +1,231 @@
+//! How matches change workers under leases. Where nodes share the database several claim at once: each skips the rows that another
+//! holds, so none waits and no match is taken twice.
+//!
+//! Orphans are found without reading every running match: the index by worker gives the few workers that hold any, and
+//! only the matches of those without a lease are read.
+
+use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, skip_locked, values};
+use crate::columns::{self, Columns};
+use crate::contract::StoreError;
+use crate::semantics::{self, MatchClaimant};
+use engine::commands::{ClaimedMatch, Outcome};
+use engine::ids::{MatchId, WorkerId};
+use engine::matches::lifecycle::{MatchEvent, MatchState};
+use engine::matches::spec::MatchSpec;
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+
+/// What a worker's claim of one number took, and the worker still holds.
+pub(crate) const CLAIMED_BEFORE: &str = "
+    SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
+/// Running matches, which a condition about their workers follows.
+pub(crate) const RUNNING: &str = "
+    SELECT id, attempts_charged, claimed_version, CAST(0 AS BIGINT) FROM matches WHERE state = 'running' AND";
+pub(crate) const RUNNING_COUNT: &str = "SELECT count(*) FROM matches WHERE state = 'running' AND";
+static TAKE: RowStatement = RowStatement::new(
+    "id uuid, attempts bigint, version bigint, state text, worker uuid, now bigint, claim bigint, node text",
+    "UPDATE matches SET state = new.state, worker = new.worker, epoch = epoch + 1, fair_tag = NULL,
+       attempts_charged = new.attempts, claimed_version = new.version, updated_at = coalesce(new.now, updated_at),
+       claim = new.claim, node = new.node
+     FROM {new} WHERE matches.id = new.id RETURNING matches.id, epoch",
+);
+
+/// Workers that hold rows of a table and no lease at ?1: one seek each into the index of `worker` where `held` holds. ?2 is before every
+/// worker.
+pub(crate) fn lost_holders(table: &str, held: &str) -> String {
+    format!(
+        "WITH RECURSIVE holders (worker) AS (
+             SELECT (SELECT worker FROM {table} WHERE {held} AND worker >= ?2 ORDER BY worker LIMIT 1)
+             UNION ALL
+             SELECT (SELECT worker FROM {table} WHERE {held} AND worker > holders.worker ORDER BY worker LIMIT 1)
+             FROM holders WHERE holders.worker IS NOT NULL
+         )
+         SELECT holders.worker FROM holders LEFT JOIN workers ON workers.id = holders.worker
+         WHERE holders.worker IS NOT NULL
+           AND (workers.id IS NULL OR workers.is_given_up OR workers.lease_until <= ?1)"
+    )
+}
+
+pub(crate) fn waiting<S: Dialect>() -> String {
+    let lock = skip_locked::<S>("FOR NO KEY UPDATE");
+    format!(
+        "SELECT id, attempts_charged, claimed_version, fair_tag FROM matches
+         WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1 {lock}"
+    )
+}
+
+/// Workers that hold running matches and no lease.
+fn lost_workers(session: &mut impl Session, now: UnixMs) -> Result<Vec<IdBytes>, StoreError> {
+    session.all(&lost_holders("matches", "state = 'running'"), values![now, ID_MIN], |row| row.id_bytes())
+}
+
+/// How many running matches have no worker whose lease holds.
+pub(super) fn orphaned(session: &mut impl Session, now: UnixMs) -> Result<u64, StoreError> {
+    let lost = lost_workers(session, now)?;
+    let counts = session.all_of_workers(RUNNING_COUNT, "", &lost, &[], |row| row.number::<u64>())?;
+    Ok(counts.into_iter().sum())
+}
+
+/// What a claim must know of a match, by id.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    id: MatchId,
+    charged: u32,
+    claimed_version: u32,
+    tag: u64,
+}
+
+/// A match that this claim takes.
+struct Taken {
+    id: MatchId,
+    attempts: u32,
+    version: u32,
+}
+
+fn candidate(row: &mut impl Columns) -> Result<Candidate, StoreError> {
+    let (id, charged) = (MatchId(row.id()?), row.number()?);
+    Ok(Candidate { id, charged, claimed_version: row.number()?, tag: row.number()? })
+}
+
+impl<S: Dialect> Batch<'_, S> {
+    pub(super) fn claim(
+        &mut self,
+        worker: WorkerId,
+        number: u64,
+        now: UnixMs,
+        max: usize,
+        attempts_max: u32,
+    ) -> Result<Outcome, StoreError> {
+        let Some(node) = self.lease_address(worker, now)? else { return Ok(Outcome::LeaseLost) };
+        let by = MatchClaimant { worker, number, node: &node };
+        let numbered = values![by.worker, by.number as i64];
+        if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
+            return self.claimed_before(by).map(Outcome::MatchesClaimed);
+        }
+        let mut claimed = Vec::new();
+        self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
+        self.claim_waiting(&mut claimed, by, now, max)?;
+        // A transaction in which nothing was written costs no write to the disk either.
+        if !claimed.is_empty() {
+            self.session.run("UPDATE workers SET claims = ?2 WHERE id = ?1", numbered)?;
+        }
+        Ok(Outcome::MatchesClaimed(claimed))
+    }
+
+    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
+        let key = values![by.worker, by.number as i64];
+        let held =
+            self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
+        let ids: Vec<IdBytes> = held.iter().map(|(id, ..)| id.to_bytes()).collect();
+        let ends = self.session.log_ends(&ids)?;
+        let mut specs = self.specs(&ids)?;
+        let claimed = held.into_iter().map(|(id, epoch, attempts_charged)| {
+            let version = ends.get(&id).map_or(0, |end| end.version);
+            Ok(ClaimedMatch { spec: specs.remove(&id).ok_or_else(|| vanished(id))?, epoch, version, attempts_charged })
+        });
+        claimed.collect()
+    }
+
+    /// In rounds, because orphans that are out of attempts do not count; each round reads no more than it may claim.
+    fn claim_orphans(
+        &mut self,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+        max: usize,
+        attempts_max: u32,
+    ) -> Result<(), StoreError> {
+        let lost = lost_workers(self.session, now)?;
+        while claimed.len() < max {
+            let orphans = self.session.held_by(RUNNING, &lost, max - claimed.len(), |row| candidate(row))?;
+            if orphans.is_empty() {
+                break;
+            }
+            let ids: Vec<IdBytes> = orphans.iter().map(|orphan| orphan.id.to_bytes()).collect();
+            let ends = self.session.log_ends(&ids)?;
+            let mut taken = Vec::new();
+            for orphan in orphans {
+                let end = ends.get(&orphan.id).copied().unwrap_or_default();
+                let attempts = semantics::attempts_after_claim(orphan.charged, orphan.claimed_version, end.version);
+                if attempts > attempts_max {
+                    let reason = semantics::out_of_attempts(attempts_max, end.version);
+                    self.end_failed(orphan.id, MatchState::Failed, &reason, end, now)?;
+                } else {
+                    taken.push(Taken { id: orphan.id, attempts, version: end.version });
+                }
+            }
+            claimed.extend(self.take(&taken, MatchState::Running, by, now)?);
+        }
+        Ok(())
+    }
+
+    fn claim_waiting(
+        &mut self,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+        max: usize,
+    ) -> Result<(), StoreError> {
+        let waiting = self.session.all(&waiting::<S>(), values![max - claimed.len()], |row| candidate(row))?;
+        let ids: Vec<IdBytes> = waiting.iter().map(|candidate| candidate.id.to_bytes()).collect();
+        let ends = self.session.log_ends(&ids)?;
+        let taken = waiting.iter().map(|candidate| {
+            let version = ends.get(&candidate.id).map_or(0, |end| end.version);
+            let attempts = semantics::attempts_after_claim(candidate.charged, candidate.claimed_version, version);
+            Taken { id: candidate.id, attempts, version }
+        });
+        let taken: Vec<_> = taken.collect();
+        let tags = waiting.iter().map(|candidate| candidate.tag);
+        self.virtual_time_reached = tags.chain(self.virtual_time_reached).max();
+        claimed.extend(self.take(&taken, MatchState::Waiting, by, now)?);
+        Ok(())
+    }
+
+    /// Writes the claim of matches in this state, and reads what is played, in the order given.
+    fn take(
+        &mut self,
+        taken: &[Taken],
+        from: MatchState,
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+    ) -> Result<Vec<ClaimedMatch>, StoreError> {
+        let next = from.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
+        let now = (from != next).then_some(now);
+        let rows = taken.iter().map(|taken| {
+            let &Taken { id, attempts, version } = taken;
+            *values![id, attempts, version, next.name(), by.worker, now, by.number as i64, by.node]
+        });
+        let epochs = self.session.all_rows(&TAKE, rows, |row| Ok((MatchId(row.id()?), row.number()?)))?;
+        let epochs: BTreeMap<MatchId, u32> = epochs.into_iter().collect();
+        let ids: Vec<IdBytes> = taken.iter().map(|taken| taken.id.to_bytes()).collect();
+        let mut specs = self.specs(&ids)?;
+        let claimed = taken.iter().map(|&Taken { id, attempts: attempts_charged, version }| {
+            self.counters.record_transition(Some(from), Some(next));
+            let (spec, epoch) = specs.remove(&id).zip(epochs.get(&id).copied()).ok_or_else(|| vanished(id))?;
+            Ok(ClaimedMatch { spec, epoch, version, attempts_charged })
+        });
+        claimed.collect()
+    }
+
+    fn specs(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, MatchSpec>, StoreError> {
+        let sql = format!("SELECT {} FROM matches WHERE id", columns::SPEC);
+        let specs = self.session.all_each(&sql, "", ids, |row| columns::spec(row))?;
+        let mut specs: BTreeMap<_, _> = specs.into_iter().map(|spec| (spec.id, spec)).collect();
+        for seat in seats(self.session, ids)? {
+            if let Some(spec) = specs.get_mut(&seat.id) {
+                spec.seats.push(seat.spec);
+            }
+        }
+        Ok(specs)
+    }
+}
+
+fn vanished(id: MatchId) -> StoreError {
+    StoreError::Corrupt { why: format!("match {id} vanished while it was claimed") }
+}
+
+/// The seats of these matches, each match's in their order.
+pub(super) fn seats(session: &mut impl Session, ids: &[IdBytes]) -> Result<Vec<columns::SeatRow>, StoreError> {
+    let sql = format!("SELECT {} FROM seats WHERE match_id", columns::SEAT);
+    session.all_each(&sql, "ORDER BY match_id, seat", ids, |row| columns::seat(row))
+}
