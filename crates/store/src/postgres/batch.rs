@@ -4,7 +4,7 @@ use super::Batch;
 use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun};
 use super::session::{PgId, Session};
-use super::stories::{self, Awards};
+use super::stories;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, Session as _};
@@ -30,9 +30,8 @@ impl PostgresWriter {
         self.session.begin(if begins_with_appends(commands) { &KEPT } else { &[] })?;
         let mut batch = Batch::new(&mut self.session);
         batch.lock(commands)?;
-        let mut awards = Awards::default();
-        let outcomes = batch.apply_all(commands, &mut awards)?;
-        batch.write_awards(awards)?;
+        let outcomes = batch.apply_all(commands)?;
+        batch.write_awards()?;
         batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
@@ -126,8 +125,7 @@ impl Batch<'_> {
         self.lock_rows("accounts", commands.iter().filter_map(account_of).map(AccountId::to_bytes).chain(owners))
     }
 
-    /// What players are awarded is collected: it is written at the end.
-    fn apply_all(&mut self, commands: &[Command], awards: &mut Awards) -> Result<Vec<Outcome>, StoreError> {
+    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut outcomes = vec![Outcome::Done; commands.len()];
         for run in batch_plan::plan(commands) {
             match run {
@@ -138,7 +136,7 @@ impl Batch<'_> {
                 }
                 CommandRun::Tables(places) => {
                     let writes: Vec<_> = places.iter().map(|at| &commands[*at]).collect();
-                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes, awards)?);
+                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes)?);
                 }
                 CommandRun::Creations(places) => {
                     let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
@@ -153,7 +151,6 @@ impl Batch<'_> {
     fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         match command {
             Command::EndAllLeases => Ok(Outcome::SharedDatabase),
-            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             other => self.apply_common(other),
         }
     }

@@ -1,11 +1,11 @@
 //! What PostgreSQL says or does in its own way.
 
 use super::appends::write_fences;
-use super::session::Session;
+use super::session::{Session, arrays, as_params};
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::{MatchFilter, StoreError};
 use crate::sql::matches::WriteFence;
-use crate::sql::{Dialect, IdBytes, RowStatement, Session as _, values};
+use crate::sql::{Dialect, IdBytes, RowStatement, Session as _, Value, values};
 use engine::ids::MatchId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +40,27 @@ impl Dialect for Session {
 
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError> {
         Ok(write_fences(self, &BTreeSet::from([id]))?.remove(&id))
+    }
+
+    fn end_seats<'v>(
+        &mut self,
+        games: impl Iterator<Item = [Value<'v>; 2]>,
+        won: impl Iterator<Item = [Value<'v>; 3]>,
+    ) -> Result<(), StoreError> {
+        let (games, won) = (arrays(games), arrays(won));
+        if games[0].is_empty() {
+            return Ok(());
+        }
+        self.execute(
+            "UPDATE story_seats AS s SET is_ended = true, is_won = won.player IS NOT NULL
+             FROM unnest($1::uuid[], $2::bigint[]) AS ended (table_id, number)
+             JOIN story_seats AS seat USING (table_id, number)
+             LEFT JOIN unnest($3::uuid[], $4::bigint[], $5::uuid[]) AS won (table_id, number, player)
+               ON won.table_id = seat.table_id AND won.number = seat.number AND won.player = seat.player
+             WHERE s.table_id = seat.table_id AND s.number = seat.number AND s.player = seat.player",
+            &[as_params(&games).as_slice(), as_params(&won).as_slice()].concat(),
+        )?;
+        Ok(())
     }
 
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {

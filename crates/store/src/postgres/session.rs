@@ -223,7 +223,7 @@ fn with_ids<'p>(ids: &'p Vec<PgId>, values: &'p [Value<'_>]) -> Vec<&'p (dyn ToS
 }
 
 /// The columns of these rows.
-fn arrays<'v, const N: usize>(rows: impl Iterator<Item = [Value<'v>; N]>) -> [Vec<Value<'v>>; N] {
+pub(super) fn arrays<'v, const N: usize>(rows: impl Iterator<Item = [Value<'v>; N]>) -> [Vec<Value<'v>>; N] {
     let mut columns = std::array::from_fn(|_| Vec::new());
     for row in rows {
         columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
@@ -231,7 +231,7 @@ fn arrays<'v, const N: usize>(rows: impl Iterator<Item = [Value<'v>; N]>) -> [Ve
     columns
 }
 
-fn as_params<'p, const N: usize>(columns: &'p [Vec<Value<'_>>; N]) -> [&'p (dyn ToSql + Sync); N] {
+pub(super) fn as_params<'p, const N: usize>(columns: &'p [Vec<Value<'_>>; N]) -> [&'p (dyn ToSql + Sync); N] {
     columns.each_ref().map(|column| column as &(dyn ToSql + Sync))
 }
 

@@ -1,5 +1,6 @@
 //! A transaction that executes commands.
 
+use super::game_index::Awards;
 use super::{Dialect, RowStatement, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;
@@ -23,11 +24,13 @@ pub(crate) struct Batch<'s, S> {
     pub(crate) counters: CounterChanges,
     /// The highest tag that was claimed in this batch.
     pub(crate) virtual_time_reached: Option<u64>,
+    /// What players were awarded in this batch.
+    pub(super) awards: Awards,
 }
 
 impl<'s, S: Dialect> Batch<'s, S> {
     pub(crate) fn new(session: &'s mut S) -> Self {
-        Self { session, counters: CounterChanges::default(), virtual_time_reached: None }
+        Self { session, counters: CounterChanges::default(), virtual_time_reached: None, awards: Awards::default() }
     }
 
     /// A counter without this batch's changes.
@@ -97,14 +100,14 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
             Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
+            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
             Command::World(command) => self.world(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)
             | Command::OpenTable(_)
             | Command::AppendTable(_)
-            | Command::ReleaseTable { .. }
-            | Command::RetireGames { .. } => unreachable!("each store executes these in its own way"),
+            | Command::ReleaseTable { .. } => unreachable!("each store executes these in its own way"),
         }
     }
 }

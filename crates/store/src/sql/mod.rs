@@ -6,6 +6,8 @@ mod accounts;
 mod batch;
 pub(crate) mod claims;
 mod creations;
+pub(crate) mod game_index;
+pub(crate) mod game_retirement;
 pub(crate) mod leases;
 mod limit_rules;
 pub(crate) mod matches;
@@ -128,6 +130,13 @@ pub(crate) trait Dialect: Session {
 
     /// Puts an archive in the place of a match's log.
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError>;
+
+    /// Marks the seats of games that have ended, those of the winners as won. A row of a seat is its game's with the player.
+    fn end_seats<'v>(
+        &mut self,
+        games: impl Iterator<Item = [Value<'v>; 2]>,
+        won: impl Iterator<Item = [Value<'v>; 3]>,
+    ) -> Result<(), StoreError>;
 
     /// The first rows that one of these workers holds, or none, in the order of their ids, which are read first.
     #[cfg_attr(feature = "testing", track_caller)]

@@ -33,6 +33,7 @@ impl SqliteWriter {
     fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut batch = Batch::new(&mut self.session);
         let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
+        batch.write_awards()?;
         batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
@@ -79,7 +80,6 @@ impl Batch<'_> {
             Command::OpenTable(open) => self.open_table(open),
             Command::AppendTable(append) => self.append_table(append),
             Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
-            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             other => self.apply_common(other),
         }
     }

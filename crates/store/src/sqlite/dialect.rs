@@ -4,9 +4,14 @@ use super::session::Session;
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::{MatchFilter, StoreError};
 use crate::sql::matches::WriteFence;
-use crate::sql::{Dialect, IdBytes, Session as _, values};
+use crate::sql::{Dialect, IdBytes, Session as _, Value, values};
 use engine::ids::{AccountId, MatchId};
 use std::collections::BTreeMap;
+
+pub(super) const ENDED_SEATS: &str = "
+    UPDATE story_seats SET is_ended = 1, is_won = 0 WHERE table_id = ?1 AND number = ?2";
+pub(super) const WON: &str = "
+    UPDATE story_seats SET is_won = 1 WHERE table_id = ?1 AND number = ?2 AND player = ?3";
 
 /// The counters after the last entry of a live log.
 pub(super) fn log_end(session: &mut Session, id: MatchId) -> Result<LogEnd, StoreError> {
@@ -48,6 +53,20 @@ impl Dialect for Session {
             let (state, account) = (columns::state(row)?, AccountId(row.id()?));
             Ok(WriteFence { state, account, epoch: row.number()?, started_at: row.maybe_time()?, end })
         })
+    }
+
+    fn end_seats<'v>(
+        &mut self,
+        games: impl Iterator<Item = [Value<'v>; 2]>,
+        won: impl Iterator<Item = [Value<'v>; 3]>,
+    ) -> Result<(), StoreError> {
+        for game in games {
+            self.run(ENDED_SEATS, &game)?;
+        }
+        for seat in won {
+            self.run(WON, &seat)?;
+        }
+        Ok(())
     }
 
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {

@@ -1,25 +1,46 @@
 //! Openings, appends and releases of a batch in few round trips, however many they are: read the tables, the leases and
 //! the keys, decide here, write everything. The tables' rows and the keys are locked before.
 
-use super::awards::Awards;
-use super::index::Waves;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::postgres::Batch;
-use crate::postgres::session::PgId;
 use crate::semantics;
 use crate::sql::remembered_keys::{OF_PLAYERS, RememberedKeys};
+use crate::sql::{IdBytes, RowStatement, Session as _, values};
 use engine::commands::{Command, OpenTable, Outcome, TableAppend};
 use engine::ids::{TableId, WorkerId};
 use engine::rows::TableLogRow;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tables with the ends of their logs: what decides about appends.
+/// Tables with the ends of their logs: what decides about appends. The condition ends in their ids.
 pub(super) const TABLE_HEADS: &str = "
     SELECT id, worker, epoch, is_live, base_version, coalesce(last.version + 1, base_version) FROM story_tables
     LEFT JOIN LATERAL (SELECT version FROM story_log WHERE table_id = id ORDER BY version DESC LIMIT 1) AS last ON true
-    WHERE id = ANY ($1)";
+    WHERE id";
+
+static NEW_HEADS: RowStatement = RowStatement::new(
+    "id uuid, worker uuid, base_version bigint, is_live bool, is_bare bool",
+    "INSERT INTO story_tables (id, worker, base_version, is_live, is_bare, epoch) SELECT new.*, 1 FROM {new}",
+);
+static CHANGED_HEADS: RowStatement = RowStatement::new(
+    "id uuid, worker uuid, base_version bigint, is_live bool",
+    "UPDATE story_tables AS t SET worker = new.worker, base_version = new.base_version, is_live = new.is_live
+     FROM {new} WHERE t.id = new.id",
+);
+static ENTRIES: RowStatement = RowStatement::new(
+    "table_id uuid, version bigint, data bytea",
+    "INSERT INTO story_log (table_id, version, data) SELECT new.* FROM {new}",
+);
+static SNAPSHOTS: RowStatement = RowStatement::new(
+    "table_id uuid, data bytea",
+    "INSERT INTO story_bases (table_id, data) SELECT new.* FROM {new} WHERE true
+     ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
+);
+static FORGOTTEN: RowStatement = RowStatement::new(
+    "table_id uuid, version bigint",
+    "DELETE FROM story_log AS l USING {new} WHERE l.table_id = new.table_id AND l.version < new.version",
+);
 
 /// The table that a command of [`Batch::write_tables`] is about; `None` for any other command.
 pub(in crate::postgres) fn written_table(command: &Command) -> Option<TableId> {
@@ -121,31 +142,20 @@ impl<'a> TableWrites<'a> {
 
 impl Batch<'_> {
     /// Openings, appends and releases.
-    pub(in crate::postgres) fn write_tables(
-        &mut self,
-        commands: &[&Command],
-        awards: &mut Awards,
-    ) -> Result<Vec<Outcome>, StoreError> {
+    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut writes = self.load_table_writes(commands)?;
         let outcomes = commands.iter().map(|command| writes.decide(command)).collect();
-        self.insert_tables(&writes)?;
-        self.update_tables(&writes)?;
-        self.write_table_rows(&writes)?;
-        self.write_snapshots(&writes)?;
+        self.write_heads(&writes)?;
+        self.write_log(&writes)?;
         self.write_keys(&writes.keys)?;
-        for wave in Waves::of(&writes.indexed) {
-            self.write_wave(&wave)?;
-        }
-        for append in &writes.indexed {
-            awards.add(append);
-        }
+        self.write_index(&writes.indexed)?;
         Ok(outcomes)
     }
 
     fn load_table_writes<'a>(&mut self, commands: &[&'a Command]) -> Result<TableWrites<'a>, StoreError> {
         let ids: BTreeSet<TableId> = commands.iter().filter_map(|command| written_table(command)).collect();
-        let ids: Vec<PgId> = ids.into_iter().map(|id| PgId(id.0)).collect();
-        let tables = self.session.query(TABLE_HEADS, &[&ids], |row| {
+        let ids: Vec<IdBytes> = ids.into_iter().map(TableId::to_bytes).collect();
+        let tables = self.session.all_each(TABLE_HEADS, "", &ids, |row| {
             let (id, worker) = (TableId(row.id()?), row.maybe_id()?.map(WorkerId));
             let (epoch, is_live) = (row.number()?, row.flag()?);
             let (base_version, version) = (row.number()?, row.number()?);
@@ -173,96 +183,35 @@ impl Batch<'_> {
 
     fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, StoreError> {
         let workers: BTreeSet<WorkerId> = opens.iter().map(|open| open.worker).collect();
-        if workers.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let workers: Vec<PgId> = workers.into_iter().map(|id| PgId(id.0)).collect();
-        let sql = "SELECT id, lease_until FROM workers WHERE id = ANY ($1) AND NOT is_given_up";
-        let leases = self.session.query(sql, &[&workers], |row| Ok((WorkerId(row.id()?), row.time()?)))?;
+        let workers: Vec<IdBytes> = workers.into_iter().map(WorkerId::to_bytes).collect();
+        let sql = "SELECT id, lease_until FROM workers WHERE NOT is_given_up AND id";
+        let leases = self.session.all_each(sql, "", &workers, |row| Ok((WorkerId(row.id()?), row.time()?)))?;
         Ok(leases.into_iter().collect())
     }
 
-    fn insert_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
+    /// Of tables that were there, only those of which the row itself changed.
+    fn write_heads(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         let new = writes.tables.iter().filter(|(id, _)| !writes.before.contains_key(id));
-        let new: Vec<_> = new.collect();
-        if new.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<_> = new.iter().map(|(id, _)| PgId(id.0)).collect();
-        let workers: Vec<_> = new.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
-        let bases: Vec<_> = new.iter().map(|(_, held)| i64::from(held.base_version)).collect();
-        let live: Vec<_> = new.iter().map(|(_, held)| held.is_live).collect();
-        let bare: Vec<_> = new.iter().map(|(id, _)| writes.bare.contains(id)).collect();
-        self.session.execute(
-            "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare)
-             SELECT id, worker, 1, base_version, is_live, is_bare
-             FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[], $5::bool[])
-               AS new (id, worker, base_version, is_live, is_bare)",
-            &[&ids, &workers, &bases, &live, &bare],
-        )?;
-        Ok(())
-    }
-
-    /// Only those of which the row itself changed.
-    fn update_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
+        let new =
+            new.map(|(id, held)| *values![*id, held.worker, held.base_version, held.is_live, writes.bare.contains(id)]);
+        self.session.run_rows(&NEW_HEADS, new)?;
         let row = |held: &TableHead| TableHead { version: 0, ..*held };
         let is_changed =
             |(id, held): &(&TableId, &TableHead)| writes.before.get(id).is_some_and(|before| row(before) != row(held));
-        let changed: Vec<_> = writes.tables.iter().filter(is_changed).collect();
-        if changed.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<_> = changed.iter().map(|(id, _)| PgId(id.0)).collect();
-        let workers: Vec<_> = changed.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
-        let bases: Vec<_> = changed.iter().map(|(_, held)| i64::from(held.base_version)).collect();
-        let live: Vec<_> = changed.iter().map(|(_, held)| held.is_live).collect();
-        self.session.execute(
-            "UPDATE story_tables AS t SET worker = changed.worker, base_version = changed.base_version,
-               is_live = changed.is_live
-             FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[]) AS changed (id, worker, base_version, is_live)
-             WHERE t.id = changed.id",
-            &[&ids, &workers, &bases, &live],
-        )?;
+        let changed = writes.tables.iter().filter(is_changed);
+        let changed = changed.map(|(id, held)| *values![*id, held.worker, held.base_version, held.is_live]);
+        self.session.run_rows(&CHANGED_HEADS, changed)?;
         Ok(())
     }
 
-    /// Those that are under a base already are not written at all.
-    fn write_table_rows(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
-        let is_kept = |(id, row): &&(TableId, &TableLogRow)| {
-            writes.tables.get(id).is_none_or(|held| row.version >= held.base_version)
-        };
-        let kept: Vec<_> = writes.rows.iter().filter(is_kept).collect();
-        if kept.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<_> = kept.iter().map(|(id, _)| PgId(id.0)).collect();
-        let versions: Vec<_> = kept.iter().map(|(_, row)| i64::from(row.version)).collect();
-        let data: Vec<_> = kept.iter().map(|(_, row)| row.bytes.as_slice()).collect();
-        self.session.execute(
-            "INSERT INTO story_log (table_id, version, data) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])",
-            &[&ids, &versions, &data],
-        )?;
-        Ok(())
-    }
-
-    fn write_snapshots(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
-        if writes.snapshots.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<_> = writes.snapshots.keys().map(|id| PgId(id.0)).collect();
-        let data: Vec<_> = writes.snapshots.values().copied().collect();
-        let version = |id: &TableId| writes.tables.get(id).map_or(0, |held| i64::from(held.base_version));
-        let versions: Vec<_> = writes.snapshots.keys().map(version).collect();
-        self.session.execute(
-            "INSERT INTO story_bases (table_id, data) SELECT * FROM unnest($1::uuid[], $2::bytea[])
-             ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
-            &[&ids, &data],
-        )?;
-        self.session.execute(
-            "DELETE FROM story_log AS l USING unnest($1::uuid[], $2::bigint[]) AS base (table_id, version)
-             WHERE l.table_id = base.table_id AND l.version < base.version",
-            &[&ids, &versions],
-        )?;
+    /// Entries that are under a base already are not written at all.
+    fn write_log(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
+        let base_of = |id: &TableId| writes.tables.get(id).map_or(0, |held| held.base_version);
+        let kept = writes.rows.iter().filter(|(id, row)| row.version >= base_of(id));
+        self.session.run_rows(&ENTRIES, kept.map(|(id, row)| *values![*id, row.version, &row.bytes]))?;
+        self.session.run_rows(&SNAPSHOTS, writes.snapshots.iter().map(|(id, bytes)| *values![*id, *bytes]))?;
+        let bases = writes.snapshots.keys().map(|id| *values![*id, base_of(id)]);
+        self.session.run_rows(&FORGOTTEN, bases)?;
         Ok(())
     }
 }

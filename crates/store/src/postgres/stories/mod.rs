@@ -1,34 +1,28 @@
 //! Tables at which stories are told: what their owners may do, who owns them, the lists of their games.
 
-mod awards;
-mod index;
 mod log;
-mod retire;
 
-pub(super) use awards::Awards;
 pub(super) use log::written_table;
 
 #[cfg(test)]
 use super::session::Session;
 #[cfg(test)]
-use crate::sql::tables;
+use crate::sql::{game_retirement, tables};
 
 /// The queries that run while games are played, by name, to inspect their plans.
 #[cfg(test)]
 pub(super) fn queries() -> Vec<(&'static str, String)> {
-    let fixed = [
-        ("tables with the ends of their logs", log::TABLE_HEADS),
-        ("owner", tables::OWNER),
-        ("oldest games", retire::OLDEST),
-        ("bare tables", retire::BARE),
-        ("bare tables used again", retire::USED_AGAIN),
-    ];
     // The step of the walk over holders: a plan does not show it where it stands.
     let lost_holders = tables::lost_table_holders::<Session>();
     let step =
         lost_holders.split_once("UNION ALL").and_then(|(_, rest)| rest.split_once("SELECT (")?.1.split_once(')'));
     let step = step.expect("the walk has a step").0.replace("holders.worker", "?1");
-    let made = [
+    vec![
+        ("tables with the ends of their logs", format!("{} = ANY ($1)", log::TABLE_HEADS)),
+        ("owner", tables::OWNER.to_owned()),
+        ("oldest games", game_retirement::oldest::<Session>()),
+        ("bare tables", game_retirement::bare::<Session>()),
+        ("bare tables used again", game_retirement::used_again::<Session>()),
         ("next holder", step),
         ("lost holders", lost_holders),
         ("tables claimed before", tables::claimed_before::<Session>()),
@@ -38,6 +32,5 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("games of a player", tables::games_of_player::<Session>()),
         ("lobby", tables::lobby_page()),
         ("history", tables::history_page()),
-    ];
-    fixed.into_iter().map(|(name, sql)| (name, sql.to_owned())).chain(made).collect()
+    ]
 }

@@ -57,7 +57,7 @@ impl Batch<'_> {
         if let Some(base) = &append.snapshot {
             self.put_snapshot(append.id, base)?;
         }
-        self.put_index(&append.index_changes)?;
+        self.write_index(&[append])?;
         if let Some((player, request)) = keyed {
             keys.remember(player, request, *now);
         }
@@ -120,7 +120,7 @@ impl Batch<'_> {
         } else {
             self.session.run(SET_LIVE, values![id, append.is_live])?;
         }
-        self.put_index(&append.index_changes)?;
+        self.write_index(&[append])?;
         Ok(Outcome::Done)
     }
 

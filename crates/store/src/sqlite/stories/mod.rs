@@ -2,14 +2,14 @@
 
 #[cfg(test)]
 mod cost;
-mod index;
 mod log;
-mod retire;
 
+#[cfg(any(test, feature = "testing"))]
+use super::dialect::{ENDED_SEATS, WON};
 #[cfg(any(test, feature = "testing"))]
 use super::session::Session;
 #[cfg(any(test, feature = "testing"))]
-use crate::sql::tables;
+use crate::sql::{game_index, game_retirement, tables};
 
 /// The queries that run while games are played, by name, to inspect their plans in tests and measurements.
 #[cfg(any(test, feature = "testing"))]
@@ -17,17 +17,13 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
         ("append", log::APPEND),
         ("live or not", log::SET_LIVE),
-        ("seat", index::SEAT),
-        ("record", index::ARCHIVE),
-        ("seats of the invited", index::NOT_INVITED),
-        ("seats at the end", index::ENDED_SEATS),
-        ("seat of a winner", index::WON),
+        ("seat", game_index::SEATS.of_one_row()),
+        ("record", game_index::RECORDS.of_one_row()),
+        ("seats of the invited", game_index::INVITED.of_one_row()),
+        ("seats at the end", ENDED_SEATS),
+        ("seat of a winner", WON),
         ("owner", tables::OWNER),
         ("remembered answer", tables::ANSWER),
-        ("oldest games", retire::OLDEST),
-        ("bare mark", retire::MARK_BARE),
-        ("bare tables used again", retire::UNMARK),
-        ("bare tables", retire::BARE),
     ];
     let made = [
         ("lost holders", tables::lost_table_holders::<Session>()),
@@ -39,7 +35,11 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("games of a player", tables::games_of_player::<Session>()),
         ("lobby", tables::lobby_page()),
         ("history", tables::history_page()),
-        ("standing", index::standing_of()),
+        ("standing", format!("{} = ?1", game_index::standings_of())),
+        ("oldest games", game_retirement::oldest::<Session>()),
+        ("bare mark", format!("{} = ?1", game_retirement::MARK_BARE)),
+        ("bare tables used again", game_retirement::used_again::<Session>()),
+        ("bare tables", game_retirement::bare::<Session>()),
     ];
     fixed.into_iter().map(|(name, sql)| (name, sql.to_owned())).chain(made).collect()
 }
