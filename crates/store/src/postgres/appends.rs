@@ -1,13 +1,13 @@
 //! Appends of a batch in three round trips, however many they are: look at all the matches, decide here, write all the rows.
 
 use super::Batch;
-use super::session::{PgId, Session};
+use super::session::{Session, arrays};
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
+use crate::sql::{Value, values};
 use engine::commands::{MatchAppend, Outcome};
 use engine::ids::{AccountId, MatchId};
-use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Locks matches, always in the order of their ids. The planner does not see which they are: it takes many known ones for a reason to
@@ -26,33 +26,11 @@ const WRITE_STARTS: &str = "UPDATE matches SET started_at = ($2::bigint[])[array
 /// a full table too as long as it reads neither from end to end (docs/decisions/0041).
 pub(crate) const KEPT: [&str; 4] = [LOCK, HELD, WRITE_ROWS, WRITE_STARTS];
 
-/// The rows to write, column by column.
-#[derive(Default)]
-struct LogRowColumns<'a> {
-    ids: Vec<PgId>,
-    versions: Vec<i64>,
-    turns: Vec<i64>,
-    late_moves: Vec<i64>,
-    data: Vec<&'a [u8]>,
-}
-
-impl<'a> LogRowColumns<'a> {
-    fn add(&mut self, append: &'a MatchAppend) {
-        for row in &append.rows {
-            self.ids.push(PgId(append.id.0));
-            self.versions.push(row.version.into());
-            self.turns.push(row.turns.into());
-            self.late_moves.push(row.late_moves.into());
-            self.data.push(&row.bytes);
-        }
-    }
-}
-
 impl Batch<'_> {
     pub(super) fn append_all(&mut self, appends: &[&MatchAppend]) -> Result<Vec<Outcome>, StoreError> {
         let ids: BTreeSet<MatchId> = appends.iter().map(|append| append.id).collect();
         let mut held = write_fences(self.session, &ids)?;
-        let mut rows = LogRowColumns::default();
+        let mut accepted = Vec::new();
         let mut starts = BTreeMap::new();
         let outcomes = appends.iter().map(|append| {
             let Some(held) = held.get_mut(&append.id) else { return Outcome::Fenced };
@@ -60,7 +38,7 @@ impl Batch<'_> {
                 return refusal;
             }
             held.end.version += append.rows.len() as u32;
-            rows.add(append);
+            accepted.push(append);
             if let (None, Some(started_at)) = (held.started_at, append.started_at) {
                 held.started_at = Some(started_at);
                 starts.insert(append.id, started_at);
@@ -68,25 +46,18 @@ impl Batch<'_> {
             Outcome::Done
         });
         let outcomes = outcomes.collect();
-        self.write_rows(&rows)?;
-        self.write_starts(&starts)?;
+        let rows = accepted.iter().flat_map(|append| {
+            append.rows.iter().map(|row| *values![append.id, row.version, row.turns, row.late_moves, &row.bytes])
+        });
+        self.write_columns(WRITE_ROWS, &arrays(rows))?;
+        self.write_columns(WRITE_STARTS, &arrays(starts.iter().map(|(id, at)| *values![*id, *at])))?;
         Ok(outcomes)
     }
 
-    fn write_rows(&mut self, rows: &LogRowColumns<'_>) -> Result<(), StoreError> {
-        if rows.ids.is_empty() {
-            return Ok(());
+    fn write_columns(&mut self, sql: &str, columns: &[Vec<Value<'_>>]) -> Result<(), StoreError> {
+        if columns.iter().any(|column| !column.is_empty()) {
+            self.session.execute(sql, columns)?;
         }
-        self.session.execute(WRITE_ROWS, &[&rows.ids, &rows.versions, &rows.turns, &rows.late_moves, &rows.data])?;
-        Ok(())
-    }
-
-    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), StoreError> {
-        if starts.is_empty() {
-            return Ok(());
-        }
-        let (ids, times): (Vec<PgId>, Vec<i64>) = starts.iter().map(|(id, at)| (PgId(id.0), at.0)).unzip();
-        self.session.execute(WRITE_STARTS, &[&ids, &times])?;
         Ok(())
     }
 }
@@ -97,8 +68,8 @@ pub(super) fn write_fences(
     session: &mut Session,
     ids: &BTreeSet<MatchId>,
 ) -> Result<BTreeMap<MatchId, WriteFence>, StoreError> {
-    let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
-    let held = session.query(HELD, &[&ids], |row| {
+    let ids: Vec<Value<'_>> = ids.iter().copied().map(Value::from).collect();
+    let held = session.query(HELD, [&ids], |row| {
         let id = MatchId(row.id()?);
         let (state, account) = (columns::state(row)?, AccountId(row.id()?));
         let (epoch, started_at) = (row.number()?, row.maybe_time()?);

@@ -2,18 +2,22 @@
 
 use super::Batch;
 use super::appends::{KEPT, LOCK};
-use super::batch_plan::{self, CommandRun};
-use super::session::{PgId, Session};
+use super::batch_plan::{self, CommandRun, RunKind};
+use super::session::Session;
 use super::stories;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::sql::{IdBytes, Session as _};
+use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{AccountId, MatchId, TableId, WorldId};
 use std::collections::BTreeSet;
 
-/// "Keys": the class of the advisory locks of idempotency keys.
-const IDEMPOTENCY_LOCK_CLASS: i32 = 0x4b65_7973;
+/// The class of these advisory locks is "Keys", 0x4b657973.
+static LOCK_KEYS: RowStatement = RowStatement::new(
+    "player uuid, key text",
+    "SELECT pg_advisory_xact_lock(1264941427, hash)::text FROM (
+       SELECT DISTINCT hashtext(new.player::text || new.key) AS hash FROM {new} ORDER BY hash) AS hashes",
+);
 /// How often a batch is retried before its callers get an error. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
@@ -63,14 +67,14 @@ impl Batch<'_> {
         let is_creation = |command: &&Command| matches!(command, Command::CreateMatches(_));
         let matches: BTreeSet<MatchId> =
             commands.iter().filter(|command| !is_creation(command)).flat_map(batch_plan::touched).collect();
-        let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
+        let matches: Vec<Value<'_>> = matches.into_iter().map(Value::from).collect();
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
-            self.session.execute(LOCK, &[&matches])?;
+            self.session.execute(LOCK, [&matches])?;
         }
         self.lock_rows("story_tables", commands.iter().filter_map(table_of).map(TableId::to_bytes))?;
         self.lock_rows("worlds", commands.iter().filter_map(world_of).map(WorldId::to_bytes))?;
@@ -99,18 +103,12 @@ impl Batch<'_> {
 
     /// A key that is not in use yet has no row to lock: two nodes with the same request at once take turns by its hash.
     fn lock_keys(&mut self, commands: &[Command]) -> Result<(), StoreError> {
-        let idempotency = commands.iter().filter_map(|command| match command {
+        let keys = commands.iter().filter_map(|command| match command {
             Command::OpenTable(open) => open.idempotency.as_ref(),
             _ => None,
         });
-        let (players, keys): (Vec<PgId>, Vec<&str>) =
-            idempotency.map(|(player, idempotency)| (PgId(player.0), idempotency.key.as_str())).unzip();
-        if !keys.is_empty() {
-            let sql = "SELECT pg_advisory_xact_lock($3, hash)::text FROM (
-                         SELECT DISTINCT hashtext(player::text || key) AS hash
-                         FROM unnest($1::uuid[], $2::text[]) AS asked (player, key) ORDER BY hash) AS hashes";
-            self.session.execute(sql, &[&players, &keys, &IDEMPOTENCY_LOCK_CLASS])?;
-        }
+        let keys = keys.map(|(player, idempotency)| *values![*player, &idempotency.key]);
+        self.session.run_rows(&LOCK_KEYS, keys)?;
         Ok(())
     }
 
@@ -127,21 +125,16 @@ impl Batch<'_> {
 
     fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut outcomes = vec![Outcome::Done; commands.len()];
-        for run in batch_plan::plan(commands) {
-            match run {
-                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at])?,
-                CommandRun::Appends(places) => {
-                    let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
-                    scatter_outcomes(&mut outcomes, &places, self.append_all(&appends)?);
-                }
-                CommandRun::Tables(places) => {
-                    let writes: Vec<_> = places.iter().map(|at| &commands[*at]).collect();
-                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes)?);
-                }
-                CommandRun::Creations(places) => {
-                    let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
-                    scatter_outcomes(&mut outcomes, &places, self.create_all(&creations)?);
-                }
+        for CommandRun { kind, places } in batch_plan::plan(commands) {
+            let of_run = places.iter().map(|at| &commands[*at]);
+            let done = match kind {
+                RunKind::One => of_run.map(|command| self.apply(command)).collect::<Result<_, _>>()?,
+                RunKind::Appends => self.append_all(&of_run.filter_map(as_append).collect::<Vec<_>>())?,
+                RunKind::Tables => self.write_tables(&of_run.collect::<Vec<_>>())?,
+                RunKind::Creations => self.create_all(&of_run.filter_map(as_creation).collect::<Vec<_>>())?,
+            };
+            for (at, outcome) in places.iter().zip(done) {
+                outcomes[*at] = outcome;
             }
         }
         Ok(outcomes)
@@ -228,10 +221,4 @@ fn as_append(command: &Command) -> Option<&engine::commands::MatchAppend> {
 
 fn as_creation(command: &Command) -> Option<&engine::commands::CreateMatches> {
     if let Command::CreateMatches(create) = command { Some(create) } else { None }
-}
-
-fn scatter_outcomes(outcomes: &mut [Outcome], places: &[usize], of_run: Vec<Outcome>) {
-    for (at, outcome) in places.iter().zip(of_run) {
-        outcomes[*at] = outcome;
-    }
 }

@@ -11,13 +11,30 @@ use engine::ids::{MatchId, TableId};
 use std::collections::BTreeSet;
 
 /// Commands that are done together, by their place in the batch.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum CommandRun {
-    Appends(Vec<usize>),
-    Creations(Vec<usize>),
+pub(super) struct CommandRun {
+    pub(super) kind: RunKind,
+    pub(super) places: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunKind {
+    Appends,
+    Creations,
     /// Openings, appends and releases of tables.
-    Tables(Vec<usize>),
-    One(usize),
+    Tables,
+    /// A command by itself.
+    One,
+}
+
+impl RunKind {
+    fn of(command: &Command) -> Self {
+        match command {
+            Command::AppendMatch(_) => Self::Appends,
+            Command::CreateMatches(_) => Self::Creations,
+            table if written_table(table).is_some() => Self::Tables,
+            _ => Self::One,
+        }
+    }
 }
 
 pub(super) fn plan(commands: &[Command]) -> Vec<CommandRun> {
@@ -32,7 +49,7 @@ pub(super) fn plan(commands: &[Command]) -> Vec<CommandRun> {
             | Command::ClaimTables { .. }
             | Command::RetireGames { .. } => {
                 runs.append(&mut stretch.end());
-                runs.push(CommandRun::One(at));
+                runs.push(CommandRun { kind: RunKind::One, places: vec![at] });
             }
             other if stretch.can_go_first(other) => stretch.tables.push(at),
             other => {
@@ -68,24 +85,18 @@ impl ReorderWindow {
     }
 
     fn push(&mut self, at: usize, command: &Command) {
-        match (command, self.others.last_mut()) {
-            (Command::AppendMatch(_), Some(CommandRun::Appends(run)))
-            | (Command::CreateMatches(_), Some(CommandRun::Creations(run))) => {
-                run.push(at);
-            }
-            (Command::AppendMatch(_), _) => self.others.push(CommandRun::Appends(vec![at])),
-            (Command::CreateMatches(_), _) => self.others.push(CommandRun::Creations(vec![at])),
-            (table, Some(CommandRun::Tables(run))) if written_table(table).is_some() => run.push(at),
-            (table, _) if written_table(table).is_some() => self.others.push(CommandRun::Tables(vec![at])),
-            _ => self.others.push(CommandRun::One(at)),
+        let kind = RunKind::of(command);
+        match self.others.last_mut() {
+            Some(last) if last.kind == kind && kind != RunKind::One => last.places.push(at),
+            _ => self.others.push(CommandRun { kind, places: vec![at] }),
         }
     }
 
     fn end(&mut self) -> Vec<CommandRun> {
         let Self { appends, tables, others, .. } = std::mem::take(self);
-        let appends = (!appends.is_empty()).then_some(CommandRun::Appends(appends));
-        let tables = (!tables.is_empty()).then_some(CommandRun::Tables(tables));
-        appends.into_iter().chain(tables).chain(others).collect()
+        let first = [(RunKind::Appends, appends), (RunKind::Tables, tables)].into_iter();
+        let first = first.filter(|(_, places)| !places.is_empty()).map(|(kind, places)| CommandRun { kind, places });
+        first.chain(others).collect()
     }
 }
 
@@ -171,12 +182,8 @@ mod tests {
     fn check(batch: &str, want: &str) {
         let commands: Vec<_> = batch.split_whitespace().map(command).collect();
         let words: Vec<_> = batch.split_whitespace().collect();
-        let runs = plan(&commands).into_iter().map(|run| match run {
-            CommandRun::Appends(at) | CommandRun::Creations(at) | CommandRun::Tables(at) => {
-                at.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+")
-            }
-            CommandRun::One(at) => words[at].to_owned(),
-        });
+        let runs = plan(&commands).into_iter();
+        let runs = runs.map(|run| run.places.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+"));
         assert_eq!(runs.collect::<Vec<_>>().join(" "), want, "{batch}");
     }
 

@@ -1,7 +1,7 @@
 //! What PostgreSQL says or does in its own way.
 
 use super::appends::write_fences;
-use super::session::{Session, arrays, as_params};
+use super::session::{Session, arrays};
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::{MatchFilter, StoreError};
 use crate::sql::matches::WriteFence;
@@ -58,7 +58,7 @@ impl Dialect for Session {
              LEFT JOIN unnest($3::uuid[], $4::bigint[], $5::uuid[]) AS won (table_id, number, player)
                ON won.table_id = seat.table_id AND won.number = seat.number AND won.player = seat.player
              WHERE s.table_id = seat.table_id AND s.number = seat.number AND s.player = seat.player",
-            &[as_params(&games).as_slice(), as_params(&won).as_slice()].concat(),
+            games.iter().chain(&won).collect::<Vec<_>>(),
         )?;
         Ok(())
     }

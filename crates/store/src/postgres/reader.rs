@@ -1,10 +1,10 @@
 //! Reads of committed data that are done in one statement for many rows here.
 
-use super::session::{PgId, Session};
+use super::session::Session;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::sql::Session as _;
 use crate::sql::reader::SqlReader;
+use crate::sql::{Session as _, Value};
 use engine::ids::MatchId;
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
@@ -30,13 +30,13 @@ impl SqlReader for PostgresReader {
     }
 
     fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
-        let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+        let ids: Vec<Value<'_>> = ids.iter().copied().map(Value::from).collect();
         let sql = format!(
             "SELECT {} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (asked_id, place)
              JOIN matches_now ON id = asked_id ORDER BY place",
             columns::STATUS
         );
-        session.query(&sql, &[&ids], |row| columns::status(row).map(|(status, _)| status))
+        session.query(&sql, [&ids], |row| columns::status(row).map(|(status, _)| status))
     }
 
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {

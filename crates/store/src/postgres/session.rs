@@ -5,14 +5,10 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::sql::{self, IdBytes, RowStatement, Value};
 use ::postgres::fallible_iterator::FallibleIterator;
-use ::postgres::types::private::BytesMut;
-use ::postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+use ::postgres::types::{BorrowToSql, FromSql, ToSql, Type, accepts};
 use ::postgres::{Client, Row, Statement};
 use std::collections::HashMap;
 use std::error::Error;
-
-/// Values for a statement.
-pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
 /// Begins a transaction.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -82,24 +78,31 @@ impl Session {
         Ok(statement)
     }
 
-    /// Runs a statement with lists of values; how many rows it changed.
+    /// Runs a statement with values of any kind; how many rows it changed.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
-        let statement = self.prepared(sql)?;
-        let changed = self.client.execute(&statement, params);
-        self.check(changed)
-    }
-
-    /// All rows of a query with lists of values.
-    #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn query<T>(
+    pub(super) fn execute<P: BorrowToSql>(
         &mut self,
         sql: &str,
-        params: Params<'_>,
+        params: impl IntoIterator<Item = P, IntoIter: ExactSizeIterator>,
+    ) -> Result<usize, StoreError> {
+        let statement = self.prepared(sql)?;
+        let changed = self.client.query_raw(&statement, params).and_then(|mut rows| {
+            while rows.next()?.is_some() {}
+            Ok(rows.rows_affected())
+        });
+        Ok(self.check(changed)?.unwrap_or_default() as usize)
+    }
+
+    /// All rows of a query with values of any kind.
+    #[cfg_attr(feature = "testing", track_caller)]
+    pub(super) fn query<P: BorrowToSql, T>(
+        &mut self,
+        sql: &str,
+        params: impl IntoIterator<Item = P, IntoIter: ExactSizeIterator>,
         mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let statement = self.prepared(sql)?;
-        let rows = self.client.query(&statement, params);
+        let rows = self.client.query_raw(&statement, params).and_then(FallibleIterator::collect::<Vec<Row>>);
         self.check(rows)?.iter().map(|row| read(&mut PgColumns { row, next: 0 })).collect()
     }
 }
@@ -114,12 +117,7 @@ impl sql::Session for Session {
 
     #[cfg_attr(feature = "testing", track_caller)]
     fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
-        let statement = self.prepared(sql)?;
-        let changed = self.client.query_raw(&statement, values).and_then(|mut rows| {
-            while rows.next()?.is_some() {}
-            Ok(rows.rows_affected())
-        });
-        Ok(self.check(changed)?.unwrap_or_default() as usize)
+        self.execute(sql, values)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -127,11 +125,9 @@ impl sql::Session for Session {
         &mut self,
         sql: &str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let statement = self.prepared(sql)?;
-        let rows = self.client.query_raw(&statement, values).and_then(FallibleIterator::collect::<Vec<Row>>);
-        self.check(rows)?.iter().map(|row| read(&mut PgColumns { row, next: 0 })).collect()
+        self.query(sql, values, read)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -149,8 +145,7 @@ impl sql::Session for Session {
         if ids.is_empty() {
             return Ok(0);
         }
-        let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
-        self.execute(&format!("{sql} = ANY (?1)"), &with_ids(&ids, values)).map(|changed| changed as usize)
+        self.execute(&format!("{sql} = ANY (?1)"), with_ids(&array(ids), values))
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -164,8 +159,7 @@ impl sql::Session for Session {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let ids: Vec<PgId> = ids.iter().copied().map(PgId::from).collect();
-        self.query(&format!("{sql} = ANY (?1) {rest}"), &[&ids], read)
+        self.query(&format!("{sql} = ANY (?1) {rest}"), [&array(ids)], read)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -177,9 +171,8 @@ impl sql::Session for Session {
         values: &[Value<'_>],
         read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let workers: Vec<PgId> = workers.iter().copied().map(PgId::from).collect();
         let sql = format!("{sql} (worker IS NULL OR worker = ANY (?1)) {rest}");
-        self.query(&sql, &with_ids(&workers, values), read)
+        self.query(&sql, with_ids(&array(workers), values), read)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -192,7 +185,7 @@ impl sql::Session for Session {
         if columns.first().is_none_or(Vec::is_empty) {
             return Ok(0);
         }
-        self.execute(statement.of_arrays(), &as_params(&columns)).map(|changed| changed as usize)
+        self.execute(statement.of_arrays(), &columns)
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
@@ -206,7 +199,7 @@ impl sql::Session for Session {
         if columns.first().is_none_or(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        self.query(statement.of_arrays(), &as_params(&columns), read)
+        self.query(statement.of_arrays(), &columns, read)
     }
 
     fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -217,9 +210,13 @@ impl sql::Session for Session {
     }
 }
 
-fn with_ids<'p>(ids: &'p Vec<PgId>, values: &'p [Value<'_>]) -> Vec<&'p (dyn ToSql + Sync)> {
-    let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
-    std::iter::once(ids as &(dyn ToSql + Sync)).chain(values).collect()
+/// Ids as one array.
+pub(super) fn array<'v>(ids: &[IdBytes]) -> Vec<Value<'v>> {
+    ids.iter().copied().map(Value::Id).collect()
+}
+
+fn with_ids<'p>(ids: &'p (dyn ToSql + Sync), values: &'p [Value<'_>]) -> Vec<&'p (dyn ToSql + Sync)> {
+    std::iter::once(ids).chain(values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
 }
 
 /// The columns of these rows.
@@ -229,10 +226,6 @@ pub(super) fn arrays<'v, const N: usize>(rows: impl Iterator<Item = [Value<'v>; 
         columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
     }
     columns
-}
-
-pub(super) fn as_params<'p, const N: usize>(columns: &'p [Vec<Value<'_>>; N]) -> [&'p (dyn ToSql + Sync); N] {
-    columns.each_ref().map(|column| column as &(dyn ToSql + Sync))
 }
 
 /// A row of PostgreSQL. Ids are UUIDs, every number is a BIGINT.
@@ -267,24 +260,8 @@ impl Columns for PgColumns<'_> {
     }
 }
 
-/// An id as PostgreSQL's UUID: the same 16 bytes in network order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PgId(pub(super) u128);
-
-impl From<IdBytes> for PgId {
-    fn from(id: IdBytes) -> Self {
-        Self(u128::from_be_bytes(id))
-    }
-}
-
-impl ToSql for PgId {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        out.extend_from_slice(&self.0.to_be_bytes());
-        Ok(IsNull::No)
-    }
-    accepts!(UUID);
-    to_sql_checked!();
-}
+/// An id of PostgreSQL's type UUID: the same 16 bytes in network order.
+struct PgId(u128);
 
 impl FromSql<'_> for PgId {
     fn from_sql(_: &Type, raw: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
