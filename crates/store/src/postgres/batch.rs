@@ -4,7 +4,7 @@ use super::Batch;
 use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun, RunKind};
 use super::session::Session;
-use super::stories;
+use super::tables;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
@@ -169,7 +169,7 @@ fn begins_with_appends(commands: &[Command]) -> bool {
 fn table_of(command: &Command) -> Option<TableId> {
     match command {
         Command::ClaimTable { id, .. } => Some(*id),
-        other => stories::written_table(other),
+        other => tables::written_table(other),
     }
 }
 

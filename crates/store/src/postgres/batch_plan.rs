@@ -5,7 +5,7 @@
 //! may touch any, so nothing passes them. Likewise writes to tables: each depends on its table, an opening also on its
 //! worker's lease.
 
-use super::stories::written_table;
+use super::tables::written_table;
 use engine::commands::Command;
 use engine::ids::{MatchId, TableId};
 use std::collections::BTreeSet;

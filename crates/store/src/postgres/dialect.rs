@@ -5,8 +5,11 @@ use super::session::{Session, arrays};
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::{MatchFilter, StoreError};
 use crate::sql::matches::WriteFence;
+use crate::sql::reader::SqlReader;
 use crate::sql::{Dialect, IdBytes, RowStatement, Session as _, Value, values};
 use engine::ids::MatchId;
+use engine::rows::MatchStatus;
+use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
 static LOG_ENDS: RowStatement = RowStatement::new(
@@ -14,6 +17,9 @@ static LOG_ENDS: RowStatement = RowStatement::new(
     "SELECT new.id, last.version, last.turns, last.late_moves FROM {new} CROSS JOIN LATERAL (
          SELECT version, turns, late_moves FROM match_log WHERE match_id = new.id ORDER BY version DESC LIMIT 1) AS last",
 );
+
+/// A record of nothing in the write-ahead log: it must reach the disk, and leaves no row behind.
+const PROBE: &str = "SELECT pg_logical_emit_message(true, 'gauntlet', 'probe')::text";
 
 impl Dialect for Session {
     const JOIN_IN_ORDER: &'static str = "JOIN";
@@ -69,6 +75,34 @@ impl Dialect for Session {
              INSERT INTO match_archive (match_id, data) VALUES (?1, ?2)",
             values![id, archive],
         )?;
+        Ok(())
+    }
+}
+
+impl SqlReader for Session {
+    type Session = Self;
+
+    fn session(&mut self) -> &mut Self {
+        self
+    }
+
+    fn statuses(session: &mut Self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
+        let ids: Vec<Value<'_>> = ids.iter().copied().map(Value::from).collect();
+        let sql = format!(
+            "SELECT {} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (asked_id, place)
+             JOIN matches_now ON id = asked_id ORDER BY place",
+            columns::STATUS
+        );
+        session.query(&sql, [&ids], |row| columns::status(row).map(|(status, _)| status))
+    }
+
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        self.first(sql, &[], |row| row.time())
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.first(PROBE, &[], |_| Ok(()))?;
         Ok(())
     }
 }

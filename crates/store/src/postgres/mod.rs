@@ -13,10 +13,9 @@ mod dialect;
 mod migrate;
 #[cfg(test)]
 mod query_plans;
-mod reader;
 mod session;
 mod statement_error;
-mod stories;
+mod tables;
 
 #[cfg(feature = "testing")]
 pub(crate) use {
@@ -58,7 +57,7 @@ impl Database for PostgresDatabase {
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let mut session = connection::open(&self.config)?;
         migrate::check(&mut session)?;
-        Ok(Box::new(reader::PostgresReader::new(session)))
+        Ok(Box::new(session))
     }
 
     fn is_shared(&self) -> bool {

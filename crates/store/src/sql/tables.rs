@@ -2,6 +2,8 @@
 //! walks an index; none counts games.
 
 use super::claims::lost_holders;
+#[cfg(any(test, feature = "testing"))]
+use super::game_retirement;
 use super::{Batch, Dialect, ID_MIN, IdBytes, Session, values};
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
@@ -143,4 +145,21 @@ impl<S: Dialect> Batch<'_, S> {
         }
         Ok(tables)
     }
+}
+
+/// The queries that run while games are played, by name, to inspect their plans.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
+    vec![
+        ("owner", OWNER.to_owned()),
+        ("lost holders", lost_table_holders::<S>()),
+        ("tables claimed before", claimed_before::<S>()),
+        ("state of a game", game_by_id()),
+        ("games of a player", games_of_player::<S>()),
+        ("lobby", lobby_page()),
+        ("history", history_page()),
+        ("oldest games", game_retirement::oldest::<S>()),
+        ("bare tables used again", game_retirement::used_again::<S>()),
+        ("bare tables", game_retirement::bare::<S>()),
+    ]
 }

@@ -5,6 +5,8 @@
 mod batch;
 mod checkpoint;
 mod connection;
+#[cfg(test)]
+mod cost;
 mod dialect;
 mod log;
 mod migrate;
@@ -12,7 +14,7 @@ mod migrate;
 mod query_plans;
 mod reader;
 mod session;
-mod stories;
+mod tables;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::sql;
@@ -54,7 +56,7 @@ impl SqliteDatabase {
     pub fn story_query_plans(&self) -> Result<Vec<(&'static str, Vec<String>)>, StoreError> {
         let db = connection::open(&self.file, Access::Read)?;
         migrate::check(&db, &self.file)?;
-        let plans = stories::queries().into_iter().map(|(name, sql)| Ok((name, session::plan(&db, &sql)?)));
+        let plans = tables::queries().into_iter().map(|(name, sql)| Ok((name, session::plan(&db, &sql)?)));
         plans.collect()
     }
 }

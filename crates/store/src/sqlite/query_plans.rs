@@ -5,7 +5,7 @@ use super::log::APPEND;
 use super::migrate;
 use super::reader::status_by_id;
 use super::session::{Session, plan};
-use super::stories;
+use super::tables;
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, WINDOWS};
@@ -95,7 +95,7 @@ fn lists_are_read_from_their_indexes() {
 /// The named query about stories uses these searches, and otherwise only constants.
 #[track_caller]
 fn check_story(name: &str, want: &[&str]) {
-    check_named(stories::queries(), name, want);
+    check_named(tables::queries(), name, want);
 }
 
 /// The same for a query about worlds.

@@ -3,12 +3,12 @@
 //! An ordinary append writes no row but the entry's own and those of the lists that it changes: the row of the table is
 //! only read.
 
+use super::Batch;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::semantics;
 use crate::sql::remembered_keys::OF_PLAYERS;
 use crate::sql::{Session as _, values};
-use crate::sqlite::Batch;
 use engine::commands::{OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::TableId;
 use engine::rows::TableLogRow;
@@ -25,7 +25,7 @@ pub(super) const APPEND: &str = "
 pub(super) const SET_LIVE: &str = "UPDATE story_tables SET is_live = ?2 WHERE id = ?1 AND is_live <> ?2";
 
 impl Batch<'_> {
-    pub(in crate::sqlite) fn open_table(&mut self, open: &OpenTable) -> Result<Outcome, StoreError> {
+    pub(super) fn open_table(&mut self, open: &OpenTable) -> Result<Outcome, StoreError> {
         let OpenTable { worker, now, idempotency, append } = open;
         if !self.has_lease(*worker, *now)? {
             return Ok(Outcome::LeaseLost);
@@ -84,7 +84,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(in crate::sqlite) fn append_table(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
+    pub(super) fn append_table(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
         // Against itself first: an append with gaps must not write its first entry.
         if semantics::check_table_append(append, 0, append.expected_version).is_err() {
             return self.table_refusal(append);
@@ -142,9 +142,33 @@ impl Batch<'_> {
         Ok(semantics::check_table_append(append, base_version, have))
     }
 
-    pub(in crate::sqlite) fn release_table(&mut self, id: TableId, epoch: u32) -> Result<Outcome, StoreError> {
+    pub(super) fn release_table(&mut self, id: TableId, epoch: u32) -> Result<Outcome, StoreError> {
         let release = "UPDATE story_tables SET worker = NULL WHERE id = ?1 AND epoch = ?2";
         let released = self.session.run(release, values![id, epoch])?;
         Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
     }
+}
+
+/// The queries that run while games are played, by name, to inspect their plans in tests and measurements.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn queries() -> Vec<(&'static str, String)> {
+    use super::dialect::{ENDED_SEATS, WON};
+    use super::session::Session;
+    use crate::sql::{game_index, game_retirement, tables};
+    let own = [
+        ("append", APPEND.to_owned()),
+        ("live or not", SET_LIVE.to_owned()),
+        ("seat", game_index::SEATS.of_one_row().to_owned()),
+        ("record", game_index::RECORDS.of_one_row().to_owned()),
+        ("seats of the invited", game_index::INVITED.of_one_row().to_owned()),
+        ("seats at the end", ENDED_SEATS.to_owned()),
+        ("seat of a winner", WON.to_owned()),
+        ("remembered answer", tables::ANSWER.to_owned()),
+        ("live tables of a worker", format!("{} worker IS ?1 ORDER BY id LIMIT ?2", tables::live_tables::<Session>())),
+        ("load", format!("{} = ?1 ORDER BY id", tables::LOAD)),
+        ("load of the log", format!("{} = ?1 ORDER BY table_id, version", tables::LOAD_ROWS)),
+        ("standing", format!("{} = ?1", game_index::standings_of())),
+        ("bare mark", format!("{} = ?1", game_retirement::MARK_BARE)),
+    ];
+    own.into_iter().chain(tables::queries::<Session>()).collect()
 }

@@ -1,9 +1,9 @@
 //! Openings, appends and releases of a batch in few round trips, however many they are: read the tables, the leases and
 //! the keys, decide here, write everything. The tables' rows and the keys are locked before.
 
+use super::Batch;
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::postgres::Batch;
 use crate::semantics;
 use crate::sql::remembered_keys::{OF_PLAYERS, RememberedKeys};
 use crate::sql::{IdBytes, RowStatement, Session as _, values};
@@ -43,7 +43,7 @@ static FORGOTTEN: RowStatement = RowStatement::new(
 );
 
 /// The table that a command of [`Batch::write_tables`] is about; `None` for any other command.
-pub(in crate::postgres) fn written_table(command: &Command) -> Option<TableId> {
+pub(super) fn written_table(command: &Command) -> Option<TableId> {
     match command {
         Command::OpenTable(open) => Some(open.append.id),
         Command::AppendTable(append) => Some(append.id),
@@ -142,7 +142,7 @@ impl<'a> TableWrites<'a> {
 
 impl Batch<'_> {
     /// Openings, appends and releases.
-    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StoreError> {
+    pub(super) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut writes = self.load_table_writes(commands)?;
         let outcomes = commands.iter().map(|command| writes.decide(command)).collect();
         self.write_heads(&writes)?;
