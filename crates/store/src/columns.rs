@@ -77,6 +77,11 @@ pub(crate) trait Columns {
     fn bits(&mut self) -> Result<u64, StoreError> {
         self.int().map(|signed| signed as u64)
     }
+    /// A value by its name in the store.
+    fn named<T>(&mut self, what: &str, from_name: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
+        let name = self.text()?;
+        require_known(from_name(&name), what, &name)
+    }
     fn maybe_number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
         self.maybe_int()?.map(narrow_int).transpose()
     }
@@ -96,8 +101,7 @@ fn require_known<T>(known: Option<T>, what: &str, name: &dyn Display) -> Result<
 
 /// A state by its name in the store.
 pub(crate) fn state(row: &mut impl Columns) -> Result<MatchState, StoreError> {
-    let name = row.text()?;
-    require_known(MatchState::from_name(&name), "state", &name)
+    row.named("state", MatchState::from_name)
 }
 
 pub(crate) fn account(row: &mut impl Columns) -> Result<Account, StoreError> {
@@ -109,14 +113,8 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
         id: TokenId(row.id()?),
         account: AccountId(row.id()?),
         name: row.text()?,
-        role: {
-            let name = row.text()?;
-            require_known(Role::from_name(&name), "role", &name)?
-        },
-        purpose: {
-            let name = row.text()?;
-            require_known(TokenPurpose::from_name(&name), "purpose", &name)?
-        },
+        role: row.named("role", Role::from_name)?,
+        purpose: row.named("purpose", TokenPurpose::from_name)?,
         digest: digest(row.bytes()?)?,
         created_at: row.time()?,
     })
@@ -151,10 +149,9 @@ pub(crate) fn limit_override(row: &mut impl Columns) -> Result<LimitOverride, St
 /// A spec whose seats are still to come.
 pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
     let id = MatchId(row.id()?);
-    let (ruleset, map) = (row.text()?, row.text()?);
     let rules = Rules {
-        ruleset: require_known(Ruleset::from_name(&ruleset), "rule set", &ruleset)?,
-        map: require_known(Map::from_name(&map), "map", &map)?,
+        ruleset: row.named("rule set", Ruleset::from_name)?,
+        map: row.named("map", Map::from_name)?,
         solo: row.flag()?,
         settings: Settings {
             food_spawn_chance: row.number()?,

@@ -20,10 +20,7 @@ pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
         id: GameId { table: TableId(row.id()?), number: row.number()? },
         storyteller: PlayerId(row.id()?),
         storyteller_name: row.maybe_text()?,
-        phase: {
-            let name = row.text()?;
-            require_known(Phase::from_name(&name), "phase", &name)?
-        },
+        phase: row.named("phase", Phase::from_name)?,
         sentence: row.maybe_text()?,
         players: row.number()?,
         players_max: row.number()?,
@@ -37,9 +34,7 @@ pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, S
 }
 
 pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
-    let game = game(row)?;
-    let role = row.text()?;
-    Ok(SeatedGame { game, role: require_known(GameRole::from_name(&role), "role", &role)?, is_won: row.maybe_flag()? })
+    Ok(SeatedGame { game: game(row)?, role: row.named("role", GameRole::from_name)?, is_won: row.maybe_flag()? })
 }
 
 pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), StoreError> {

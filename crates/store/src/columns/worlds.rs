@@ -1,6 +1,6 @@
 //! Rows about worlds.
 
-use super::{Columns, require_known};
+use super::Columns;
 use crate::contract::StoreError;
 use crate::semantics::worlds::WorldVersions;
 use engine::commands::ClaimedWorld;
@@ -24,23 +24,14 @@ pub(crate) const TOTALS: &str = "hunters, points, chests, power_ups, rounds";
 pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
     Ok(WorldRow {
         id: WorldId(row.id()?),
-        name: {
-            let name = row.text()?;
-            require_known(name.parse().ok(), "world that may be called", &name)?
-        },
-        kind: {
-            let name = row.text()?;
-            require_known(WorldKind::from_name(&name), "kind of world", &name)?
-        },
+        name: row.named("world that may be called", |name| name.parse().ok())?,
+        kind: row.named("kind of world", WorldKind::from_name)?,
         settings: row.bytes()?,
         seed: Seed(row.bits()?),
         creator: row.maybe_id()?.map(PlayerId),
         created_at: row.time()?,
         ends_at: Some(row.time()?).filter(|ends_at| *ends_at != UnixMs(i64::MAX)),
-        admission: {
-            let name = row.text()?;
-            require_known(Admission::from_name(&name), "admission", &name)?
-        },
+        admission: row.named("admission", Admission::from_name)?,
         players_max: row.number()?,
     })
 }
