@@ -62,6 +62,7 @@ pub use target::{BaseUrl, Command, HelperProcess, Target, TargetLimits};
 pub use template::Template;
 pub use validation::{Origin, ValidationError, ValidationErrors};
 pub use value_match::{PathSegment, ProtobufPath, ValueMatch, ValuePath};
+pub(crate) use work::WORK_ITEM_FIGURES;
 pub use work::{DerivedFigure, StatusMapping, StatusRequest, WorkSpec, WorkState, WorkTotals};
 
 use reader::NodeReader;

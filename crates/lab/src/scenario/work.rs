@@ -112,7 +112,8 @@ const WORK_ITEM_ID: &str = "{{id}}";
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const GIVE_UP_AFTER: Duration = Duration::from_mins(30);
 
-/// Figures of every work item that a formula may use in addition to the scenario's own.
+/// Figures of every work item that a formula may use in addition to the scenario's own: from its creation to its start, from
+/// there to its end, and from its creation to its end.
 pub(crate) const WORK_ITEM_FIGURES: [&str; 3] = ["queue_wait_s", "run_s", "completion_s"];
 
 impl WorkSpec {

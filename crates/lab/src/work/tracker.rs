@@ -20,7 +20,7 @@ use crate::clock::parse_rfc3339;
 use crate::format::round;
 use crate::limits::UNKNOWN_IDS_MAX;
 use crate::measurement::WorkPoint;
-use crate::scenario::{DerivedFigure, StatusMapping, WorkSpec, WorkState};
+use crate::scenario::{DerivedFigure, StatusMapping, WORK_ITEM_FIGURES, WorkSpec, WorkState};
 
 #[derive(Debug)]
 pub struct Tracker {
@@ -61,9 +61,8 @@ struct EndedTotals {
     duplicates: u64,
     first_created_ms: Option<i64>,
     last_finished_ms: Option<i64>,
-    completion_s: Summary,
-    queue_wait_s: Summary,
-    run_s: Summary,
+    /// In the order of [`WORK_ITEM_FIGURES`].
+    times: [Summary; 3],
     figures: Vec<Summary>,
     derived: Vec<Summary>,
 }
@@ -194,19 +193,15 @@ impl Tracker {
         let seconds = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1000.0);
         let by_lab = self.status_mapping.times.iter().all(Option::is_none);
         let observed = by_lab.then(|| now.saturating_sub(due).as_secs_f64());
-        let entry = WorkItemFigures {
-            completion_s: seconds(created, finished).or(observed),
-            queue_wait_s: seconds(created, started),
-            run_s: seconds(started, finished),
-            figures: self
-                .status_mapping
-                .figures
-                .iter()
-                .map(|(_, pointer)| item.pointer(pointer).and_then(Value::as_f64))
-                .collect(),
-        };
+        let times = [seconds(created, started), seconds(started, finished), seconds(created, finished).or(observed)];
+        let figure = |(_, pointer): &(String, String)| item.pointer(pointer).and_then(Value::as_f64);
+        let figures: Vec<Option<f64>> = self.status_mapping.figures.iter().map(figure).collect();
+        let own_names = self.status_mapping.figures.iter().map(|(name, _)| name.as_str());
+        let named = || WORK_ITEM_FIGURES.into_iter().zip(times).chain(own_names.clone().zip(figures.iter().copied()));
+        let value = |name: &str| named().find(|(known, _)| *known == name)?.1;
+        let derived: Vec<Option<f64>> = self.derived.iter().map(|figure| figure.formula.evaluate(&value)).collect();
         self.totals.note_times(created, finished);
-        self.totals.add_item(&entry, &self.status_mapping, &self.derived);
+        self.totals.record(times.into_iter().chain(figures).chain(derived));
     }
 
     /// A round that started at `began` has polled these items, with a response or without one, which is no progress
@@ -288,6 +283,7 @@ impl Tracker {
         let sums = &self.totals;
         let named = |(name, summary): (&String, &Summary)| (name.clone(), summary.statistics());
         let figures = self.status_mapping.figures.iter().map(|(name, _)| name);
+        let [queue_wait_s, run_s, completion_s] = sums.times.each_ref().map(Summary::statistics);
         WorkFigures {
             created: self.created(),
             finished: point.finished,
@@ -301,9 +297,9 @@ impl Tracker {
             duplicates: sums.duplicates,
             throughput_per_min: self.throughput_per_min(),
             drain_s: self.drain_time().map(|drain| round(drain.as_secs_f64())),
-            completion_s: sums.completion_s.statistics(),
-            queue_wait_s: sums.queue_wait_s.statistics(),
-            run_s: sums.run_s.statistics(),
+            queue_wait_s,
+            run_s,
+            completion_s,
             figures: figures.zip(&sums.figures).map(named).collect(),
             progress_per_s: self.progress_per_s(),
             derived: self.derived.iter().map(|figure| &figure.name).zip(&sums.derived).map(named).collect(),
@@ -358,39 +354,16 @@ impl Tracker {
     }
 }
 
-/// The figures of one finished item.
-struct WorkItemFigures {
-    completion_s: Option<f64>,
-    queue_wait_s: Option<f64>,
-    run_s: Option<f64>,
-    figures: Vec<Option<f64>>,
-}
-
 impl EndedTotals {
     fn note_times(&mut self, created: Option<i64>, finished: Option<i64>) {
         self.first_created_ms = self.first_created_ms.into_iter().chain(created).min();
         self.last_finished_ms = self.last_finished_ms.max(finished);
     }
 
-    fn add_item(&mut self, item: &WorkItemFigures, reading: &StatusMapping, derive: &[DerivedFigure]) {
-        let own = |name: &str| {
-            let index = reading.figures.iter().position(|(figure, _)| figure == name)?;
-            item.figures[index]
-        };
-        let value = |name: &str| match name {
-            "completion_s" => item.completion_s,
-            "queue_wait_s" => item.queue_wait_s,
-            "run_s" => item.run_s,
-            name => own(name),
-        };
-        let times = [
-            (&mut self.completion_s, item.completion_s),
-            (&mut self.queue_wait_s, item.queue_wait_s),
-            (&mut self.run_s, item.run_s),
-        ];
-        let figures = self.figures.iter_mut().zip(item.figures.iter().copied());
-        let derived = self.derived.iter_mut().zip(derive.iter().map(|figure| figure.formula.evaluate(&value)));
-        for (summary, value) in times.into_iter().chain(figures).chain(derived) {
+    /// Adds a finished item's values: its times, its own figures, and those derived of them.
+    fn record(&mut self, values: impl Iterator<Item = Option<f64>>) {
+        let summaries = self.times.iter_mut().chain(&mut self.figures).chain(&mut self.derived);
+        for (summary, value) in summaries.zip(values) {
             value.into_iter().for_each(|value| summary.record(value));
         }
     }
