@@ -6,7 +6,7 @@ use crate::{Decision, Moment, Quota, State};
 ///
 /// With e the time since the bucket began: allowed when previous * (W - e) + (current + cost) * W <= L * W, in whole numbers.
 /// A bucket never counts more than L, and a window touches two: never more than 2 L in any window, and that is approached by
-/// whoever takes L at the end of one bucket and the rest as it comes free. A bucket begins with the first unit that is taken.
+/// a caller that takes L at the end of one bucket and the rest as it comes free. A bucket begins with the first unit that is taken.
 ///
 /// The weight takes the units of the bucket before for evenly spread. How wrong that is was measured with a limit of 100 and a
 /// million calls at random moments, at half the limit, at it, at twice and ten times it, and in bursts of five times it: what it

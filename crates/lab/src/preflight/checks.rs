@@ -89,7 +89,7 @@ fn check_ports(requirements: &Requirements, facts: &Facts) -> Option<PreflightIs
                   addresses (generator.sources)";
     let (endpoints, most) = (requirements.endpoints.max(1), has.saturating_mul(requirements.endpoints.max(1)));
     if ports_needed(&held_only, facts) > has {
-        let to = if endpoints == 1 { String::new() } else { format!(" to {endpoints} doors") };
+        let to = if endpoints == 1 { String::new() } else { format!(" to {endpoints} endpoints") };
         return Some(PreflightIssue::Refusal(format!(
             "{} connections from {from}{to} need more ports than the {has} that the kernel gives out ({low}-{high}): \
              ask for at most {most} connections, {advice}",

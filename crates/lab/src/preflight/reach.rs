@@ -46,7 +46,7 @@ pub async fn check_reachable(base: &BaseUrl) -> Result<(), String> {
         }
     }
     Err(format!(
-        "nobody takes a connection at {} (tried {}): start the service, or correct the URL",
+        "nothing accepts a connection at {} (tried {}): start the service, or correct the URL",
         base.url(),
         first_few(&tried, "; ")
     ))

@@ -108,7 +108,7 @@ fn ports() {
     let divided = |connections| Requirements { endpoints: 4, processes_max: 100, ..held(connections, 2) };
     let roomy = Facts { open_files_free: None, memory_available_bytes: None, ..wide.clone() };
     check_with(&divided(4 * 56_464 - 40), &roomy, &[]);
-    let many = "!225857 connections from 2 source addresses to 4 doors need more ports than the 56464 that the kernel \
+    let many = "!225857 connections from 2 source addresses to 4 endpoints need more ports than the 56464 that the kernel \
                 gives out (32768-60999): ask for at most 225856 connections";
     check_with(&divided(4 * 56_464 + 1), &roomy, &[many]);
     // 500 a second for a minute.

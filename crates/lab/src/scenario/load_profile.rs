@@ -273,7 +273,7 @@ impl EdgeSearch {
         let edge = at.table(|fields| {
             let mut edge = Self {
                 from_per_s: fields.required("from", "the first rate to try, per second", NodeReader::rate),
-                to_per_s: fields.required("to", "the rate per second beyond which nobody searches", NodeReader::rate),
+                to_per_s: fields.required("to", "the rate per second at which the search ends", NodeReader::rate),
                 level_duration: fields.or("level", EDGE_LEVEL, duration),
                 hold_duration: fields.or("hold", EDGE_HOLD, duration),
                 precision: fields

@@ -378,7 +378,7 @@ async fn a_target_that_should_run_already_must_be_there_at_once() {
     scenario.target.spawn = None;
     let refusal = fixture.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
     assert!(
-        refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", fixture.port)),
+        refusal.starts_with(&format!("nothing accepts a connection at http://127.0.0.1:{}", fixture.port)),
         "{refusal}"
     );
     assert!(refusal.contains("Connection refused") && refusal.contains("start the service"), "{refusal}");

@@ -377,7 +377,7 @@ async fn nobody_at_the_target_is_said_before_anything_is_sent() {
     let out = OutDir::new();
     let (_interrupt, never) = watch::channel(false);
     let message = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
-    let tried = "nobody takes a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
+    let tried = "nothing accepts a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
     assert!(message.starts_with(tried), "{message}");
     // Nothing happened that would need a directory.
     assert_eq!(std::fs::read_dir(&out.0).map_or(0, Iterator::count), 0);

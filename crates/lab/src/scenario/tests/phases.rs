@@ -285,7 +285,7 @@ fn errors_in_searches() {
         &[
             ".edge` needs `from`: the first rate to try, per second",
             ".edge` needs `overload`: what is too much: { latency, errors, backlog }, at least one of them",
-            ".edge` needs `to`: the rate per second beyond which nobody searches",
+            ".edge` needs `to`: the rate per second at which the search ends",
         ],
     );
     let backlog = "overload = { backlog = true }";
