@@ -34,19 +34,19 @@ pub(crate) async fn perform_step(
     loop {
         let reply = client.send(&request).await;
         let status = reply.as_ref().map_or(0, |reply| reply.status);
-        let judged = reply.and_then(|reply| evaluate_response(step, &reply));
-        match (judged, &step.retry) {
+        let result = reply.and_then(|reply| evaluate_response(step, &reply));
+        match (result, &step.retry) {
             (Err(failure), Some(retry)) if retry.applies(failure.kind, status) && retries < retry.times => {
                 retries += 1;
                 tokio::time::sleep(retry.backoff).await;
             }
-            (judged, _) => return judged,
+            (result, _) => return result,
         }
     }
 }
 
 fn build_request(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<ControlRequest, String> {
-    let request = step.request().ok_or("the control client asks with requests alone")?;
+    let request = step.request().ok_or("the control client sends requests alone")?;
     let mut headers = headers.clone();
     for (name, value) in &request.headers {
         headers.insert(name, header_value(name.as_str(), &value.render(scope)?)?);

@@ -46,7 +46,7 @@ pub(crate) struct PreparedStep {
     constant: Option<[String; 2]>,
 }
 
-/// A piece of a request.
+/// A part of a request.
 #[derive(Debug)]
 enum RequestFragment {
     Text(String),
@@ -143,17 +143,17 @@ impl PreparedStep {
 
     /// Renders what is the same for every arrival.
     fn prepare(&mut self, request: &Request, (authority, headers): (&str, &[(String, String)])) -> Result<(), String> {
-        let mut pieces = FragmentBuilder::default();
-        pieces.push_text(&format!("{} ", request.method));
-        pieces.push_template(&request.path, RequestFragment::Path)?;
-        pieces.push_text(" HTTP/1.1\r\n");
+        let mut fragments = FragmentBuilder::default();
+        fragments.push_text(&format!("{} ", request.method));
+        fragments.push_template(&request.path, RequestFragment::Path)?;
+        fragments.push_text(" HTTP/1.1\r\n");
         if !has_header(request, headers, "host") {
-            pieces.push_text(&format!("host: {}\r\n", authority));
+            fragments.push_text(&format!("host: {authority}\r\n"));
         }
-        pieces.push_headers(request, headers)?;
+        fragments.push_headers(request, headers)?;
         let json = matches!(request.body, Some(Body::Json(_)));
         if json && !has_header(request, headers, "content-type") {
-            pieces.push_text("content-type: application/json\r\n");
+            fragments.push_text("content-type: application/json\r\n");
         }
         self.body = request.body.as_ref().map(|body| {
             let (Body::Json(template) | Body::Text(template)) = body;
@@ -161,13 +161,13 @@ impl PreparedStep {
             constant.unwrap_or_else(|| RequestFragment::Body(template.clone()))
         });
         self.head_only = request.method == Method::HEAD;
-        self.head = pieces.0;
+        self.head = fragments.0;
         self.constant = self.render_constant();
         Ok(())
     }
 
     fn render_constant(&self) -> Option<[String; 2]> {
-        let plain = |piece: &RequestFragment| matches!(piece, RequestFragment::Text(_));
+        let plain = |fragment: &RequestFragment| matches!(fragment, RequestFragment::Text(_));
         if !self.head.iter().chain(&self.body).all(plain) {
             return None;
         }
@@ -201,14 +201,14 @@ impl PreparedStep {
         let Scratch { text: out, body, .. } = scratch;
         out.clear();
         body.clear();
-        for piece in &self.head {
-            piece.render_into(scope, out)?;
+        for fragment in &self.head {
+            fragment.render_into(scope, out)?;
         }
         if close {
             out.push_str(CONNECTION_CLOSE);
         }
-        if let Some(piece) = &self.body {
-            piece.render_into(scope, body)?;
+        if let Some(fragment) = &self.body {
+            fragment.render_into(scope, body)?;
         }
         // An empty body needs a length only where a body is expected (RFC 9110, section 8.6).
         let method = self.step.request().map(|request| &request.method);
@@ -286,13 +286,13 @@ impl FragmentBuilder {
     fn push_template(
         &mut self,
         template: &Template,
-        piece: impl FnOnce(Template) -> RequestFragment,
+        fragment: impl FnOnce(Template) -> RequestFragment,
     ) -> Result<(), String> {
-        let piece = piece(template.clone());
+        let fragment = fragment(template.clone());
         match template.as_constant() {
-            None => self.0.push(piece),
+            None => self.0.push(fragment),
             Some(text) => {
-                match &piece {
+                match &fragment {
                     RequestFragment::Path(_) => check_path(text)?,
                     RequestFragment::Value { name, .. } => check_value(name, text)?,
                     RequestFragment::Text(_) | RequestFragment::Body(_) => {}

@@ -54,8 +54,8 @@ pub(crate) fn is_denial(step: &Step, status: u16, body: &[u8]) -> Result<bool, F
 /// The body is not JSON, or its event has no time.
 pub(crate) fn event_time_unix_us(long_poll: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
     let Some(since) = &long_poll.event_time else { return Ok(None) };
-    if let Some(news) = &long_poll.event_pointer
-        && json_pointer::find(body, news)?.is_none_or(|value| value.is_null())
+    if let Some(event) = &long_poll.event_pointer
+        && json_pointer::find(body, event)?.is_none_or(|value| value.is_null())
     {
         return Ok(None);
     }
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_happened(news: Option<&str>, body: &str, expected: Result<Option<i64>, ErrorKind>) {
-        let long_poll = LongPoll { event_time: Some("/at".to_owned()), event_pointer: news.map(str::to_owned) };
+    fn check_happened(event: Option<&str>, body: &str, expected: Result<Option<i64>, ErrorKind>) {
+        let long_poll = LongPoll { event_time: Some("/at".to_owned()), event_pointer: event.map(str::to_owned) };
         assert_eq!(event_time_unix_us(&long_poll, body.as_bytes()).map_err(|failure| failure.kind), expected, "{body}");
     }
 

@@ -33,8 +33,8 @@ fn divide_workers(workers: u32, connections: u64, each: u64) -> Vec<Segment> {
         return Vec::new();
     }
     // Connections are dealt out worker by worker, so a process may get one more for each of its workers.
-    let roomier = each.saturating_sub(u64::from(workers.div_ceil(processes))).max(1);
-    let processes = u32::try_from(connections.div_ceil(roomier)).unwrap_or(u32::MAX);
+    let without_extra = each.saturating_sub(u64::from(workers.div_ceil(processes))).max(1);
+    let processes = u32::try_from(connections.div_ceil(without_extra)).unwrap_or(u32::MAX);
     let count = workers.div_ceil(processes);
     let total_workers = processes.saturating_mul(count);
     (0..processes).map(|number| Segment { first: number * count, count, total_workers }).collect()

@@ -72,7 +72,7 @@ type Script = dyn Fn(&ReceivedMessage) -> Vec<Reply> + Send + Sync;
 
 impl MessageServer {
     pub(crate) fn start(
-        tongue: TestFraming,
+        framing: TestFraming,
         script: impl Fn(&ReceivedMessage) -> Vec<Reply> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -83,10 +83,10 @@ impl MessageServer {
                 let (script, seen) = (script.clone(), known.clone());
                 std::thread::spawn(move || {
                     let _ = stream.set_nodelay(true);
-                    let in_order = match tongue {
+                    let in_order = match framing {
                         TestFraming::LengthDelimited => LengthDelimitedServer(stream).serve(number, &*script, &seen),
                         TestFraming::Binary | TestFraming::Text => {
-                            serve_socket(stream, tongue, number, &*script, &seen)
+                            serve_socket(stream, framing, number, &*script, &seen)
                         }
                     };
                     seen.ended.lock().unwrap().insert(number, in_order);
@@ -237,19 +237,19 @@ impl LengthDelimitedServer {
     }
 }
 
-fn serve_socket(stream: TcpStream, tongue: TestFraming, number: u64, script: &Script, seen: &MessageLog) -> bool {
+fn serve_socket(stream: TcpStream, framing: TestFraming, number: u64, script: &Script, seen: &MessageLog) -> bool {
     let Ok(mut socket) = tungstenite::accept(stream) else { return false };
     loop {
         let message = match socket.read() {
-            Ok(Message::Binary(bytes)) if tongue == TestFraming::Binary => decoded(&bytes),
-            Ok(Message::Text(text)) if tongue == TestFraming::Text => serde_json::from_str(&text).unwrap(),
+            Ok(Message::Binary(bytes)) if framing == TestFraming::Binary => decoded(&bytes),
+            Ok(Message::Text(text)) if framing == TestFraming::Text => serde_json::from_str(&text).unwrap(),
             Ok(Message::Close(frame)) => return frame.is_some_and(|frame| u16::from(frame.code) == 1000),
             Ok(Message::Ping(_) | Message::Pong(_)) => continue,
-            Ok(other) => panic!("{other:?} in the wrong tongue"),
+            Ok(other) => panic!("{other:?} in the wrong framing"),
             Err(_) => return false,
         };
         for reply in script(&seen.record(number, message)) {
-            let sent = match (reply, tongue) {
+            let sent = match (reply, framing) {
                 (Reply::Frame(frame), TestFraming::Text) => socket.send(Message::text(frame.to_string())),
                 (Reply::Frame(frame), _) => socket.send(Message::binary(encoded(&frame))),
                 (Reply::Pieces(text), _) => send_fragments(&mut socket, text),

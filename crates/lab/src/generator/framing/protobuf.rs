@@ -35,10 +35,10 @@ pub(super) enum FieldLookup<'b> {
     Missing,
 }
 
-pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<FieldLookup<'b>, Malformed> {
-    let Some((last, around)) = hops.split_last() else { return Ok(FieldLookup::Missing) };
-    for hop in around {
-        bytes = match field(bytes, *hop)? {
+pub(super) fn find<'b>(mut bytes: &'b [u8], segments: &[PathSegment]) -> Result<FieldLookup<'b>, Malformed> {
+    let Some((last, outer)) = segments.split_last() else { return Ok(FieldLookup::Missing) };
+    for segment in outer {
+        bytes = match field(bytes, *segment)? {
             Some(WireValue::Length(inner)) => inner,
             Some(_) => return Err(Malformed),
             None => return Ok(FieldLookup::Missing),
@@ -48,20 +48,20 @@ pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<Fiel
 }
 
 /// The field of a message: the last one with the number counts, unless an index into a list is given.
-fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Malformed> {
-    let (mut found, mut place) = (None, 0);
+fn field(mut bytes: &[u8], segment: PathSegment) -> Result<Option<WireValue<'_>>, Malformed> {
+    let (mut found, mut position) = (None, 0);
     while !bytes.is_empty() {
         let (number, wire) = decode_key(&mut bytes)?;
         let value = value(&mut bytes, wire)?;
-        if number != hop.number {
+        if number != segment.number {
             continue;
         }
-        match hop.index {
+        match segment.index {
             None => found = Some(value),
-            Some(index) if index == place => found = Some(value),
+            Some(index) if index == position => found = Some(value),
             Some(_) => {}
         }
-        place += 1;
+        position += 1;
     }
     Ok(found)
 }
@@ -94,9 +94,9 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], path: &[(u32, Option<usize>)], expected: Result<FieldLookup<'_>, Malformed>) {
-        let hops: Vec<PathSegment> =
+        let segments: Vec<PathSegment> =
             path.iter().map(|(number, index)| PathSegment { number: *number, index: *index }).collect();
-        assert_eq!(find(bytes, &hops), expected);
+        assert_eq!(find(bytes, &segments), expected);
     }
 
     #[test]

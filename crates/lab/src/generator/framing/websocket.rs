@@ -105,8 +105,8 @@ pub(super) fn encode_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &
         Opcode::Close => 0x8,
         Opcode::Pong => 0xa,
     };
-    let goodbye = CLOSE_NORMAL.to_be_bytes();
-    let payload = if opcode == Opcode::Close { goodbye.as_slice() } else { payload };
+    let close_status = CLOSE_NORMAL.to_be_bytes();
+    let payload = if opcode == Opcode::Close { close_status.as_slice() } else { payload };
     out.push(0x80 | code);
     match payload.len() {
         length @ 0..=125 => out.push(0x80 | length as u8),
@@ -147,8 +147,8 @@ impl WebSocketDecoder {
 
     /// What it means that the connection was closed.
     pub(crate) fn eof_failure(&self) -> Failure {
-        let asked = matches!(self.state, WebSocketState::Handshake { .. });
-        let kind = if asked { ErrorKind::Connect } else { ErrorKind::Closed };
+        let in_handshake = matches!(self.state, WebSocketState::Handshake { .. });
+        let kind = if in_handshake { ErrorKind::Connect } else { ErrorKind::Closed };
         Failure::new(kind, "the connection was closed")
     }
 
@@ -173,11 +173,11 @@ impl WebSocketDecoder {
         }
         let payload = &bytes[start..end];
         let event = match (head.opcode, &mut self.state) {
-            (0x0, WebSocketState::Fragments(pieces)) => {
-                if pieces.len() + payload.len() > FRAME_BYTES_MAX {
-                    return Err(too_large(pieces.len() + payload.len()));
+            (0x0, WebSocketState::Fragments(fragments)) => {
+                if fragments.len() + payload.len() > FRAME_BYTES_MAX {
+                    return Err(too_large(fragments.len() + payload.len()));
                 }
-                pieces.extend_from_slice(payload);
+                fragments.extend_from_slice(payload);
                 if head.is_last {
                     Event::Frame(FramePayload::Reassembled(self.take_fragments()))
                 } else {
@@ -201,7 +201,7 @@ impl WebSocketDecoder {
 
     fn take_fragments(&mut self) -> Vec<u8> {
         match std::mem::take(&mut self.state) {
-            WebSocketState::Fragments(pieces) => pieces,
+            WebSocketState::Fragments(fragments) => fragments,
             WebSocketState::Open | WebSocketState::Handshake { .. } => Vec::new(),
         }
     }
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(received(WebSocketDecoder::default(), &huge), [message]);
     }
 
-    fn asked(answer: impl Fn(&str) -> String) -> Vec<String> {
+    fn upgraded(answer: impl Fn(&str) -> String) -> Vec<String> {
         let mut request = Vec::new();
         let codec = upgrade_request("h", "/p", &[]).unwrap().write(7, &mut request);
         let request = String::from_utf8(request).unwrap();
@@ -346,10 +346,10 @@ mod tests {
     #[test]
     fn the_response_must_accept_the_upgrade() {
         let agreed = |key: &str| format!("HTTP/1.1 101 S\r\nSec-WebSocket-Accept: {}\r\n\r\n", accept_key(key));
-        assert_eq!(asked(|key| agreed(key) + "\u{1}"), ["agreed"]);
-        let other = asked(|_| agreed("another"));
+        assert_eq!(upgraded(|key| agreed(key) + "\u{1}"), ["agreed"]);
+        let other = upgraded(|_| agreed("another"));
         assert!(other[0].starts_with("connect: no WebSocket: the answer does not show"), "{other:?}");
-        let refused = asked(|_| "HTTP/1.1 404 N\r\ncontent-length: 4\r\n\r\ngone".to_owned());
+        let refused = upgraded(|_| "HTTP/1.1 404 N\r\ncontent-length: 4\r\n\r\ngone".to_owned());
         assert!(refused[0].starts_with("connect: no WebSocket: answered 404 instead of 101"), "{refused:?}");
     }
 

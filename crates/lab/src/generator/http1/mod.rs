@@ -138,9 +138,9 @@ impl Http1Decoder {
     }
 
     fn decode_chunk(&mut self, bytes: &[u8], mut chunked: ChunkedDecoder, body: &mut ResponseBody) -> Decoded {
-        let piece = chunked.next_token(bytes).map_err(|message| Failure::new(ErrorKind::BadChunk, message))?;
+        let token = chunked.next_token(bytes).map_err(|message| Failure::new(ErrorKind::BadChunk, message))?;
         self.state = DecodeState::Chunked(chunked);
-        match piece {
+        match token {
             ChunkToken::Incomplete => Ok((0, Event::NeedMore)),
             ChunkToken::Framing(len) => Ok((len, Event::NeedMore)),
             ChunkToken::End(len) => Ok((len, self.finish_response())),

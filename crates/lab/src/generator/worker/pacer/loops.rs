@@ -56,8 +56,8 @@ pub(crate) struct OpenLoop {
 impl OpenLoop {
     pub(super) fn new(spec: &LoadSpec, share: WorkerShare) -> Self {
         let mut rest = spec.arrivals(share.worker, share.worker_count);
-        let places = share.share_of(spec.in_flight_max) as usize;
-        let free = std::iter::repeat_n(spec.start, places).collect();
+        let slots = share.share_of(spec.in_flight_max) as usize;
+        let free = std::iter::repeat_n(spec.start, slots).collect();
         Self { next: rest.next(), rest, free_slots: free, sent: 0, counted_due: 0, ahead: None }
     }
 
