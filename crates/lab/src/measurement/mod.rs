@@ -5,7 +5,6 @@ mod interval;
 mod sample;
 pub mod timeline;
 mod times;
-mod work_point;
 
 pub(crate) use interval::keep_sample;
 pub use interval::{
@@ -13,9 +12,9 @@ pub use interval::{
     PushStats,
 };
 pub use sample::{Awaited, Class, ErrorKind, Sample};
+pub use timeline::WorkPoint;
 pub(crate) use times::quantile_ms;
 pub use times::{Basis, TimeHistogram, histogram};
-pub use work_point::WorkPoint;
 
 /// How long after its end a second waits for late workers.
 pub(crate) const SECOND_OPEN_FOR_S: u64 = 2;
