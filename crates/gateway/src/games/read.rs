@@ -22,13 +22,13 @@ use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GamesQuery {
-    /// Only games in which this snake plays; of a snake that is the caller's own or public, everybody's games.
+    /// Only games in which this snake plays; of a snake that is the caller's own or public, the games of all accounts.
     snake_id: Option<String>,
 }
 
 /// List games, newest first
 ///
-/// Without `snake_id`: the own account's games, or everybody's for operators.
+/// Without `snake_id`: the own account's games, or those of all accounts for operators.
 #[utoipa::path(get, path = "/api/games", tag = "games", security(("bearer" = [])), params(GamesQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
@@ -51,7 +51,7 @@ pub(super) async fn list_games(
     Ok(page.response(|row| view::summary(&row)))
 }
 
-/// Whose games a caller is shown: the own ones; everybody's for operators, and of a snake that is theirs to see.
+/// Whose games a caller is shown: the own ones; those of all accounts for operators, and of a snake that the caller may see.
 fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
     if caller.role >= Role::Operator || is_snake_visible { None } else { Some(caller.account) }
 }

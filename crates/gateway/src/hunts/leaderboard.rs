@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// The leaderboard: hunters, most points first
 ///
-/// Those who came with a token, over all hunts. It follows the hunts by a moment, and by longer while the aggregator stands.
+/// Players with a token, over all hunts. It follows the hunts after a moment, and later while the aggregator is paused.
 #[utoipa::path(get, path = "/api/hunters", tag = "hunts", params(PageQuery), responses(
     (status = 200, description = "A page of hunters, 20 when no limit is given.", body = Vec<HunterView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
@@ -42,17 +42,17 @@ async fn leaderboard(
     Ok(Page::new("/api/hunters", "", rows, limit, cursor).response(view::hunter))
 }
 
-/// Look at a hunter
+/// Get a hunter
 #[utoipa::path(get, path = "/api/hunters/{player}", tag = "hunts", params(("player" = String, Path)), responses(
-    (status = 200, description = "What they did in all hunts.", body = HunterView),
-    (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet"),
+    (status = 200, description = "The player's results in all hunts.", body = HunterView),
+    (status = 404, description = "`no_such_hunter`: nothing was counted for this player yet"),
 ))]
 async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) -> ApiResult<Json<HunterView>> {
     let row = app.node.store.read(move |reader| reader.hunter(player)).await?;
     row.map(|row| Json(view::hunter(row))).ok_or(ApiError::NotFound(Resource::Hunter))
 }
 
-/// List rounds of a hunt that have ended, the last one first
+/// List rounds of a hunt that have ended, most recent first
 #[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", params(("name" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of rounds, 20 when no limit is given.", body = Vec<RoundView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
@@ -80,7 +80,7 @@ impl FromStr for RoundCursor {
     }
 }
 
-/// What was done in all hunts together
+/// Get the totals of all hunts
 #[utoipa::path(get, path = "/api/hunts/statistics", tag = "hunts", responses(
     (status = 200, description = "The figures.", body = HuntStatistics),
 ))]
@@ -98,7 +98,7 @@ async fn statistics(State(app): State<App>) -> ApiResult<Json<HuntStatistics>> {
     }))
 }
 
-/// Look at the aggregator of this process
+/// Get the aggregator of this process
 #[utoipa::path(get, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), responses(
     (status = 200, description = "Whether it counts, and what is left to be counted.", body = AggregatorView),
 ))]
@@ -106,12 +106,12 @@ async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiRes
     aggregator_view(&app).await.map(Json)
 }
 
-/// Stop the aggregator of this process, or let it go on
+/// Pause or resume the aggregator of this process
 ///
-/// Players notice nothing: claims are decided and saved without it. What it did not count is kept for it; so that a switch which
-/// somebody forgot fills no disk, it goes on by itself after six hours, or when ten million claims wait.
+/// Players notice nothing: claims are decided and saved without it. Claims that it has not counted are kept. It resumes by itself after six
+/// hours, or when ten million claims wait, so that a forgotten pause does not fill the disk.
 #[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), request_body = SetAggregator, responses(
-    (status = 200, description = "It does as it is told.", body = AggregatorView),
+    (status = 200, description = "The aggregator's state.", body = AggregatorView),
 ))]
 async fn set_aggregator(
     State(app): State<App>,

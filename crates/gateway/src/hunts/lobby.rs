@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// List hunts that are not over, the one that ends last first
 ///
-/// Those of players who were matched are left out, but for operators: a ticket names its hunt. A page may be shorter for that.
+/// Hunts of matched players are listed for operators only: a ticket names its hunt. A page may be shorter for that reason.
 #[utoipa::path(get, path = "/api/hunts", tag = "hunts", params(PageQuery), responses(
     (status = 200, description = "A page of hunts, 20 when no limit is given.", body = Vec<HuntView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
@@ -48,16 +48,16 @@ async fn list_hunts(
     Ok((link, Json(readable_rows(shown.map(view::hunt)))))
 }
 
-/// Make a hunt
+/// Create a hunt
 ///
-/// **Who:** anybody with a player's or a guest's token; at most eight that are not over, and so many by the clients of one address. The
-/// maker has joined it. It is a world of its own: `/api/worlds/{name}/socket` leads into it. It ends early when nobody else has joined and
-/// its maker leaves, or nobody was in it for half an hour (`quotas.unjoined_ms`).
+/// **Who:** anyone with a player's or a guest's token; at most eight that are not over, and as many as allowed by the clients of one address.
+/// The creator has joined it. It is a world of its own: `/api/worlds/{name}/socket` connects to it. It ends early when its creator leaves and
+/// no other player has joined, or when no player was in it for half an hour (`quotas.unjoined_ms`).
 #[utoipa::path(post, path = "/api/hunts", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateHunt, responses(
-    (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "Where the hunt is"))),
-    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have"),
-    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no address hold more of it; or a rate limit. `Retry-After` says when to come again."),
-    (status = 503, description = "`server_full`: there are as many hunts as this server takes on; `worlds_full`: the hunt could not be entered now, as this server's memory is full"),
+    (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "The hunt's path"))),
+    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as allowed"),
+    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may create in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no other address hold more of it; or a rate limit. `Retry-After` says when to try again."),
+    (status = 503, description = "`server_full`: there are as many hunts as this server accepts; `worlds_full`: the hunt could not be entered now, as this server's memory is full"),
 ))]
 async fn create_hunt(
     State(app): State<App>,
@@ -113,7 +113,7 @@ async fn charge_quota(app: &App, quota_subject: QuotaSubject, hunt: LiveHunt) ->
     }
 }
 
-/// Look at a hunt
+/// Get a hunt
 #[utoipa::path(get, path = "/api/hunts/{name}", tag = "hunts", params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt.", body = HuntState),
 ))]
@@ -128,7 +128,7 @@ async fn get_hunt(
 
 /// Join a hunt
 ///
-/// **Who:** anybody with a player's or a guest's token. **When:** until it is over, while there is room. Joining twice is joining.
+/// **Who:** anyone with a player's or a guest's token. **When:** until it is over, while there is room. Joining again changes nothing.
 #[utoipa::path(post, path = "/api/hunts/{name}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, joined.", body = HuntState),
     (status = 409, description = "`hunt_full`, `hunt_not_open`"),
@@ -151,8 +151,8 @@ async fn join_hunt(
 
 /// Leave a hunt
 ///
-/// **Who:** those who joined. What they did there stays theirs; who is in the world now stays until the connection ends. A hunt that its
-/// maker leaves, that nobody else has joined and in which nobody is, is over.
+/// **Who:** players who have joined. Their results remain; a player who is in the world stays until the connection ends. A hunt ends when its
+/// creator leaves it, no other player has joined and no player is in it.
 #[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, left.", body = HuntState),
     (status = 409, description = "`not_joined`"),
@@ -180,12 +180,12 @@ async fn leave_hunt(
 
 /// End a hunt
 ///
-/// **Who:** whoever made it, or an operator. It is over from now on, for everybody in it; what was counted stays. Ending one that is over
+/// **Who:** its creator, or an operator. It is over from now on, for all players in it; what was counted remains. Ending a hunt that is over
 /// changes nothing.
 #[utoipa::path(delete, path = "/api/hunts/{name}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 204, description = "It is over."),
-    (status = 403, description = "`not_maker`: somebody else made it"),
-    (status = 409, description = "`built_in`: the server has it by itself"),
+    (status = 403, description = "`not_maker`: another player created it"),
+    (status = 409, description = "`built_in`: the server creates it itself"),
 ))]
 async fn end_hunt(
     State(app): State<App>,

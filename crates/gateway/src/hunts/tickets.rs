@@ -39,27 +39,27 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(create_ticket)).routes(routes!(get_ticket, cancel_ticket)).routes(routes!(join))
 }
 
-/// Take a ticket: find others to hunt with
+/// Create a ticket: find players to hunt with
 ///
-/// **Who:** anybody with a player's or a guest's token who is on no ticket and in no hunt of a match. With `party_size`, it is `gathering`
-/// until so many are on it: its id is the invitation, with which the others join it. Then others are looked for, who suit it: a match of the
-/// same size, in the same region (or anywhere), with a rating as near as both accept; what they accept widens with the wait.
-/// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Any node may be asked: all of
-/// them share one matchmaking queue.
+/// **Who:** anyone with a player's or a guest's token who has no ticket and is in no hunt of a match. With `party_size`, it is `gathering`
+/// until the party is complete: its id is the invitation with which the others join it. Then it is matched with other tickets that fit: for a
+/// match of the same size, in the same region (or anywhere), with a rating as near as both accept; the accepted distance grows with the wait.
+/// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Every node answers: all of them share
+/// one matchmaking queue.
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
-    (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
+    (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "The ticket's path"))),
     (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it"),
-    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again."),
-    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the matchmaking queue passes from one server to another): try again after `Retry-After`"),
+    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to try again."),
+    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the matchmaking queue is moving to another server): try again after `Retry-After`"),
 ))]
 async fn create_ticket(
     State(app): State<App>,
     player: ActingPlayer,
     quota_subject: QuotaSubject,
-    JsonBody(asked): JsonBody<CreateTicket>,
+    JsonBody(requested): JsonBody<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
     let id = TicketId::new(app.node.clock.now(), random_bytes());
-    let ticket = parse_ticket(&asked, player.player(), id, app.node.clock.steady())?;
+    let ticket = parse_ticket(&requested, player.player(), id, app.node.clock.steady())?;
     let seen = submit_ticket(&app.hunts, ticket, quota_subject.address).await?.map_err(HuntRefusal::from)?;
     let view = view::ticket(&seen.borrow());
     let path = format!("/api/hunts/tickets/{}", view.id);
@@ -68,14 +68,14 @@ async fn create_ticket(
 
 /// Join the party of a ticket
 ///
-/// **Who:** anybody with a player's or a guest's token who was given its id, is on no other ticket and in no hunt of a match. **When:** while
-/// it is `gathering`. Joining twice is joining. With the last one the wait for others begins, as long as the one for the party might have been.
+/// **Who:** anyone with a player's or a guest's token who knows its id, has no other ticket and is in no hunt of a match. **When:** while it is
+/// `gathering`. Joining again changes nothing. When the party is complete, the wait for other parties begins, of the same length.
 #[utoipa::path(post, path = "/api/hunts/tickets/{id}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, joined.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one"),
     (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`"),
+    (status = 410, description = "`ticket_lost`: the process that had it has ended or no longer keeps tickets, and the ticket ended with that: create another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be reached now: try again after `Retry-After`"),
 ))]
 async fn join(
     State(app): State<App>,
@@ -95,20 +95,20 @@ async fn join(
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct WaitQuery {
-    /// How long to wait for its end, at most 10 minutes: `25s`, `500ms`, `2m`. Nothing: no wait.
+    /// How long to wait for its end, at most 10 minutes: `25s`, `500ms`, `2m`. Absent: no wait.
     #[param(value_type = Option<String>)]
     wait: Option<String>,
 }
 
-/// How it stands with a ticket
+/// Get a ticket
 ///
-/// **Who:** its party. With `wait`, it is answered when the ticket ends, or as it is at the end of that time. An ended ticket can be asked
-/// about for five minutes.
+/// **Who:** its party. With `wait`, the response comes when the ticket ends, or at the end of that time. A ticket that has ended can be read
+/// for five minutes.
 #[utoipa::path(get, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "The ticket.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`"),
+    (status = 410, description = "`ticket_lost`: the process that had it has ended or no longer keeps tickets, and the ticket ended with that: create another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be reached now: try again after `Retry-After`"),
 ))]
 async fn get_ticket(
     State(app): State<App>,
@@ -128,15 +128,15 @@ async fn get_ticket(
     Ok(park_or_wait(park_token, Instant::now() + wait, grant.until_revoked(TicketPoll::new(seen))).await)
 }
 
-/// Take a ticket back
+/// Cancel a ticket
 ///
-/// **Who:** its party, or an operator: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
-/// hunt is made at this moment may still be `matched`. The answer has its end: once it is there, the caller may take another one.
+/// **Who:** any member of its party, or an operator. It ends as `cancelled`, unless it has ended; a ticket whose hunt is being created may
+/// still be `matched`. The response has the final state: after it, the caller may create another one.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, ended.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one"),
-    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`"),
+    (status = 410, description = "`ticket_lost`: the process that had it has ended or no longer keeps tickets, and the ticket ended with that: create another one"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be reached now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`"),
 ))]
 async fn cancel_ticket(
     State(app): State<App>,
@@ -176,19 +176,19 @@ async fn resolve_elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResu
     }
 }
 
-fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
-    let region = asked.region.as_deref().map(str::parse::<Region>).transpose();
+fn parse_ticket(requested: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
+    let region = requested.region.as_deref().map(str::parse::<Region>).transpose();
     Ok(Ticket {
         id,
         owner,
         party: vec![owner],
-        party_size: asked.party_size.map_or(1, saturating_u8),
-        players: asked.players.map_or(PLAYERS_DEFAULT, saturating_u8),
+        party_size: requested.party_size.map_or(1, saturating_u8),
+        players: requested.players.map_or(PLAYERS_DEFAULT, saturating_u8),
         region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
-        rating: asked.rating.map_or(RATING_DEFAULT, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
+        rating: requested.rating.map_or(RATING_DEFAULT, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
         since: now,
         until: now.plus(
-            asked.wait_ms.map_or(Ok(TICKET_WAIT_DEFAULT), |ms| {
+            requested.wait_ms.map_or(Ok(TICKET_WAIT_DEFAULT), |ms| {
                 duration_within("wait_ms", ms, TICKET_WAIT_MIN..=TICKET_WAIT_MAX)
             })?,
         ),
@@ -196,8 +196,8 @@ fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs
 }
 
 /// A number that does not fit is refused like the nearest one that does.
-fn saturating_u8(asked: i64) -> u8 {
-    u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
+fn saturating_u8(requested: i64) -> u8 {
+    u8::try_from(requested.max(0)).unwrap_or(u8::MAX)
 }
 
 /// A poll that waits for a ticket's end: all that is kept of it.

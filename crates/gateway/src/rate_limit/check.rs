@@ -1,4 +1,4 @@
-//! `POST /api/limits/check`: whether a key may do so much now; and the same for many checks at once.
+//! `POST /api/limits/check`: whether a key may take so many units now; and the same for many checks at once.
 
 use super::full_response;
 use crate::extract::{parse, refuse_unknown_query, require_json};
@@ -28,22 +28,22 @@ const JSON: &str = "application/json";
 const NS_PER_MS: u64 = 1_000_000;
 /// Only the route's documentation: [`super::LimiterHandler`] answers it.
 #[utoipa::path(post, path = "/api/limits/check", tag = "limits", request_body = LimitCheck,
-    summary = "Ask whether a key may do so much now",
-    description = "Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`. All policies that match are asked together: a \
-        denial by one charges none. Counts are this process's own.",
+    summary = "Check whether a key may take so many units now",
+    description = "Open to every client that reaches the port, where `limiter.service` is on; with `limiter.http_token`, to clients that send it as `Authorization: Bearer`. All policies that match decide together: a \
+        denial by one charges none. Counts are per process.",
     responses(
-        (status = 200, description = "It may. The headers `RateLimit-Policy` and `RateLimit` say what is left.", body = LimitAllowed),
+        (status = 200, description = "Allowed. The headers `RateLimit-Policy` and `RateLimit` say what remains.", body = LimitAllowed),
         (status = 422, description = "It costs more than any window holds, or the body has another shape."),
-        (status = 429, description = "Not now (`rate_limited`: `Retry-After` says when), or there is no room to count one more key (`limiter_full`).", body = LimitProblem, content_type = "application/problem+json"),
+        (status = 429, description = "Denied now (`rate_limited`: `Retry-After` says when to try again), or there is no room to count one more key (`limiter_full`).", body = LimitProblem, content_type = "application/problem+json"),
     ))]
 #[expect(dead_code, reason = "documented here, answered by LimiterHandler")]
 pub(super) fn check_one() {}
 
 /// Only the route's documentation: [`super::LimiterHandler`] answers it.
 #[utoipa::path(post, path = "/api/limits/check/batch", tag = "limits", request_body = LimitCheckBatch,
-    summary = "Ask many questions at once",
-    description = "Each is judged alone, in order. Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`.",
-    responses((status = 200, description = "An answer to each.", body = LimitBatchAnswer)))]
+    summary = "Check many at once",
+    description = "Each is decided alone, in order. Open to every client that reaches the port, where `limiter.service` is on; with `limiter.http_token`, to clients that send it as `Authorization: Bearer`.",
+    responses((status = 200, description = "A result for each.", body = LimitBatchAnswer)))]
 #[expect(dead_code, reason = "documented here, answered by LimiterHandler")]
 pub(super) fn check_many() {}
 
@@ -245,8 +245,8 @@ mod tests {
 
     const BURST: &str = "[[policy]]\nname = \"burst\"\nalgorithm = \"log\"\nlimit = 3\nwindow = \"60s\"\n";
 
-    /// How often a batch of these questions gave way to others, and its answer.
-    fn asked(checks: &serde_json::Value, turn_max: Duration) -> (usize, serde_json::Value) {
+    /// How often a batch of these checks yielded, and its answer.
+    fn run_batch(checks: &serde_json::Value, turn_max: Duration) -> (usize, serde_json::Value) {
         let (metrics, capacity) = (Arc::new(Metrics::default()), Capacity { keys_max: 10_000, timestamps_max: 10_000 });
         let config = RateLimitConfig { capacity, is_shadow: false, seed: Seed::new([7; 32]) };
         let limits = RateLimiter::with_clock(config, metrics, LimitClock::manual());
@@ -257,11 +257,11 @@ mod tests {
             })
             .unwrap();
         let body = serde_json::json!({ "checks": checks }).to_string();
-        let mut asking = pin!(check_many_bodies(Arc::new(limits), body.into(), turn_max));
+        let mut batch = pin!(check_many_bodies(Arc::new(limits), body.into(), turn_max));
         let mut context = Context::from_waker(Waker::noop());
         let mut turns = 0;
         let answer = loop {
-            match asking.as_mut().poll(&mut context) {
+            match batch.as_mut().poll(&mut context) {
                 Poll::Ready(answer) => {
                     break answer.map_or_else(IntoResponse::into_response, |answer| answer.map(axum::body::Body::new));
                 }
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_gives_way_between_questions_and_says_the_same() {
+    fn a_batch_yields_between_checks_with_the_same_results() {
         let checks: Vec<_> =
             (0..1_000).map(|n| serde_json::json!({"key": format!("k{}", n % 250), "cost": n % 3})).collect();
         let checks = serde_json::Value::from(checks);
-        let (turns, answer) = asked(&checks, Duration::ZERO);
+        let (turns, answer) = run_batch(&checks, Duration::ZERO);
         assert_eq!(turns, 1_000);
-        let (turns, at_once) = asked(&checks, Duration::MAX);
+        let (turns, at_once) = run_batch(&checks, Duration::MAX);
         assert_eq!((turns, &at_once), (0, &answer));
         let items = answer["items"].as_array().unwrap();
         let count = |allowed| items.iter().filter(|item| item["allowed"] == allowed).count();

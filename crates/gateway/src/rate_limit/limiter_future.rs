@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_answer_in_the_words_of_whoever_was_asked() {
+    fn a_panic_is_an_answer_in_the_words_of_its_api() {
         check(RouteLabel::Check, "application/problem+json");
         check(RouteLabel::Batch, "application/problem+json");
         check(RouteLabel::Reference(ReferenceRoute::RateLimit), "application/json; charset=utf-8");

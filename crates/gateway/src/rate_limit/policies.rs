@@ -31,14 +31,14 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn list_policies(State(app): State<App>, Operator(_): Operator) -> Json<LimitPolicies> {
     let keys = app.limits.keys_by_policy();
-    let policies = app.limits.with_rules(|book| {
-        let view = |policy: &Policy| view(book, policy, keys.get(&policy.name).copied());
-        book.policies().iter().map(view).collect()
+    let policies = app.limits.with_rules(|rule_set| {
+        let view = |policy: &Policy| view(rule_set, policy, keys.get(&policy.name).copied());
+        rule_set.policies().iter().map(view).collect()
     });
     Json(LimitPolicies { scope: SCOPE.to_owned(), shadow: app.limits.is_shadow(), policies })
 }
 
-/// Look at one policy
+/// Get a policy
 #[utoipa::path(get, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The policy in force.", body = LimitPolicyView),
     (status = 404, description = "There is no such policy."),
@@ -53,11 +53,11 @@ async fn get_policy(
 
 /// Set a policy, new or changed
 ///
-/// What keys have used stays used, unless the algorithm changes. It is durable when the answer comes.
+/// What keys have used stays used, unless the algorithm changes. It is durable before the response.
 #[utoipa::path(put, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), request_body = LimitPolicyDefinition, responses(
-    (status = 200, description = "It is changed.", body = LimitPolicyView),
-    (status = 201, description = "It is new.", body = LimitPolicyView),
-    (status = 409, description = "There are as many policies as there may be."),
+    (status = 200, description = "The changed policy.", body = LimitPolicyView),
+    (status = 201, description = "The new policy.", body = LimitPolicyView),
+    (status = 409, description = "There are as many policies as allowed."),
 ))]
 async fn put_policy(
     State(app): State<App>,
@@ -67,19 +67,19 @@ async fn put_policy(
 ) -> ApiResult<(StatusCode, Json<LimitPolicyView>)> {
     let policy = rules::parse_policy(&name, &definition).map_err(invalid_definition)?;
     check_log_capacity(&app.limits, policy.algorithm, policy.quota.limit())?;
-    let is_known = app.limits.with_rules(|book| book.source(&name).is_some());
+    let is_known = app.limits.with_rules(|rule_set| rule_set.source(&name).is_some());
     commit_change(&app, Change::PutPolicy(policy), Resource::Policy).await?;
     let status = if is_known { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(policy_view(&app.limits, &name)?)))
 }
 
-/// Forget what was set about a policy
+/// Delete the setting of a policy
 ///
-/// The quotas of single keys that were set under it are forgotten, too. What the file of policies says holds again.
+/// The quotas of single keys that were set under it are deleted as well. The file of policies applies again.
 #[utoipa::path(delete, path = "/api/limits/policies/{name}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path)), responses(
-    (status = 204, description = "It is forgotten."),
+    (status = 204, description = "It is deleted."),
     (status = 404, description = "There is no such policy."),
-    (status = 409, description = "It stands in the file of policies, and nothing was set about it."),
+    (status = 409, description = "It is in the file of policies, and has no setting of its own."),
 ))]
 async fn delete_policy(
     State(app): State<App>,
@@ -94,7 +94,7 @@ async fn delete_policy(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Look at a key's own quota
+/// Get a key's own quota
 #[utoipa::path(get, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), responses(
     (status = 200, description = "The quota in force.", body = LimitOverrideView),
     (status = 404, description = "There is no such policy, or the key has no quota of its own."),
@@ -102,44 +102,44 @@ async fn delete_policy(
 async fn get_override(
     State(app): State<App>,
     Operator(_): Operator,
-    OverridePath(place): OverridePath,
+    OverridePath(key): OverridePath,
 ) -> ApiResult<Json<LimitOverrideView>> {
-    override_view(&app.limits, &place).map(Json)
+    override_view(&app.limits, &key).map(Json)
 }
 
-/// Give a key a quota of its own
+/// Set a key's own quota
 #[utoipa::path(put, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), request_body = LimitQuota, responses(
     (status = 200, description = "The quota in force.", body = LimitOverrideView),
     (status = 404, description = "There is no such policy."),
-    (status = 409, description = "As many keys have a quota of their own as may."),
+    (status = 409, description = "As many keys as allowed have a quota of their own."),
 ))]
 async fn put_override(
     State(app): State<App>,
     Operator(_): Operator,
-    OverridePath(place): OverridePath,
+    OverridePath(key): OverridePath,
     JsonBody(quota): JsonBody<LimitQuota>,
 ) -> ApiResult<Json<LimitOverrideView>> {
     rules::parse_quota(&quota).map_err(invalid_definition)?;
-    let algorithm = app.limits.with_rules(|book| book.policy(&place.0).map(|policy| policy.algorithm));
+    let algorithm = app.limits.with_rules(|rule_set| rule_set.policy(&key.0).map(|policy| policy.algorithm));
     algorithm.map_or(Ok(()), |algorithm| check_log_capacity(&app.limits, algorithm, quota.limit))?;
-    commit_change(&app, Change::PutOverride(place.clone(), quota), Resource::Override).await?;
-    override_view(&app.limits, &place).map(Json)
+    commit_change(&app, Change::PutOverride(key.clone(), quota), Resource::Override).await?;
+    override_view(&app.limits, &key).map(Json)
 }
 
-/// Take a key's own quota back
+/// Delete a key's own quota
 ///
-/// What the file of policies says about the key holds again.
+/// The file of policies applies to the key again.
 #[utoipa::path(delete, path = "/api/limits/policies/{name}/overrides/{key}", tag = "limits", security(("bearer" = [])), params(("name" = String, Path), ("key" = String, Path, description = "Percent-encoded.")), responses(
-    (status = 204, description = "It is forgotten."),
+    (status = 204, description = "It is deleted."),
     (status = 404, description = "There is no such policy, or the key has no quota of its own."),
-    (status = 409, description = "It stands in the file of policies."),
+    (status = 409, description = "It is in the file of policies."),
 ))]
 async fn delete_override(
     State(app): State<App>,
     Operator(_): Operator,
-    OverridePath(place): OverridePath,
+    OverridePath(key): OverridePath,
 ) -> ApiResult<StatusCode> {
-    commit_change(&app, Change::DeleteOverride(place), Resource::Override).await?;
+    commit_change(&app, Change::DeleteOverride(key), Resource::Override).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -167,28 +167,29 @@ fn invalid_definition(wrong: Vec<InvalidMember>) -> ApiError {
 
 fn policy_view(limits: &RateLimiter, name: &str) -> ApiResult<LimitPolicyView> {
     let keys = limits.keys_by_policy().get(name).copied();
-    limits.with_rules(|book| {
-        let policy = book.policies().into_iter().find(|policy| &*policy.name == name);
-        policy.map(|policy| view(book, &policy, keys)).ok_or(ApiError::NotFound(Resource::Policy))
+    limits.with_rules(|rule_set| {
+        let policy = rule_set.policies().into_iter().find(|policy| &*policy.name == name);
+        policy.map(|policy| view(rule_set, &policy, keys)).ok_or(ApiError::NotFound(Resource::Policy))
     })
 }
 
-fn view(book: &LimitRuleSet, policy: &Policy, keys: Option<u64>) -> LimitPolicyView {
+fn view(rule_set: &LimitRuleSet, policy: &Policy, keys: Option<u64>) -> LimitPolicyView {
     LimitPolicyView {
         name: policy.name.to_string(),
         definition: rules::definition(policy),
-        source: book.source(&policy.name).map_or("", rules::RuleSource::name).to_owned(),
+        source: rule_set.source(&policy.name).map_or("", rules::RuleSource::name).to_owned(),
         keys: keys.unwrap_or_default(),
-        overrides: book.override_count(&policy.name) as u64,
+        overrides: rule_set.override_count(&policy.name) as u64,
     }
 }
 
-fn override_view(limits: &RateLimiter, place: &OverrideKey) -> ApiResult<LimitOverrideView> {
-    limits.with_rules(|book| {
-        book.source(&place.0).ok_or(ApiError::NotFound(Resource::Policy))?;
-        let (quota, origin) = book.override_with_source(place).ok_or(ApiError::NotFound(Resource::Override))?;
-        let key = String::from_utf8_lossy(&place.1).into_owned();
-        Ok(LimitOverrideView { policy: place.0.to_string(), key, quota, source: origin.name().to_owned() })
+fn override_view(limits: &RateLimiter, override_key: &OverrideKey) -> ApiResult<LimitOverrideView> {
+    limits.with_rules(|rule_set| {
+        rule_set.source(&override_key.0).ok_or(ApiError::NotFound(Resource::Policy))?;
+        let (quota, origin) =
+            rule_set.override_with_source(override_key).ok_or(ApiError::NotFound(Resource::Override))?;
+        let key = String::from_utf8_lossy(&override_key.1).into_owned();
+        Ok(LimitOverrideView { policy: override_key.0.to_string(), key, quota, source: origin.name().to_owned() })
     })
 }
 

@@ -46,7 +46,7 @@ pub struct CreateHunt {
     pub rounds: Option<i64>,
 }
 
-/// A hunt as everybody sees it.
+/// A hunt as every viewer sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct HuntView {
     /// Its id.

@@ -44,7 +44,7 @@ pub struct ConnectionStats {
     pub open: u64,
     /// How many may be open to the port of the API.
     pub max: u64,
-    /// Refused because there was no room for anybody.
+    /// Refused because there was no room for any client.
     pub refused_full: u64,
     /// Refused because their client address had as many as it may have.
     pub refused_address: u64,
@@ -130,7 +130,7 @@ pub struct ProcessStats {
     pub uptime_s: f64,
 }
 
-/// Times over the last minute in milliseconds, kept apart so that what holds a server up can be told.
+/// Times over the last minute in milliseconds, kept apart so that a bottleneck can be found.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct TimingStats {
     /// Of a read, for a free reader of the store.

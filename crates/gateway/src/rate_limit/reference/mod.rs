@@ -1,6 +1,6 @@
-//! The reference API (`/api/v1`): what clients of the reference limiter send and hear, kept to the letter, so that they run
+//! The reference API (`/api/v1`): what clients of the reference limiter send and receive, kept to the letter, so that they run
 //! unchanged. A denial is a 200. Its quirks of input (integers as text, any JSON value as a client, forms, `_method`) are kept as
-//! well; its bugs are not. What each client may do is [`crate::limits::Reference`]'s business.
+//! well; its bugs are not. What each client may do is decided by `rate_limit`.
 //!
 //! A request is read, routed, and only then validated, in the reference's own order: so a body that cannot be read is a 400 also
 //! on a path that does not exist.
@@ -61,12 +61,12 @@ pub(super) fn respond(
         Ok(body) => body,
         Err(error) => return now(ReferenceRoute::None, body_refusal(error).into_response()),
     };
-    let (route, asked) = match request::parse_request(parts, kind, &body) {
-        Ok(asked) => asked,
+    let (route, request) = match request::parse_request(parts, kind, &body) {
+        Ok(request) => request,
         Err((route, refusal)) => return now(route, refusal.into_response()),
     };
     let place = |client: Cow<'_, [u8]>| (REFERENCE.into(), client.into());
-    let (change, then) = match asked {
+    let (change, then) = match request {
         ReferenceRequest::Health => return now(route, responses::healthy()),
         ReferenceRequest::RateLimit { client } => {
             return now(route, decision_response(limits.check_reference(&client)));

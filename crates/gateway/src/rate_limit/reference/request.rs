@@ -1,4 +1,4 @@
-//! A request to the reference API, read: which route, and what it asks for, all checked in the reference's order.
+//! A request to the reference API, read: its route and its content, all checked in the reference's order.
 
 use super::client_id::{self, ClientIdError};
 use super::forms::{multipart, percent_decode, urlencoded};
@@ -30,7 +30,7 @@ impl BodyKind {
         let Some(Ok(content_type)) = parts.headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
             return Self::Ignored;
         };
-        // What nearly everybody sends needs no second look.
+        // What nearly every client sends needs no parsing.
         if content_type == "application/json" {
             return Self::Json;
         }
@@ -55,7 +55,7 @@ impl BodyKind {
     }
 }
 
-/// What is asked for.
+/// A request, by its route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReferenceRequest<'a> {
     Health,
@@ -66,7 +66,7 @@ pub(super) enum ReferenceRequest<'a> {
     ResetClient { client: Cow<'a, [u8]> },
 }
 
-/// Reads a request with its whole body: its route, and what it asks for.
+/// Reads a request with its whole body: its route, and its content.
 pub(super) fn parse_request<'a>(
     parts: &'a Parts,
     kind: &BodyKind,
@@ -108,7 +108,7 @@ fn method_of(method: &Method, params: &Params<'_>) -> Method {
 
 /// The route, and the client that stands in its path. Empty segments do not count.
 fn route_of<'p>(method: &Method, path: &'p str) -> Option<(Route, Option<&'p str>)> {
-    // What nearly everybody asks for needs no second look.
+    // What nearly every client requests needs no split.
     if path == "/api/v1/ratelimit" && *method == Method::POST {
         return Some((Route::RateLimit, None));
     }
@@ -160,7 +160,7 @@ fn build_request<'a>(route: Route, params: &Params<'a>) -> Result<ReferenceReque
     })
 }
 
-/// A check that lacks something hears nothing about it: an empty object.
+/// The response to an incomplete check does not say what is missing: an empty object.
 fn check_refusal(why: ClientIdError) -> Refusal {
     match why {
         ClientIdError::Unreadable => Refusal::BadRequest,

@@ -26,7 +26,7 @@ pub(super) enum Refusal {
     TooSlow,
     /// As many clients are configured as may be.
     TooManyClients,
-    /// The client had no configuration of its own. Nobody hears of it: resetting it is no mistake.
+    /// The client had no configuration of its own. No client is told: resetting it is no error.
     NothingToReset,
     /// What lasts cannot be written now.
     Unavailable,

@@ -152,9 +152,9 @@ pub enum StoryEventKind {
         #[schema(required)]
         countdown_at: Option<Timestamp>,
     },
-    /// The votes were counted: everybody may know now who picked and voted what.
+    /// The votes were counted: every viewer may know now who picked and voted what.
     Completed {
-        /// What everybody did and got, the storyteller first.
+        /// What each player did and got, the storyteller first.
         results: Vec<StoryResult>,
         /// Why: `storyteller`, `countdown` or `inactivity`.
         because: String,
@@ -178,7 +178,7 @@ pub enum StoryEventKind {
     },
     /// Somebody may begin the next game.
     NextStoryteller {
-        /// Their id; null for anybody at the table.
+        /// Their id; null for any member of the table.
         #[schema(required)]
         player: Option<String>,
         /// Until when.

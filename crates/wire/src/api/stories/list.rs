@@ -6,7 +6,7 @@ use crate::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A game as lists show it: the same to everybody.
+/// A game as lists show it: the same to every viewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryListed {
     /// The game's id.
@@ -56,7 +56,7 @@ pub struct StoryHistory {
     pub events: Vec<StoryEvent>,
 }
 
-/// A player of Stories, as everybody may see them.
+/// A player of Stories, as every viewer may see them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryPlayer {
     /// Their id.

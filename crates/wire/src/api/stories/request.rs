@@ -20,7 +20,7 @@ pub struct GuestCreated {
     pub player: String,
     /// Their name.
     pub name: String,
-    /// The bearer token, shown once: whoever holds it is this guest.
+    /// The bearer token, shown once: its holder is this guest.
     pub token: String,
     /// When it ends.
     pub expires_at: Timestamp,
@@ -98,7 +98,7 @@ pub struct StorySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowCard {
-    /// Its number: 1 to 36 are everybody's, those above are earned.
+    /// Its number: 1 to 36 belong to every player, those above are earned.
     #[schema(minimum = 1, maximum = 43)]
     pub card: i64,
 }
@@ -116,7 +116,7 @@ pub struct TellSentence {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InvitePlayers {
-    /// Their ids. Whoever is invited or at the table already is skipped.
+    /// Their ids. Players who are invited or at the table already are skipped.
     #[schema(min_items = 1)]
     pub players: Vec<String>,
 }
@@ -141,7 +141,7 @@ pub struct SetBots {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SayText {
-    /// One line of plain text; whoever shows it escapes it.
+    /// One line of plain text; clients that show it escape it.
     #[schema(min_length = 1)]
     pub text: String,
 }

@@ -102,10 +102,10 @@ pub struct StoryGame {
     pub sentence: Option<String>,
     /// Whether the storyteller has chosen a card.
     pub has_winner_card: bool,
-    /// The storyteller's card: theirs to see until the game is complete, then everybody's.
+    /// The storyteller's card: visible to them until the game is complete, then to every viewer.
     #[schema(required)]
     pub winner_card: Option<u8>,
-    /// The cards on the table, in their order: everybody's from the vote on.
+    /// The cards on the table, in their order: visible to every viewer from the vote on.
     #[schema(required)]
     pub board: Option<Vec<u8>>,
     /// All cards that were dealt; the storyteller's to see.
@@ -191,7 +191,7 @@ pub struct StorySeat {
     pub standing: Option<StoryStanding>,
 }
 
-/// Who is at the table now: whoever waits for its feed, or did within the last 15 seconds.
+/// Who is at the table now: players who wait for its feed, or did within the last 15 seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoryPresence {
     /// Ids of members that are here.
