@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::default_gates::count_gates;
 use crate::format::pluralize;
@@ -145,7 +145,7 @@ impl TrialRunner {
     /// Checks the scenario of these arguments and runs the trial.
     pub(crate) fn run(&mut self, args: RunArgs) -> Result<FinishedTrial, CliError> {
         let AssembledTrial { document, scenario, feeds } = assemble(&args)?;
-        let (interrupt, interrupted) = watch::channel(false);
+        let interrupt = CancellationToken::new();
         let trial = Trial {
             document,
             scenario,
@@ -158,7 +158,7 @@ impl TrialRunner {
             guard: Guard::own().ok(),
             worker_program: std::env::current_exe().ok(),
             program: self.program.clone(),
-            interrupt: interrupted,
+            interrupt: interrupt.clone(),
             run_dir: Arc::default(),
             screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
         };
@@ -274,13 +274,13 @@ pub(crate) fn new_seed() -> Result<u64, CliError> {
 /// The first signal ends the trial with a report. The second one drops it, which kills what it started.
 async fn run_until_killed(
     trial: Trial,
-    interrupt: &watch::Sender<bool>,
+    interrupt: &CancellationToken,
     signals: &mut ShutdownSignals,
 ) -> Result<FinishedTrial, CliError> {
     let (made, speaker) = (trial.run_dir.clone(), trial.screen.printer());
     let killed = async {
         signals.next().await;
-        interrupt.send_replace(true);
+        interrupt.cancel();
         speaker.print(&stopping_message());
         signals.next().await;
     };

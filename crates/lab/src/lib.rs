@@ -34,7 +34,6 @@ pub mod compare;
 pub mod default_gates;
 pub mod edge;
 pub mod findings;
-mod flag;
 pub mod format;
 pub mod generator;
 pub mod guard;

@@ -298,7 +298,7 @@ fn reconciliation_gate(mismatches: &[String]) -> GateResult {
 /// What a reader must know about the record itself.
 fn report_notes(context: &RunContext, timeline: Option<std::io::Error>, end: &TrialEnd) -> Vec<String> {
     let ungated = (!context.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
-    let misread = context.status_poller.take_first_misread();
+    let misread = context.first_misread.lock().unwrap_or_else(PoisonError::into_inner).take();
     let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
     let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
     let mut notes: Vec<String> = ungated.into_iter().chain(misread).chain(timeline).collect();

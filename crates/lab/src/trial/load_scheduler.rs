@@ -6,12 +6,12 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::held_phase::run_hold;
 use super::run_context::RunContext;
 use super::search::run_search;
-use crate::flag::wait_until_raised;
 use crate::generator::WorkerReport;
 use crate::limits::INTERRUPT_GRACE;
 use crate::measurement::PauseImpact;
@@ -19,11 +19,11 @@ use crate::measurement::timeline::{LoadStepRow, TimelineRow};
 use crate::plan::{LoadSpec, PhasePosition, Schedule, load_specs};
 use crate::scenario::LoadProfile;
 
-/// Runs all phases to their end, or until `stop` is true; then the workers shut down.
-pub(super) async fn run(context: &RunContext, mut stop: watch::Receiver<bool>) {
+/// Runs all phases to their end, or until `stop` ends them; then the workers shut down.
+pub(super) async fn run(context: &RunContext, stop: &CancellationToken) {
     tokio::select! {
         biased;
-        () = wait_until_raised(&mut stop) => {}
+        () = stop.cancelled() => {}
         () = run_phases(context) => {}
     }
     context.worker_pool.stop(INTERRUPT_GRACE);

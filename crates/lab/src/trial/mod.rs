@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use run_directory::find_interrupted_run;
 pub use secrets::Secrets;
@@ -36,7 +36,6 @@ pub use supervisor::{ProcessList, ProcessSupervisor, ScheduledFault, fault_sched
 
 use crate::aggregate::{Aggregate, Results, Timeline};
 use crate::clock::{rfc3339, unix_ms_now};
-use crate::flag::wait_until_raised;
 use crate::format::{number, round};
 use crate::generator::ControlClient;
 use crate::guard::Guard;
@@ -78,8 +77,8 @@ pub struct Trial {
     pub worker_program: Option<PathBuf>,
     /// The version and the commit of this program.
     pub program: String,
-    /// Becomes true when the user wants the trial to end.
-    pub interrupt: watch::Receiver<bool>,
+    /// Cancelled when the user wants the trial to end.
+    pub interrupt: CancellationToken,
     /// Set to the directory of the run once it has enough for a report.
     pub run_dir: Arc<OnceLock<PathBuf>>,
     /// Where progress is shown.
@@ -186,15 +185,15 @@ async fn execute(
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
 
-    let mut interrupt = trial.interrupt.clone();
+    let interrupt = trial.interrupt.clone();
     let preparing = async {
         supervisor.start(&scenario, &Scope::for_run(&globals), dir).await?;
         let client = ControlClient::for_target(&scenario.target).map_err(|failure| failure.message)?;
-        prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
+        prepare(&scenario, std::mem::take(&mut trial.feeds), client, globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
         biased;
-        () = wait_until_raised(&mut interrupt) => None,
+        () = interrupt.cancelled() => None,
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };

@@ -6,13 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use super::run_context::RunContext;
-use crate::flag::wait_until_raised;
 use crate::scenario::Observer;
-use crate::work::read_json;
 
 /// What was read from the target, and what could not be.
 #[derive(Default)]
@@ -43,22 +41,21 @@ impl Observations {
 }
 
 /// Reads until the trial is over.
-pub(super) async fn observe(context: &RunContext, observations: &Observations, mut ended: watch::Receiver<bool>) {
+pub(super) async fn observe(context: &RunContext, observations: &Observations, ended: &CancellationToken) {
     let observers = context.scenario.observers.iter();
     tokio::select! {
-        () = wait_until_raised(&mut ended) => {}
+        () = ended.cancelled() => {}
         _ = join_all(observers.map(|observer| read_figures(context, observer, observations))) => {}
     }
 }
 
 async fn read_figures(context: &RunContext, observer: &Observer, observations: &Observations) {
-    let target = &context.prepared;
     let mut ticks = tokio::time::interval_at(context.start, observer.interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let timeout = observer.interval.max(Duration::from_millis(100));
     loop {
         ticks.tick().await;
-        let answer = read_json(&target.client, &observer.path, &target.headers, &target.globals, timeout).await;
+        let answer = context.prepared.target.read_json(&observer.path, timeout).await;
         let read = |pointer: &String| answer.as_ref().ok()?.pointer(pointer)?.as_f64();
         let missing = observer.figures.iter().find(|(_, pointer)| read(pointer).is_none());
         if let Some((figure, pointer)) = missing {

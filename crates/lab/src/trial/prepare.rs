@@ -2,9 +2,7 @@
 //! initial totals and configuration. Drives no load.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use http::HeaderMap;
 use serde_json::Value;
 
 use super::Secrets;
@@ -14,16 +12,14 @@ use crate::generator::{ControlClient, ControlOutcome, perform_step, target_heade
 use crate::limits::REQUEST_TIMEOUT;
 use crate::measurement::ErrorKind;
 use crate::scenario::{FeedRows, Scenario, Scope, Template};
-use crate::work::{read_json, read_totals};
+use crate::work::{ControlTarget, read_totals};
 
 /// Everything that arrivals need to know.
 #[derive(Debug)]
 pub(super) struct PreparedTrial {
-    pub(super) globals: BTreeMap<String, String>,
+    pub(super) target: ControlTarget,
     pub(super) picks: Vec<Vec<String>>,
     pub(super) feeds: Vec<FeedRows>,
-    pub(super) headers: HeaderMap,
-    pub(super) client: Arc<ControlClient>,
     pub(super) config: Option<Value>,
     /// One for each kind of work.
     pub(super) totals: Vec<Option<TotalsFigures>>,
@@ -33,15 +29,15 @@ pub(super) struct PreparedTrial {
 pub(super) async fn prepare(
     scenario: &Scenario,
     feeds: Vec<FeedRows>,
-    client: Arc<ControlClient>,
-    mut globals: BTreeMap<String, String>,
+    client: ControlClient,
+    globals: BTreeMap<String, String>,
     secrets: &Secrets,
 ) -> Result<PreparedTrial, String> {
-    let headers = target_headers(&scenario.target, &globals)?;
+    let mut target = ControlTarget { headers: target_headers(&scenario.target, &globals)?, client, globals };
     for step in &scenario.setup {
-        let scope = Scope::for_run(&globals);
-        match perform_step(&client, step, &headers, &scope).await {
-            Ok(ControlOutcome::Ok(kept)) => globals.extend(kept),
+        let scope = Scope::for_run(&target.globals);
+        match perform_step(&target.client, step, &target.headers, &scope).await {
+            Ok(ControlOutcome::Ok(kept)) => target.globals.extend(kept),
             Ok(ControlOutcome::Denied) => return Err(format!("the setup's `{}` was denied", step.name)),
             Err(failure) => {
                 let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
@@ -52,30 +48,26 @@ pub(super) async fn prepare(
             }
         }
     }
-    let scope = Scope::for_run(&globals);
+    let scope = Scope::for_run(&target.globals);
     let pick = |(_, items): &(String, Vec<Template>)| items.iter().map(|item| item.render(&scope)).collect();
     let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>()?;
     let config = match &scenario.target.config_path {
-        Some(path) => Some(read_json(&client, path, &headers, &globals, REQUEST_TIMEOUT).await?),
+        Some(path) => Some(target.read_json(path, REQUEST_TIMEOUT).await?),
         None => None,
     };
-    let totals = read_all_totals(scenario, &client, &headers, &globals).await?;
-    Ok(PreparedTrial { globals, picks, feeds, headers, client, config, totals })
+    let totals = read_all_totals(scenario, &target).await?;
+    Ok(PreparedTrial { target, picks, feeds, config, totals })
 }
 
 /// The server's totals of every kind of work that has some.
 pub(super) async fn read_all_totals(
     scenario: &Scenario,
-    client: &ControlClient,
-    headers: &HeaderMap,
-    globals: &BTreeMap<String, String>,
+    target: &ControlTarget,
 ) -> Result<Vec<Option<TotalsFigures>>, String> {
     let mut all = Vec::with_capacity(scenario.work_specs.len());
     for work in &scenario.work_specs {
         all.push(match &work.totals {
-            Some(totals) => {
-                Some(read_totals(totals, &read_json(client, &totals.path, headers, globals, REQUEST_TIMEOUT).await?))
-            }
+            Some(totals) => Some(read_totals(totals, &target.read_json(&totals.path, REQUEST_TIMEOUT).await?)),
             None => None,
         });
     }

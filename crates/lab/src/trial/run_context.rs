@@ -43,9 +43,10 @@ pub(super) struct RunContext {
     pub(super) worker_pool: WorkerPool,
     pub(super) worker_count: u32,
     pub(super) recorder: Recorder,
-    pub(super) trackers: Arc<Trackers>,
-    pub(super) status_poller: Arc<StatusPoller>,
-    pub(super) log: Arc<TimelineLog>,
+    pub(super) trackers: Trackers,
+    pub(super) log: TimelineLog,
+    /// The first response to a status request that could not be understood.
+    pub(super) first_misread: Mutex<Option<String>>,
     /// The start of the plan.
     pub(super) start: Instant,
     pub(super) seed: u64,
@@ -74,7 +75,7 @@ impl RunContext {
             .transpose()
             .map_err(file_error)?;
         let timeline = Timeline::with_preferred_metrics(metric_names(&scenario.metric_roles));
-        let log = Arc::new(TimelineLog::create(&dir.join("timeline.jsonl"), timeline).map_err(file_error)?);
+        let log = TimelineLog::create(&dir.join("timeline.jsonl"), timeline).map_err(file_error)?;
         let (start, start_moment) = (Instant::now() + START_LEAD, MonotonicTime::now() + START_LEAD);
         let start_unix_ms = unix_ms_now() + START_LEAD.as_millis() as i64;
         let hlog = Writer::create(&dir.join("intervals.hlog"), start_unix_ms).map_err(file_error)?;
@@ -85,8 +86,8 @@ impl RunContext {
                 WorkerProcessSpec::new(program.clone(), trial.document.source(), peak_connections(&scenario))
             }),
             inputs: RunInputs {
-                headers: prepared.headers.iter().map(header_texts).collect(),
-                globals: prepared.globals.clone(),
+                headers: prepared.target.headers.iter().map(header_texts).collect(),
+                globals: prepared.target.globals.clone(),
                 picks: std::mem::take(&mut prepared.picks),
                 feeds: std::mem::take(&mut prepared.feeds),
                 run_id: id.to_owned(),
@@ -99,23 +100,13 @@ impl RunContext {
         };
         let (worker_pool, reports) =
             WorkerPool::start(config).map_err(|error| format!("the load workers cannot start: {error}"))?;
-        let trackers = Arc::new(Trackers::new(&scenario.work_specs));
         let context = Self {
             worker_count: worker_pool.worker_count() as u32,
             worker_pool,
             recorder: Recorder::new(&scenario.journeys, &scenario.pushes, hlog, samples),
-            status_poller: Arc::new(StatusPoller {
-                scenario: scenario.clone(),
-                client: prepared.client.clone(),
-                headers: prepared.headers.clone(),
-                globals: prepared.globals.clone(),
-                trackers: trackers.clone(),
-                log: log.clone(),
-                start,
-                first_misread: Mutex::default(),
-            }),
-            trackers,
+            trackers: Trackers::new(&scenario.work_specs),
             log,
+            first_misread: Mutex::default(),
             start,
             seed: trial.seed,
             load_step_changed: Notify::new(),
@@ -125,6 +116,17 @@ impl RunContext {
             prepared,
         };
         Ok((context, reports))
+    }
+
+    pub(super) fn status_poller(&self) -> StatusPoller<'_> {
+        StatusPoller {
+            scenario: &self.scenario,
+            target: &self.prepared.target,
+            trackers: &self.trackers,
+            log: &self.log,
+            start: self.start,
+            first_misread: &self.first_misread,
+        }
     }
 
     /// Hands a load spec to every worker, and opens the accumulators of its load steps.

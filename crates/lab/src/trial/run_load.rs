@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::observers::{Observations, observe};
 use super::run_context::RunContext;
@@ -12,7 +13,6 @@ use super::sampler::{Sampler, watch_silences};
 use super::supervisor::fault_schedule;
 use super::watched_process::{GENERATOR, ProcessScope, SERVER, WatchedProcess};
 use super::{ProcessSupervisor, Trial, TrialEnd, load_scheduler};
-use crate::flag::{propagate_panic, wait_until_raised};
 use crate::format::round;
 use crate::generator::WorkerReport;
 use crate::limits::INTERRUPT_DRAIN;
@@ -40,7 +40,7 @@ pub(super) async fn run_load(
 ) -> Result<FinishedLoad, String> {
     let faults = fault_schedule(&context.scenario.faults);
     supervisor.check_faults(&faults)?;
-    let (over, ended) = watch::channel(false);
+    let ended = CancellationToken::new();
     let observations = Observations::default();
     let watched = watch_processes(context, trial.target_pid, supervisor);
     let process_list = supervisor.process_list();
@@ -48,14 +48,14 @@ pub(super) async fn run_load(
     let mut record_fault = |row: &FaultRow| context.log.write(&TimelineRow::Fault(row.clone()));
     let load = async {
         let supervising = supervisor.supervise(context.start, &faults, &mut record_fault);
-        let end = drive_load(context, reports, supervising, &mut trial.interrupt).await;
-        over.send_replace(true);
+        let end = drive_load(context, reports, supervising, &trial.interrupt).await;
+        ended.cancel();
         end
     };
     let ((), (), (), end) = tokio::join!(
-        sampler.run(ended.clone()),
-        observe(context, &observations, ended.clone()),
-        watch_silences(context, ended),
+        sampler.run(&ended),
+        observe(context, &observations, &ended),
+        watch_silences(context, &ended),
         load
     );
     let (watched, notes) = sampler.finish();
@@ -80,37 +80,30 @@ async fn drive_load(
     context: &RunContext,
     reports: mpsc::UnboundedReceiver<WorkerReport>,
     supervising: impl Future<Output = String>,
-    interrupt: &mut watch::Receiver<bool>,
+    interrupt: &CancellationToken,
 ) -> TrialEnd {
-    let (stop_load, load_stopped) = watch::channel(false);
-    let (stop, stopped) = watch::channel(false);
-    let (driven, seen_driven) = watch::channel(false);
-    let mut polling = JoinSet::new();
-    for index in 0..context.scenario.work_specs.len() {
-        let (poller, driven, stopped) = (context.status_poller.clone(), seen_driven.clone(), stopped.clone());
-        polling.spawn(async move { poller.run(index, driven, stopped).await });
-    }
-    let work = async {
+    let (stop_load, stop, driven) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+    let poller = context.status_poller();
+    let polls = (0..context.scenario.work_specs.len()).map(|index| poller.run(index, &driven, &stop));
+    let load = async {
         let ((), received) =
-            tokio::join!(load_scheduler::run(context, load_stopped), load_scheduler::receive_reports(context, reports));
-        driven.send_replace(true);
+            tokio::join!(load_scheduler::run(context, &stop_load), load_scheduler::receive_reports(context, reports));
+        driven.cancel();
         if received.is_err() {
             // The load has ended: work in progress is not waited for.
-            stop.send_replace(true);
-        }
-        while let Some(ended) = polling.join_next().await {
-            propagate_panic(ended);
+            stop.cancel();
         }
         received
     };
+    let work = async { tokio::join!(load, join_all(polls)).0 };
     tokio::pin!(work, supervising);
     let end = tokio::select! {
         received = &mut work => return received.map_or_else(TrialEnd::ProcessExited, |()| TrialEnd::Done),
-        () = wait_until_raised(interrupt) => TrialEnd::Interrupted,
+        () = interrupt.cancelled() => TrialEnd::Interrupted,
         exit = &mut supervising => TrialEnd::ProcessExited(exit),
         reason = await_bound(context) => TrialEnd::BoundReached(reason),
     };
-    stop_load.send_replace(true);
+    stop_load.cancel();
     if end == TrialEnd::Interrupted {
         // Only after the work has ended is it known whether any was lost.
         tokio::select! {
@@ -119,7 +112,7 @@ async fn drive_load(
             () = tokio::time::sleep(INTERRUPT_DRAIN) => {}
         }
     }
-    stop.send_replace(true);
+    stop.cancel();
     let _ = work.await;
     end
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use super::neighbours::Neighbours;
 use super::observers::Observations;
@@ -15,7 +16,6 @@ use super::supervisor::ProcessList;
 use super::watched_process::{SERVER, WatchedProcess};
 use crate::aggregate::{Aggregate, Timeline};
 use crate::findings::CurrentOutage;
-use crate::flag::wait_until_raised;
 use crate::format::{number, round};
 use crate::generator::ControlRequest;
 use crate::limits::{GAUGES_EVERY, SAMPLER_EVERY};
@@ -82,12 +82,12 @@ impl<'a> Sampler<'a> {
     }
 
     /// Samples until the trial is over.
-    pub(super) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
+    pub(super) async fn run(&mut self, ended: &CancellationToken) {
         let mut ticks = tokio::time::interval_at(self.context.start, SAMPLER_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = wait_until_raised(&mut ended) => return,
+                () = ended.cancelled() => return,
                 _ = ticks.tick() => self.sample().await,
             }
         }
@@ -205,7 +205,7 @@ impl<'a> Sampler<'a> {
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
         let path = self.context.scenario.target.metrics_path.as_deref()?;
-        let target = &self.context.prepared;
+        let target = &self.context.prepared.target;
         let call = ControlRequest::get(path.parse().ok()?, target.headers.clone(), SCRAPE_WITHIN);
         let what = format!("The target's metrics ({path})");
         let response = match target.client.send(&call).await {
@@ -224,13 +224,13 @@ impl<'a> Sampler<'a> {
 }
 
 /// Samples the load many times a second, for silences, until the trial is over.
-pub(super) async fn watch_silences(context: &RunContext, mut ended: watch::Receiver<bool>) {
+pub(super) async fn watch_silences(context: &RunContext, ended: &CancellationToken) {
     let mut silences = SilenceDetector::default();
     let mut ticks = tokio::time::interval_at(context.start, GAUGES_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            () = wait_until_raised(&mut ended) => break,
+            () = ended.cancelled() => break,
             _ = ticks.tick() => {}
         }
         let row = silences.add_sample(context.start.elapsed(), context.worker_pool.gauges());

@@ -16,16 +16,15 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 
 /// By how much the server's totals rose, for each kind of work.
 pub(super) async fn totals_increase(context: &RunContext, now: Duration) -> Vec<Option<TotalsFigures>> {
-    let target = &context.prepared;
     let mut rises = vec![None; context.scenario.work_specs.len()];
     for attempt in 0..RECONCILE_ATTEMPTS {
         if attempt > 0 {
             tokio::time::sleep(RECONCILE_EVERY).await;
         }
-        let after = read_all_totals(&context.scenario, &target.client, &target.headers, &target.globals).await;
+        let after = read_all_totals(&context.scenario, &context.prepared.target).await;
         let Ok(after) = after else { continue };
         let rise = |(after, before): (Option<TotalsFigures>, &Option<TotalsFigures>)| Some(after?.since((*before)?));
-        rises = after.into_iter().zip(&target.totals).map(rise).collect();
+        rises = after.into_iter().zip(&context.prepared.totals).map(rise).collect();
         if mismatches(context, now, &rises).is_empty() {
             break;
         }

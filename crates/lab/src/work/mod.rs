@@ -11,9 +11,8 @@ mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use status_poller::StatusPoller;
-pub(crate) use totals::read_json;
-pub use totals::{Mismatch, read_totals, reconcile};
+pub(crate) use status_poller::StatusPoller;
+pub use totals::{ControlTarget, Mismatch, read_totals, reconcile};
 pub use tracker::Tracker;
 
 use crate::scenario::WorkSpec;

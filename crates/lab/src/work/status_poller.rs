@@ -3,60 +3,49 @@
 //! failure counts as silence: a response that says that an item is unknown, or that reports an error, delays no other
 //! item. Does not interpret responses: the tracker does.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
 
-use super::Trackers;
-use crate::flag::wait_until_raised;
-use crate::generator::{ControlClient, ControlRequest, excerpt};
+use super::{ControlTarget, Trackers};
+use crate::generator::{ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::measurement::timeline::{TimelineRow, WorkRow};
 use crate::record::TimelineLog;
 use crate::scenario::{Scenario, Scope, StatusRequest, WorkSpec};
 
 #[derive(Debug)]
-pub struct StatusPoller {
-    pub scenario: Arc<Scenario>,
-    /// A client to the target, whose connections carry no load.
-    pub client: Arc<ControlClient>,
-    /// Headers of every request.
-    pub headers: HeaderMap,
-    /// Values of the whole run.
-    pub globals: BTreeMap<String, String>,
-    pub trackers: Arc<Trackers>,
-    pub(crate) log: Arc<TimelineLog>,
+pub(crate) struct StatusPoller<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) target: &'a ControlTarget,
+    pub(crate) trackers: &'a Trackers,
+    pub(crate) log: &'a TimelineLog,
     /// The start of the plan.
-    pub start: Instant,
+    pub(crate) start: Instant,
     /// The first response that could not be understood, for the report.
-    pub first_misread: Mutex<Option<String>>,
+    pub(crate) first_misread: &'a Mutex<Option<String>>,
 }
 
-impl StatusPoller {
-    pub(crate) fn take_first_misread(&self) -> Option<String> {
-        self.first_misread.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
+impl StatusPoller<'_> {
     /// Polls the work with this index until, after the last arrival, nothing is left that could still move, or the
-    /// scenario gives up, or `stop` is raised.
-    pub async fn run(&self, index: usize, driven: watch::Receiver<bool>, mut stop: watch::Receiver<bool>) {
+    /// scenario gives up, or the token `stop` ends it.
+    pub(crate) async fn run(&self, index: usize, driven: &CancellationToken, stop: &CancellationToken) {
         tokio::select! {
             biased;
-            () = wait_until_raised(&mut stop) => {}
+            () = stop.cancelled() => {}
             () = self.run_rounds(index, driven) => {}
         }
         let now = self.start.elapsed();
         self.trackers.tracker(index).record_point(now);
     }
 
-    async fn run_rounds(&self, index: usize, driven: watch::Receiver<bool>) {
+    async fn run_rounds(&self, index: usize, driven: &CancellationToken) {
         let work = &self.scenario.work_specs[index];
         let (mut order, mut silent_rounds) = (PollOrder::default(), 0);
         let mut ticks = tokio::time::interval_at(self.start + work.poll_interval, work.poll_interval);
@@ -65,7 +54,7 @@ impl StatusPoller {
         loop {
             ticks.tick().await;
             // Read before the round: the round then sees everything that was created until the end.
-            if *driven.borrow() && driven_since.is_none() {
+            if driven.is_cancelled() && driven_since.is_none() {
                 driven_since = Some(Instant::now());
             }
             let began = self.start.elapsed();
@@ -158,17 +147,19 @@ impl StatusPoller {
     }
 
     async fn request_many(&self, work: &WorkSpec, member: &str, ids: &[Box<str>]) -> Result<Value, StatusError> {
-        let path = work.path.render(&Scope::for_run(&self.globals)).map_err(StatusError::Invalid)?;
-        let mut headers = self.headers.clone();
+        let path = work.path.render(&Scope::for_run(&self.target.globals)).map_err(StatusError::Invalid)?;
+        let mut headers = self.target.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.request_status(work, &path, headers, Bytes::from(json!({ member: ids }).to_string())).await
     }
 
     async fn request_one(&self, work: &WorkSpec, id: &str) -> Result<Value, StatusError> {
         let kept = [("id".to_owned(), id.to_owned())];
-        let path =
-            work.path.render(&Scope { kept: &kept, ..Scope::for_run(&self.globals) }).map_err(StatusError::Invalid)?;
-        self.request_status(work, &path, self.headers.clone(), Bytes::new()).await
+        let path = work
+            .path
+            .render(&Scope { kept: &kept, ..Scope::for_run(&self.target.globals) })
+            .map_err(StatusError::Invalid)?;
+        self.request_status(work, &path, self.target.headers.clone(), Bytes::new()).await
     }
 
     async fn request_status(
@@ -187,10 +178,11 @@ impl StatusPoller {
             // A status request changes nothing, whatever its method.
             idempotent: true,
         };
-        let response = self.client.send(&request).await.map_err(|failure| match failure.kind.is_transport() {
-            true => StatusError::NoResponse(failure.message),
-            false => StatusError::Invalid(failure.message),
-        })?;
+        let response =
+            self.target.client.send(&request).await.map_err(|failure| match failure.kind.is_transport() {
+                true => StatusError::NoResponse(failure.message),
+                false => StatusError::Invalid(failure.message),
+            })?;
         if !(200..300).contains(&response.status) {
             let message = format!("{path} answered {}: {}", response.status, excerpt(&response.body));
             // The response to a request for many says nothing about a single item.

@@ -20,22 +20,30 @@ pub struct Mismatch {
     pub server: Option<i64>,
 }
 
-/// A JSON document of the target, if it is received in time.
-pub(crate) async fn read_json(
-    client: &ControlClient,
-    path: &Template,
-    headers: &HeaderMap,
-    globals: &BTreeMap<String, String>,
-    timeout: Duration,
-) -> Result<Value, String> {
-    let path = path.render(&Scope::for_run(globals))?;
-    let parsed = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
-    let request = ControlRequest::get(parsed, headers.clone(), timeout);
-    let response = client.send(&request).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
-    if response.status != 200 {
-        return Err(format!("GET {path} answered {}: {}", response.status, excerpt(&response.body)));
+/// The target as the lab talks to it beside the load.
+#[derive(Debug)]
+pub struct ControlTarget {
+    /// Its connections carry no load.
+    pub client: ControlClient,
+    /// Headers of every request.
+    pub headers: HeaderMap,
+    /// Values of the whole run.
+    pub globals: BTreeMap<String, String>,
+}
+
+impl ControlTarget {
+    /// A JSON document of the target, if it is received in time.
+    pub(crate) async fn read_json(&self, path: &Template, timeout: Duration) -> Result<Value, String> {
+        let path = path.render(&Scope::for_run(&self.globals))?;
+        let parsed = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
+        let request = ControlRequest::get(parsed, self.headers.clone(), timeout);
+        let response =
+            self.client.send(&request).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
+        if response.status != 200 {
+            return Err(format!("GET {path} answered {}: {}", response.status, excerpt(&response.body)));
+        }
+        serde_json::from_slice(&response.body).map_err(|error| format!("GET {path}: not JSON ({error})"))
     }
-    serde_json::from_slice(&response.body).map_err(|error| format!("GET {path}: not JSON ({error})"))
 }
 
 /// Reads the server's totals from its response. A missing number is none, not zero.

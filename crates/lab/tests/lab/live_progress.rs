@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use lab::report::Screen;
 use lab::trial::Trial;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, ok, response};
 use crate::trial::{OutDir, trial};
@@ -61,7 +61,7 @@ async fn check_shown(
     let (gate, text, out) = (Arc::<Latch>::default(), Arc::<Mutex<String>>::default(), OutDir::new());
     let of_target = gate.clone();
     let target = ScriptedServer::start(move |asked| if asked.number < 20 { ok() } else { what(&of_target) });
-    let (_interrupt, never) = watch::channel(false);
+    let never = CancellationToken::new();
     let trial = trial(scenario, &[format!("port={}", target.address.port())], &out.0, never);
     let screen = Screen::plain(WatchedScreen { text: text.clone(), awaited, gate });
     let finished = lab::trial::run(Trial { screen, ..trial }).await.unwrap();

@@ -10,7 +10,7 @@ use lab::report::Screen;
 use lab::scenario::{Document, Scenario};
 use lab::trial::{FinishedTrial, Trial};
 use lab::verdict::Verdict;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::stub_service::{RequestFate, Stub};
 use crate::trial::OutDir;
@@ -64,7 +64,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<FinishedTrial,
     let mut document = Document::parse(text).unwrap();
     settings.iter().for_each(|config| document.set(config).unwrap());
     document.free_port_variables().iter().for_each(|variable| document.set_port(variable, free_port()));
-    let (_interrupt, never) = watch::channel(false);
+    let never = CancellationToken::new();
     let trial = Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         out_dir: out.to_owned(),

@@ -11,7 +11,7 @@ use lab::scenario::{Document, Scenario};
 use lab::trial::{FinishedTrial, Trial};
 use lab::verdict::Verdict;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::stub_service::{RequestFate, Stub};
 
@@ -82,7 +82,7 @@ impl Drop for OutDir {
     }
 }
 
-pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver<bool>) -> Trial {
+pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: CancellationToken) -> Trial {
     let mut document = Document::parse(text).unwrap();
     settings.iter().for_each(|config| document.set(config).unwrap());
     Trial {
@@ -106,7 +106,7 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watc
 pub(crate) async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> FinishedTrial {
     let port = format!("port={}", stub.listen().await.port());
     let settings: Vec<String> = settings.iter().map(|config| (*config).to_owned()).chain([port]).collect();
-    let (_interrupt, never) = watch::channel(false);
+    let never = CancellationToken::new();
     lab::trial::run(trial(text, &settings, out, never)).await.unwrap()
 }
 
@@ -277,10 +277,10 @@ async fn an_interrupted_trial_still_writes_its_report() {
     let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Hangs));
     let port = format!("port={}", stub.listen().await.port());
     let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
-    let (interrupt, interrupted) = watch::channel(false);
-    let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupted)));
+    let interrupt = CancellationToken::new();
+    let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupt.clone())));
     stub.await_creations(5).await;
-    interrupt.send_replace(true);
+    interrupt.cancel();
     let finished = running.await.unwrap().unwrap();
     assert_eq!(finished.run.verdict, Verdict::Interrupted);
     assert!(finished.run.results.journeys["create"].op.ok >= 1);
@@ -297,10 +297,10 @@ async fn an_interrupted_trial_follows_its_work_to_the_end_and_reconciles() {
         stub.miscount.store(miscount, Ordering::Relaxed);
         let port = format!("port={}", stub.listen().await.port());
         let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
-        let (interrupt, interrupted) = watch::channel(false);
-        let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupted)));
+        let interrupt = CancellationToken::new();
+        let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupt.clone())));
         stub.await_creations(20).await;
-        interrupt.send_replace(true);
+        interrupt.cancel();
         let run = running.await.unwrap().unwrap().run;
         let job = &run.results.work["job"];
         assert_eq!(
@@ -363,7 +363,7 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
         .replace("request = \"GET /config\"", "request = \"POST /secret\"")
         .replace("keep = { w", "keep = { nope = \"/no\", w");
     let port = [format!("port={}", stub.listen().await.port())];
-    let (_interrupt, never) = watch::channel(false);
+    let never = CancellationToken::new();
     let message = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
     assert_eq!(
         message,
@@ -375,7 +375,7 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
 #[tokio::test]
 async fn nobody_at_the_target_is_said_before_anything_is_sent() {
     let out = OutDir::new();
-    let (_interrupt, never) = watch::channel(false);
+    let never = CancellationToken::new();
     let message = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
     let tried = "nothing accepts a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
     assert!(message.starts_with(tried), "{message}");

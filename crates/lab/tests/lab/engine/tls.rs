@@ -255,7 +255,7 @@ async fn readiness_probe_and_setup_of_a_trial_trust_the_same() {
          [[journey.step]]\nrequest = \"GET /\"\n",
         target.address, identity.file
     );
-    let (out, (_interrupt, never)) = (OutDir::new(), tokio::sync::watch::channel(false));
+    let (out, never) = (OutDir::new(), tokio_util::sync::CancellationToken::new());
     let finished = lab::trial::run(trial(&text, &[], &out.0, never)).await.unwrap();
     assert_eq!((finished.run.results.total.unwrap().ok, target.requests()), (1, 3));
 }
