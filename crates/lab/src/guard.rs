@@ -53,12 +53,7 @@ impl Guard {
     /// # Errors
     /// The system does not report the path of the executable.
     pub fn own() -> io::Result<Self> {
-        std::env::current_exe().map(Self::new)
-    }
-
-    /// A program that has the command [`COMMAND`].
-    pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { prefix: vec![program.into().into(), COMMAND.into()] }
+        Ok(Self::from_args([std::env::current_exe()?.into(), COMMAND.into()]))
     }
 
     /// Any program that passes the arguments after these to [`GuardArgs`].
@@ -206,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_guard_is_a_command_of_its_program() {
-        let words = Guard::new("/bin/lab").wrap(&ProcessLimits::default(), &["true".into()]);
+        let words =
+            Guard::from_args(["/bin/lab".into(), COMMAND.into()]).wrap(&ProcessLimits::default(), &["true".into()]);
         assert_eq!(words[..2], ["/bin/lab", "lab-guard"]);
         assert_eq!(words[3..], ["--", "true"]);
     }

@@ -16,7 +16,8 @@ pub struct HostCounters {
     /// Memory that is available without swapping.
     pub(crate) memory_available_bytes: Option<u64>,
     sockets: Option<SocketCounts>,
-    refused: Option<TcpCounters>,
+    /// In the order of [`REFUSALS`].
+    refused: Option<[u64; 4]>,
     packets_dropped: Option<u64>,
 }
 
@@ -41,13 +42,16 @@ struct SocketCounts {
     time_wait: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TcpCounters {
-    overflows: u64,
-    drops: u64,
-    request_queue: u64,
-    timed_out: u64,
-}
+/// Figures of connections that the machine refused or gave up, and the kernel's names of their counters.
+const REFUSALS: [(&str, &str); 4] = [
+    // Refused because a listener's accept queue was full; refused at a listener for any reason; refused because a
+    // listener's queue of half-open ones was full.
+    ("listen_overflows", "ListenOverflows"),
+    ("listen_drops", "ListenDrops"),
+    ("request_queue_drops", "TCPReqQFullDrop"),
+    // Aborted because nothing was received for too long: sent data was not acknowledged, or keepalive was not.
+    ("timed_out", "TCPAbortOnTimeout"),
+];
 
 impl HostCounters {
     #[must_use]
@@ -60,7 +64,7 @@ impl HostCounters {
             memory_available_bytes: read("/proc/meminfo")
                 .and_then(|text| kib_to_bytes(value_of(&text, "MemAvailable")?)),
             sockets: sockets.map(|found| SocketCounts { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
-            refused: read("/proc/net/netstat").and_then(|text| TcpCounters::parse(&text)),
+            refused: read("/proc/net/netstat").and_then(|text| parse_refusals(&text)),
             packets_dropped: read("/proc/net/softnet_stat").and_then(|text| packets_dropped(&text)),
         }
     }
@@ -70,7 +74,9 @@ impl HostCounters {
     pub fn since(&self, before: &Self) -> BTreeMap<String, f64> {
         let shares = self.ticks.zip(before.ticks).and_then(|(now, before)| now.shares_since(before));
         let rise = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?) as f64);
-        let refused = |count: fn(TcpCounters) -> u64| rise(self.refused.map(count), before.refused.map(count));
+        let refused = |(i, (name, _)): (usize, &(&'static str, _))| {
+            (*name, rise(self.refused.map(|counts| counts[i]), before.refused.map(|counts| counts[i])))
+        };
         let all = [
             // Shares of all processors: 1 is all of them, all the time. Busy is what was not idle; stolen time counts,
             // because nothing here could use it.
@@ -84,18 +90,11 @@ impl HostCounters {
             // IPv4 and, if the kernel reports it, IPv6.
             ("tcp_in_use", self.sockets.map(|sockets| sockets.in_use as f64)),
             ("tcp_time_wait", self.sockets.map(|sockets| sockets.time_wait as f64)),
-            // Connections refused because a listener's accept queue was full; refused at a listener for any reason;
-            // refused because a listener's queue of half-open ones was full.
-            ("listen_overflows", refused(|tcp| tcp.overflows)),
-            ("listen_drops", refused(|tcp| tcp.drops)),
-            ("request_queue_drops", refused(|tcp| tcp.request_queue)),
-            // Connections that the machine aborted because nothing was received for too long: sent data was not
-            // acknowledged, or keepalive was not.
-            ("timed_out", refused(|tcp| tcp.timed_out)),
             // Packets that arrived while the backlog of a processor was full: everything on loopback passes through it.
             ("packets_dropped", rise(self.packets_dropped, before.packets_dropped)),
         ];
-        all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+        let all = all.into_iter().chain(REFUSALS.iter().enumerate().map(refused));
+        all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 }
 
@@ -129,20 +128,13 @@ impl SocketCounts {
     }
 }
 
-impl TcpCounters {
-    /// Pairs of lines: names, then values.
-    fn parse(netstat: &str) -> Option<Self> {
-        let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
-        let (names, values) = (lines.next()?.split_whitespace(), lines.next()?.split_whitespace());
-        let table: BTreeMap<&str, &str> = names.zip(values).collect();
-        let count = |name: &str| table.get(name)?.parse().ok();
-        Some(Self {
-            overflows: count("ListenOverflows")?,
-            drops: count("ListenDrops")?,
-            request_queue: count("TCPReqQFullDrop")?,
-            timed_out: count("TCPAbortOnTimeout")?,
-        })
-    }
+/// Pairs of lines: names, then values.
+fn parse_refusals(netstat: &str) -> Option<[u64; 4]> {
+    let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, values) = (lines.next()?.split_whitespace(), lines.next()?.split_whitespace());
+    let table: BTreeMap<&str, &str> = names.zip(values).collect();
+    let counts = REFUSALS.iter().map(|(_, name)| table.get(name)?.parse().ok());
+    counts.collect::<Option<Vec<u64>>>()?.try_into().ok()
 }
 
 /// A line for each processor, in hexadecimal numbers: packets received, packets that found its backlog full, and more.
@@ -223,17 +215,15 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(text: &str, expected: Option<(u64, u64, u64, u64)>) {
-        let found =
-            TcpCounters::parse(text).map(|found| (found.overflows, found.drops, found.request_queue, found.timed_out));
-        assert_eq!(found, expected, "{text}");
+    fn check_refused(text: &str, expected: Option<[u64; 4]>) {
+        assert_eq!(parse_refusals(text), expected, "{text}");
     }
 
     #[test]
     fn refused_connections() {
         let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPAbortOnTimeout TCPReqQFullDrop";
-        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5, 4)));
-        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5, 4)));
+        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some([2, 3, 5, 4]));
+        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some([2, 3, 5, 4]));
         check_refused(names, None);
         check_refused("TcpExt: ListenOverflows\nTcpExt: 2\n", None);
     }

@@ -68,9 +68,9 @@ pub(super) async fn run_load(
 
 fn watch_processes(context: &RunContext, pid: Option<u32>, supervisor: &ProcessSupervisor) -> Vec<WatchedProcess> {
     let workers = context.worker_pool.pids();
-    let own = WatchedProcess::with_extra(GENERATOR, std::process::id(), ProcessScope::Single, &workers);
-    let given = pid.and_then(|pid| WatchedProcess::new(SERVER, pid, ProcessScope::Descendants));
-    let started = supervisor.pids().filter_map(|(name, pid)| WatchedProcess::new(name, pid, ProcessScope::Group));
+    let own = WatchedProcess::new(GENERATOR, std::process::id(), ProcessScope::Single, &workers);
+    let given = pid.and_then(|pid| WatchedProcess::new(SERVER, pid, ProcessScope::Descendants, &[]));
+    let started = supervisor.pids().filter_map(|(name, pid)| WatchedProcess::new(name, pid, ProcessScope::Group, &[]));
     own.into_iter().chain(given).chain(started).collect()
 }
 

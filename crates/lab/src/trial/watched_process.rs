@@ -72,15 +72,9 @@ struct Pss {
 }
 
 impl WatchedProcess {
-    /// Watches a process; none if it does not exist.
+    /// Watches a process, and others that count as its own; none if it does not exist.
     #[must_use]
-    pub(super) fn new(name: &str, pid: u32, scope: ProcessScope) -> Option<Self> {
-        Self::with_extra(name, pid, scope, &[])
-    }
-
-    /// Watches a process, and others that count as its own.
-    #[must_use]
-    pub(super) fn with_extra(name: &str, pid: u32, scope: ProcessScope, also: &[u32]) -> Option<Self> {
+    pub(super) fn new(name: &str, pid: u32, scope: ProcessScope, also: &[u32]) -> Option<Self> {
         let mut watched = Self {
             name: name.to_owned(),
             pid,
@@ -278,7 +272,7 @@ mod tests {
     #[test]
     fn cpu_time_continues_across_a_restart_and_starts_with_observation() {
         let first = busy(300_000);
-        let mut all = vec![WatchedProcess::new("server", first.id(), ProcessScope::Descendants).unwrap()];
+        let mut all = vec![WatchedProcess::new("server", first.id(), ProcessScope::Descendants, &[]).unwrap()];
         assert_eq!(all[0].figures().cpu_s, Some(0.0));
         end(first);
         let second = busy(300_000);
@@ -297,7 +291,7 @@ mod tests {
     #[test]
     fn an_exited_process_keeps_its_figures_and_a_missing_one_is_not_watched() {
         let child = busy(1);
-        let mut all = vec![WatchedProcess::new("server", child.id(), ProcessScope::Descendants).unwrap()];
+        let mut all = vec![WatchedProcess::new("server", child.id(), ProcessScope::Descendants, &[]).unwrap()];
         let before = all[0].current();
         assert!(all[0].is_running());
         end(child);
@@ -305,7 +299,7 @@ mod tests {
         WatchedProcess::sample_all(&mut all);
         assert_eq!(all[0].current(), before);
         assert!(before["rss_bytes"] > 0.0 && before["processes"] == 1.0 && before.contains_key("pss_bytes"));
-        assert!(WatchedProcess::new("server", u32::MAX, ProcessScope::Descendants).is_none());
-        assert!(WatchedProcess::new("server", u32::MAX, ProcessScope::Single).is_none());
+        assert!(WatchedProcess::new("server", u32::MAX, ProcessScope::Descendants, &[]).is_none());
+        assert!(WatchedProcess::new("server", u32::MAX, ProcessScope::Single, &[]).is_none());
     }
 }

@@ -180,9 +180,9 @@ impl Timeline {
             None => self.silences.push(*row),
         }
         if self.silences.len() > SILENCES_MAX {
-            let length = |row: &SilenceRow| row.until_s - row.t_s;
-            let shortest = self.silences.iter().enumerate().min_by(|a, b| length(a.1).total_cmp(&length(b.1)));
-            shortest.map(|(at, _)| at).map(|at| self.silences.remove(at));
+            let length = |index: &usize| self.silences[*index].until_s - self.silences[*index].t_s;
+            let shortest = (0..self.silences.len()).min_by(|a, b| length(a).total_cmp(&length(b)));
+            shortest.map(|index| self.silences.remove(index));
         }
     }
 

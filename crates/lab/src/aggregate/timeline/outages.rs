@@ -71,20 +71,14 @@ impl Outages {
             }
             None => {
                 if self.all.len() >= OUTAGES_MAX {
-                    self.drop_shortest();
+                    let length = |index: &usize| self.all[*index].seconds.end - self.all[*index].seconds.start;
+                    let shortest = (0..self.all.len()).min_by_key(length);
+                    shortest.map(|index| self.all.remove(index));
                 }
                 self.all.push(Outage { seconds: second..end, failed });
             }
         }
         self.is_ongoing = true;
-    }
-
-    fn drop_shortest(&mut self) {
-        let length = |outage: &Outage| outage.seconds.end - outage.seconds.start;
-        let shortest = self.all.iter().enumerate().min_by_key(|(_, outage)| length(outage));
-        if let Some(at) = shortest.map(|(at, _)| at) {
-            self.all.remove(at);
-        }
     }
 }
 
