@@ -1,13 +1,10 @@
 //! The aggregate: intervals in, figures out. Pure and mergeable, in constant memory; the same intervals give the same
 //! figures in any order. Does not know clocks, files and whether a figure is good.
 
-mod drain_curve;
 mod figure_paths;
 mod figures;
 mod gaps;
 mod journey;
-mod pauses;
-mod phase;
 mod results;
 mod series;
 mod summary;
@@ -16,20 +13,17 @@ mod timeline;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use drain_curve::DrainCurve;
 pub use figure_paths::figure;
 pub(crate) use figure_paths::{figure_below, found};
-pub use gaps::{Span, Spans, Unrecorded};
-pub(crate) use journey::JourneyAggregate;
-pub(crate) use pauses::PauseAggregate;
-pub use pauses::PauseFigures;
-pub(crate) use phase::PhaseAggregate;
-pub use phase::{journey_active_s, phase_figures};
+pub(crate) use gaps::PauseAggregate;
+pub use gaps::{PauseFigures, Span, Spans, Unrecorded};
+pub(crate) use journey::{JourneyAggregate, PhaseAggregate};
+pub use journey::{journey_active_s, phase_figures};
 pub use results::{
     ErrorGroup, GeneratorFigures, HeldFigures, JourneyFigures, LoadStepFigures, ObservedFigure, OpFigures,
     PhaseFigures, ProcessFigures, PushFigures, Results, Rss, ServerFigures, Total, TotalsFigures, WorkFigures,
 };
-pub use series::{Series, SeriesBucket};
+pub use series::{DrainCurve, Series, SeriesBucket};
 pub use summary::{PERCENTILES, Percentile, Statistics, Summary};
 pub use timeline::{LoadStepSpan, Timeline, observer_figures};
 pub(crate) use timeline::{Outage, seconds_in_unit};

@@ -6,8 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::gaps::Unrecorded;
-use super::pauses::PauseFigures;
+use super::gaps::{PauseFigures, Unrecorded};
 use super::summary::Statistics;
 use crate::cgroup::{LimitStats, LimitsApplied};
 use crate::format::round;
