@@ -489,7 +489,7 @@ fn read_error(name: &WorldName, reason: StoreError) -> VisitError {
 fn damage_error(name: &WorldName, reason: &dyn std::fmt::Display) -> VisitError {
     tracing::error!(
         world = %name, %reason,
-        "a world cannot be made of what is kept of it: that is damaged, or this program has a defect. Nobody is let in, and nothing \
+        "a world cannot be made of what is kept of it: that is damaged, or this program has a defect. No visitor is let in, and nothing \
          of it is changed; restore the data from a backup, or keep them for study. Other worlds go on"
     );
     VisitError::Broken
