@@ -29,7 +29,7 @@ pub(super) struct GroupName {
 }
 
 impl GroupName {
-    /// The name of this lab's group for a run; none if /proc does not tell which process this is.
+    /// The name of this lab's group for a run; none if /proc does not say which process this is.
     pub(super) fn for_run(run: &str) -> Option<Self> {
         let pid = std::process::id();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };

@@ -11,7 +11,7 @@ pub(super) const ERROR_SHARE_MAX: f64 = 0.01;
 /// Throughput of a level beyond the peak that is lower than this share of it has fallen.
 const FALLEN_SHARE: f64 = 0.9;
 
-/// How much more than the load latency may have grown within its linear load_step: what two runs of one level differ by.
+/// How much more than the load latency may have grown within its linear range: what two runs of one level differ by.
 const LINEAR_SLACK: f64 = 1.1;
 
 /// The measurements of one level.

@@ -155,10 +155,10 @@ impl SearchOutcome {
         outcome
     }
 
-    /// The levels that the search relied on, for the capacity of the service. Load steps are numbered from `first_part`
-    /// on.
+    /// The levels that the search relied on, for the capacity of the service. Load steps are numbered from
+    /// `first_load_step` on.
     #[must_use]
-    pub fn points(&self, first_part: u32) -> Vec<LevelPoint> {
+    pub fn points(&self, first_load_step: u32) -> Vec<LevelPoint> {
         let point = |(load_step, tried): (u32, &LevelResult)| LevelPoint {
             label: format!("{}/s", number(tried.level.rate_per_s)),
             load_step,
@@ -172,7 +172,7 @@ impl SearchOutcome {
             latency_p99_ms: tried.latency_p99_ms,
             overloaded: Some(matches!(tried.judged, LevelAssessment::Overloaded(_))),
         };
-        (first_part..).zip(&self.levels).filter(|(_, tried)| tried.stands).map(point).collect()
+        (first_load_step..).zip(&self.levels).filter(|(_, tried)| tried.stands).map(point).collect()
     }
 
     /// Whether the search found the edge, or that there is none within its bounds.

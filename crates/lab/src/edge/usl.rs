@@ -3,7 +3,7 @@
 //!
 //! `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))` with its peak at `N* = sqrt((1 - sigma) / kappa)`
 //! (Gunther 2007, "Guerrilla Capacity Planning", chapter 4): lambda is the throughput of one, sigma what they wait
-//! for each other, kappa what they tell each other.
+//! for each other, kappa what they exchange with each other.
 //!
 //! The distance of a point is the logarithm of measured over predicted: ladders span decades, and a deviation of a
 //! tenth weighs the same at ten clients as at ten thousand. Intervals come from resampled residuals (Davison and

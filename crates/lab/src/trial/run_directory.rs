@@ -13,8 +13,8 @@ const START_FILES: [&str; 3] = ["start.json", "scenario.toml", "scenario-files.j
 /// records.
 pub(crate) fn remove_if_unused(dir: &Path) {
     let Ok(mut entries) = std::fs::read_dir(dir) else { return };
-    let is_told = |name: &std::ffi::OsStr| !START_FILES.iter().any(|known| name == *known);
-    if !entries.any(|entry| entry.map_or(true, |entry| is_told(&entry.file_name()))) {
+    let is_more = |name: &std::ffi::OsStr| !START_FILES.iter().any(|known| name == *known);
+    if !entries.any(|entry| entry.map_or(true, |entry| is_more(&entry.file_name()))) {
         let _ = std::fs::remove_dir_all(dir);
     }
 }
