@@ -5,7 +5,8 @@ use super::listener::BUFFER_BYTES_MAX;
 use axum::BoxError;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
-use hyper::body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Body;
 use std::io;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -155,35 +156,14 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
 /// A body that keeps a guard until it is dropped.
 pub(super) fn with_guard<B, G>(body: B, guard: G) -> axum::body::Body
 where
-    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
-    G: Send + Unpin + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    G: Send + 'static,
 {
-    axum::body::Body::new(GuardedBody { body, _guard: guard })
-}
-
-struct GuardedBody<B, G> {
-    body: B,
-    _guard: G,
-}
-
-impl<B: Body + Unpin, G: Unpin> Body for GuardedBody<B, G> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    // The function lives as long as the body, and the guard with it.
+    axum::body::Body::new(body.map_err(move |error| {
+        let _kept = &guard;
+        error
+    }))
 }
 
 #[cfg(test)]
@@ -191,6 +171,7 @@ mod tests {
     use super::*;
     use futures_util::stream;
     use http_body_util::StreamBody;
+    use hyper::body::Frame;
 
     /// A budget of a megabyte without an owner.
     fn budget() -> BodyBudget {

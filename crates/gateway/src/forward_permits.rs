@@ -4,7 +4,7 @@
 use crate::problem::ForwardError;
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use quotas::address_key::AddressKey;
-use quotas::keyed_permits::KeyedPermits;
+use quotas::keyed_permits::{KeyedPermit, KeyedPermits};
 use quotas::socket_budget::{SocketBudget, SocketPermit};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,8 +22,8 @@ pub struct ForwardPermits {
 #[derive(Debug)]
 pub(super) struct ForwardPermit {
     _permit: OwnedSemaphorePermit,
-    /// The address that it counts for.
-    address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
+    /// Of the address that it counts for.
+    _of_address: Option<KeyedPermit<AddressKey>>,
     /// The socket that it uses.
     socket: Option<SocketPermit>,
 }
@@ -44,21 +44,18 @@ impl ForwardPermits {
     /// A permit for a request that is answered soon.
     pub(super) fn try_acquire_action(&self) -> Result<ForwardPermit, ForwardError> {
         let permit = self.actions.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
-        Ok(ForwardPermit { _permit: permit, address: None, socket: None })
+        Ok(ForwardPermit { _permit: permit, _of_address: None, socket: None })
     }
 
     /// A permit for a request that waits, counted for this address.
     pub(super) fn try_acquire_wait(&self, address: Option<AddressKey>) -> Result<ForwardPermit, ForwardError> {
         let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         let max = self.per_address_max;
-        if address.is_some_and(|address| !self.waits_by_address.try_acquire(address, max)) {
-            return Err(ForwardError::TooManyOfAddress { max });
-        }
-        Ok(ForwardPermit {
-            _permit: permit,
-            address: address.map(|address| (self.waits_by_address.clone(), address)),
-            socket: None,
-        })
+        let of_address = address.map(|address| {
+            let permit = KeyedPermit::try_acquire(&self.waits_by_address, address, max);
+            permit.ok_or(ForwardError::TooManyOfAddress { max })
+        });
+        Ok(ForwardPermit { _permit: permit, _of_address: of_address.transpose()?, socket: None })
     }
 }
 
@@ -67,14 +64,6 @@ impl ForwardPermit {
     pub(super) fn with_socket(mut self, sockets: &SocketBudget) -> Result<Self, ForwardError> {
         self.socket = Some(sockets.try_acquire_for_forward().ok_or(ForwardError::TooMany)?);
         Ok(self)
-    }
-}
-
-impl Drop for ForwardPermit {
-    fn drop(&mut self) {
-        if let Some((addresses, address)) = &self.address {
-            addresses.release(*address);
-        }
     }
 }
 

@@ -11,8 +11,7 @@ use futures_util::task::AtomicWaker;
 use metrics::Metrics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -150,24 +149,17 @@ pub async fn revoke_ended(grants: &Grants, store: &Store, now: UnixMs) -> Result
     Ok(())
 }
 
-const VALID: u8 = 0;
-const DELETED: u8 = 1;
-const EXPIRED: u8 = 2;
-
 /// The revocation signal of a future.
 #[derive(Default)]
 struct RevocationSignal {
-    state: AtomicU8,
+    reason: OnceLock<RevocationReason>,
     waker: AtomicWaker,
 }
 
 impl Revocable for RevocationSignal {
     fn revoke(&self, reason: RevocationReason) {
-        let state = match reason {
-            RevocationReason::Deleted => DELETED,
-            RevocationReason::Expired => EXPIRED,
-        };
-        self.state.store(state, Ordering::Release);
+        // Called once.
+        let _ = self.reason.set(reason);
         self.waker.wake();
     }
 }
@@ -191,11 +183,7 @@ impl RevocationWatch {
     pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
         // Registered before the check: a revocation in between wakes.
         self.signal.waker.register(context.waker());
-        match self.signal.state.load(Ordering::Acquire) {
-            VALID => Poll::Pending,
-            EXPIRED => Poll::Ready(RevocationReason::Expired),
-            _ => Poll::Ready(RevocationReason::Deleted),
-        }
+        self.signal.reason.get().map_or(Poll::Pending, |reason| Poll::Ready(*reason))
     }
 }
 

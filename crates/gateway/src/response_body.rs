@@ -10,21 +10,20 @@ use std::task::{Context, Poll, ready};
 /// The body of a response, in chunks no longer than a connection's buffer: the connection copies each chunk behind its pending
 /// output, and that buffer lives as long as the connection.
 #[derive(Debug)]
-pub enum ResponseBody {
-    /// The unsent rest of a body that was complete from the beginning.
-    Whole(Bytes),
-    /// The router's body.
-    Routed {
-        /// The part that has not been polled yet.
-        body: Body,
-        /// The unsent rest of the last frame.
-        given: Bytes,
-    },
+pub struct ResponseBody {
+    /// The unsent rest of the last frame.
+    frame: Bytes,
+    /// The router's body; `None` of a response that was complete from the beginning.
+    routed: Option<Body>,
 }
 
 impl ResponseBody {
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        Self { frame: bytes, routed: None }
+    }
+
     pub(super) fn routed(body: Body) -> Self {
-        Self::Routed { body, given: Bytes::new() }
+        Self { frame: Bytes::new(), routed: Some(body) }
     }
 }
 
@@ -36,45 +35,34 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match &mut *self {
-            Self::Whole(left) => Poll::Ready(next_chunk(left).map(|chunk| Ok(Frame::data(chunk)))),
-            Self::Routed { body, given } => {
-                if let Some(chunk) = next_chunk(given) {
-                    return Poll::Ready(Some(Ok(Frame::data(chunk))));
-                }
-                let frame = ready!(Pin::new(body).poll_frame(context));
-                Poll::Ready(frame.map(|frame| {
-                    frame.map(|frame| {
-                        frame.map_data(|data| {
-                            *given = data;
-                            next_chunk(given).unwrap_or_default()
-                        })
-                    })
-                }))
-            }
+        let Self { frame, routed } = &mut *self;
+        if let Some(chunk) = next_chunk(frame) {
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
         }
+        let Some(body) = routed else { return Poll::Ready(None) };
+        let next = ready!(Pin::new(body).poll_frame(context));
+        Poll::Ready(next.map(|next| {
+            next.map(|next| {
+                next.map_data(|data| {
+                    *frame = data;
+                    next_chunk(frame).unwrap_or_default()
+                })
+            })
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(left) => left.is_empty(),
-            Self::Routed { body, given } => given.is_empty() && body.is_end_stream(),
-        }
+        self.frame.is_empty() && self.routed.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(left) => SizeHint::with_exact(left.len() as u64),
-            Self::Routed { body, given } => {
-                let (of_body, given) = (body.size_hint(), given.len() as u64);
-                let mut hint = SizeHint::new();
-                hint.set_lower(of_body.lower() + given);
-                if let Some(upper) = of_body.upper() {
-                    hint.set_upper(upper + given);
-                }
-                hint
-            }
+        let mut hint = self.routed.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let frame_bytes = self.frame.len() as u64;
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + frame_bytes);
         }
+        hint.set_lower(hint.lower() + frame_bytes);
+        hint
     }
 }
 
@@ -112,7 +100,7 @@ mod tests {
         let bytes: Bytes = (0..2 * MAX + 7).map(|at| (at % 251) as u8).collect();
         for (length, want) in [(0, vec![]), (1, vec![1]), (MAX, vec![MAX]), (bytes.len(), vec![MAX, MAX, 7])] {
             let bytes = bytes.slice(..length);
-            check(ResponseBody::Whole(bytes.clone()), &bytes, &want);
+            check(ResponseBody::whole(bytes.clone()), &bytes, &want);
             check(ResponseBody::routed(Body::from(bytes.clone())), &bytes, &want);
         }
         let two = [bytes.slice(..MAX + 1), bytes.slice(MAX + 1..)].map(Ok::<_, Infallible>);

@@ -226,7 +226,7 @@ enum HandlerOutcome {
 
 /// A response whose body is complete.
 fn full_response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::Whole(body.into()));
+    let mut response = Response::new(ResponseBody::whole(body.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
