@@ -1,8 +1,7 @@
 //! The accept loop: every connection is accepted, then gets a permit or is refused. Accepts that fail for lack of files are
 //! retried with growing pauses.
 
-use super::connection::Connection;
-use super::permits::{ConnectionPermits, PermitError};
+use super::connection::{Connection, ConnectionPermits, PermitError};
 use super::refusal::RefusalSender;
 use super::{ListenerContext, RequestHandler};
 use rustix::io::Errno;

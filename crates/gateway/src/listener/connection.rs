@@ -1,19 +1,232 @@
-//! One connection of a client: its socket, its permit, and its standing in the order of eviction. Behind one pointer, so that
-//! it can be closed from outside, whichever task reads from it.
+//! The open connections of a listener: each with its socket, its permit and its standing in the order of eviction, behind one pointer, so
+//! that it can be closed from outside, whichever task reads from it; and the permits, which are capped in all and by client address.
 //!
-//! Knows nothing of the protocol.
+//! Knows nothing of the protocol on a connection.
 
+use super::eviction::{EvictionQueues, Newcomer};
 use super::idle_queue::{Evictable, Rank, Standing};
-use super::permits::{ConnectionPermit, PermitError, ProxiedPermit};
 use metrics::Metrics;
+use quotas::address_key::AddressKey;
+use quotas::address_limit::AddressLimit;
+use quotas::keyed_permits::KeyedPermits;
+use quotas::socket_budget::SocketBudget;
 use rustix::net::{Shutdown, shutdown};
-use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, ready};
-use tokio::io::{Interest, ReadBuf};
+use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+/// Longest time that a new connection waits for an evicted one to close, or for a bot to release its socket.
+const PERMIT_WAIT_MAX: Duration = Duration::from_millis(250);
+const CLOCK_TICK: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PermitError {
+    /// Its address has as many as allowed.
+    Address { max: usize },
+    /// All permits are in use, and no connection may be evicted.
+    Full,
+}
+
+pub(crate) struct ConnectionPermits {
+    slots: Semaphore,
+    total: u32,
+    /// The budget from which each connection takes its socket, if it is shared with other users.
+    socket_budget: Option<Arc<SocketBudget>>,
+    address_limit: Option<AddressLimit>,
+    by_address: KeyedPermits<AddressKey>,
+    idle_queue: Mutex<EvictionQueues<Connection>>,
+    begun: Instant,
+    /// Seconds since then, as [`ConnectionPermits::run_clock`] counts them.
+    now_s: AtomicU32,
+    metrics: Arc<Metrics>,
+}
+
+/// The right to one connection, as long as its socket is open.
+pub(crate) struct ConnectionPermit {
+    permits: Arc<ConnectionPermits>,
+    /// What is known of the principal, and the address that the connection counts for.
+    standing: Mutex<Standing>,
+}
+
+/// A request that counts as a connection of the client behind a proxy.
+pub(crate) struct ProxiedPermit {
+    permits: Arc<ConnectionPermits>,
+    key: AddressKey,
+}
+
+impl ConnectionPermits {
+    pub(crate) fn new(
+        max: usize,
+        socket_budget: Option<Arc<SocketBudget>>,
+        address_limit: Option<AddressLimit>,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
+        let total = u32::try_from(max.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        Arc::new(Self {
+            slots: Semaphore::new(total as usize),
+            total,
+            socket_budget,
+            address_limit,
+            by_address: KeyedPermits::default(),
+            idle_queue: Mutex::default(),
+            begun: Instant::now(),
+            now_s: AtomicU32::new(0),
+            metrics,
+        })
+    }
+
+    /// Counts the seconds, without end.
+    pub(super) async fn run_clock(&self) {
+        let mut ticks = interval(CLOCK_TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            self.now_s.store(u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX), Relaxed);
+        }
+    }
+
+    /// The current second.
+    pub(super) fn now_s(&self) -> u32 {
+        self.now_s.load(Relaxed)
+    }
+
+    /// Acquires a permit for a connection of this peer. When none is free, the idlest connection that may be evicted is closed;
+    /// `wait_until` bounds the waits when none may.
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        wait_until: &mut Option<Instant>,
+    ) -> Result<ConnectionPermit, PermitError> {
+        let key = self.address_limit.as_ref().and_then(|limit| limit.key(peer).map(|key| (key, limit.max)));
+        if let Some((key, max)) = key
+            && !self.by_address.try_acquire(key, max)
+        {
+            return Err(PermitError::Address { max });
+        }
+        if self.try_acquire() {
+            *wait_until = None;
+        } else if !self.acquire_after_eviction(key.map(|(key, _)| key), wait_until).await {
+            if let Some((key, _)) = key {
+                self.by_address.release(key);
+            }
+            return Err(PermitError::Full);
+        }
+        self.metrics.http_connection_opened();
+        let standing = Standing { rank: Rank::Anonymous, address: key.map(|(key, _)| key) };
+        Ok(ConnectionPermit { permits: self.clone(), standing: Mutex::new(standing) })
+    }
+
+    fn try_acquire(&self) -> bool {
+        let Ok(permit) = self.slots.try_acquire() else { return false };
+        let has_socket = self.socket_budget.as_ref().is_none_or(|sockets| sockets.try_acquire_for_client());
+        if has_socket {
+            permit.forget();
+        }
+        has_socket
+    }
+
+    async fn acquire_after_eviction(&self, newcomer: Option<AddressKey>, wait_until: &mut Option<Instant>) -> bool {
+        // The bots hold the sockets, and were asked to release the unused ones: one deadline for a burst of connections, not one for each.
+        let bots_hold_sockets = self.slots.available_permits() > 0;
+        if bots_hold_sockets
+            && timeout_at(*wait_until.get_or_insert_with(|| Instant::now() + PERMIT_WAIT_MAX), self.wait_for_slot())
+                .await
+                .is_ok()
+        {
+            return true;
+        }
+        self.evict_for(newcomer) && timeout(PERMIT_WAIT_MAX, self.wait_for_slot()).await.is_ok()
+    }
+
+    async fn wait_for_slot(&self) {
+        let permit = self.slots.acquire().await;
+        if let Some(sockets) = &self.socket_budget {
+            sockets.acquire_for_client().await;
+        }
+        // The semaphore is never closed.
+        if let Ok(permit) = permit {
+            permit.forget();
+        }
+    }
+
+    /// Closes the connection that is evicted for a newcomer from this address. Its permit returns once its task has seen the end.
+    fn evict_for(&self, address: Option<AddressKey>) -> bool {
+        let open = address.map_or(1, |address| self.by_address.has(address));
+        let newcomer = Newcomer { address, open, now_s: self.now_s() };
+        let (evicted, looked_at) = {
+            let mut queues = self.lock_idle_queue();
+            (queues.evict_for(newcomer), queues.take_looked_at())
+        };
+        drop(looked_at);
+        if let Some(connection) = &evicted {
+            connection.shut_down();
+            self.metrics.process.http_evicted.inc();
+        }
+        evicted.is_some()
+    }
+
+    /// Consistent even if a holder of the lock panicked: entries go in and out in one step.
+    fn lock_idle_queue(&self) -> MutexGuard<'_, EvictionQueues<Connection>> {
+        self.idle_queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request for the client behind a proxy: it occupies a connection, which is not the proxy's own.
+    pub(crate) fn acquire_proxied(self: &Arc<Self>, client: IpAddr) -> Result<Option<ProxiedPermit>, PermitError> {
+        let Some(limit) = &self.address_limit else { return Ok(None) };
+        let Some(key) = limit.key(client) else { return Ok(None) };
+        if !self.by_address.try_acquire(key, limit.max) {
+            let refused = PermitError::Address { max: limit.max };
+            self.metrics.http_connection_refused(refused.is_full());
+            return Err(refused);
+        }
+        Ok(Some(ProxiedPermit { permits: self.clone(), key }))
+    }
+
+    /// Waits until there is no connection.
+    pub(super) async fn wait_until_empty(&self) {
+        let _ = self.slots.acquire_many(self.total).await;
+    }
+
+    /// The number of connections.
+    pub(super) fn in_use(&self) -> usize {
+        self.total as usize - self.slots.available_permits()
+    }
+}
+
+impl PermitError {
+    /// Whether new connections of every client are refused.
+    pub(super) fn is_full(self) -> bool {
+        self == Self::Full
+    }
+}
+
+impl ConnectionPermit {
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        let address = self.standing().address;
+        address.into_iter().for_each(|address| self.permits.by_address.release(address));
+        self.permits.metrics.process.http_connections.dec();
+        if let Some(sockets) = &self.permits.socket_budget {
+            sockets.release_client();
+        }
+        self.permits.slots.add_permits(1);
+    }
+}
+
+impl Drop for ProxiedPermit {
+    fn drop(&mut self) {
+        self.permits.by_address.release(self.key);
+    }
+}
 
 /// An open connection.
 pub struct Connection {
@@ -22,8 +235,6 @@ pub struct Connection {
     permit: ConnectionPermit,
     /// When the client last sent something.
     last_read_s: AtomicU32,
-    /// The principal's rank and the address it counts for. Changed only by [`ConnectionPermits`], which orders connections by it.
-    standing: Mutex<Standing>,
 }
 
 /// A request's reference to its connection, which may be gone.
@@ -31,11 +242,11 @@ pub struct Connection {
 pub(crate) struct ConnectionHandle(Weak<Connection>);
 
 impl Connection {
+    /// The connection with this permit, which is a candidate for eviction from now on.
     pub(crate) fn new(stream: TcpStream, permit: ConnectionPermit) -> Arc<Self> {
-        let last_read_s = AtomicU32::new(permit.permits().now_s());
-        let standing = Mutex::new(Standing { rank: Rank::Anonymous, address: permit.counted_for() });
-        let connection = Arc::new(Self { stream, permit, last_read_s, standing });
-        connection.permit.permits().track(&connection);
+        let last_read_s = AtomicU32::new(permit.permits.now_s());
+        let connection = Arc::new(Self { stream, permit, last_read_s });
+        connection.permit.permits.lock_idle_queue().insert(&connection, connection.standing());
         connection
     }
 
@@ -45,29 +256,39 @@ impl Connection {
 
     /// The metrics of the process.
     pub(crate) fn metrics(&self) -> &Metrics {
-        self.permit.permits().metrics()
+        &self.permit.permits.metrics
     }
 
     /// Raises the rank of the connection to this one. It never falls.
     pub(crate) fn raise_rank(self: &Arc<Self>, rank: Rank) {
         let standing = self.standing();
         if rank > standing.rank {
-            self.permit.permits().set_standing(self, Standing { rank, ..standing });
+            self.replace_standing(Standing { rank, ..standing });
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        *self.standing_mut()
+    fn standing(&self) -> Standing {
+        *self.permit.standing()
     }
 
-    /// For [`ConnectionPermits`].
-    pub(super) fn standing_mut(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Sets the standing, and returns the one before.
+    fn replace_standing(self: &Arc<Self>, standing: Standing) -> Standing {
+        let mut queues = self.permit.permits.lock_idle_queue();
+        let before = std::mem::replace(&mut *self.permit.standing(), standing);
+        queues.remove(before);
+        queues.insert(self, standing);
+        before
+    }
+
+    /// Counts the connection for this address, whose permit was taken, and no longer for the one before.
+    fn count_for(self: &Arc<Self>, rank: Rank, address: Option<AddressKey>) {
+        let before = self.replace_standing(Standing { rank, address });
+        before.address.into_iter().for_each(|address| self.permit.permits.by_address.release(address));
     }
 
     /// Records that the client sent something.
     pub(super) fn record_read(&self) {
-        self.last_read_s.store(self.permit.permits().now_s(), Relaxed);
+        self.last_read_s.store(self.permit.permits.now_s(), Relaxed);
     }
 
     /// Closes the connection: its reader sees the end of the stream.
@@ -78,45 +299,20 @@ impl Connection {
 
     /// The request of this permit was upgraded and took over the connection: the connection now counts for the request's client.
     pub(super) fn adopt_permit(self: &Arc<Self>, permit: &ProxiedPermit) {
-        self.permit.adopt_proxied(permit);
-        self.permit.permits().set_standing(self, Standing { address: self.permit.counted_for(), ..self.standing() });
+        self.permit.permits.by_address.acquire_unchecked(permit.key);
+        self.count_for(self.standing().rank, Some(permit.key));
+    }
+
+    /// The peer is another node, and forwards requests of other clients: such connections are not counted by address, and are never evicted.
+    pub(super) fn mark_as_node(self: &Arc<Self>) {
+        let of_node = Standing { rank: Rank::Account, address: None };
+        if self.standing() != of_node {
+            self.count_for(of_node.rank, of_node.address);
+        }
     }
 
     pub(crate) fn handle(self: &Arc<Self>) -> ConnectionHandle {
         ConnectionHandle(Arc::downgrade(self))
-    }
-
-    /// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every
-    /// request. Edge-triggered polling allows that (epoll(7)); later bytes are a new edge.
-    pub(super) fn try_read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
-        let (room, mut read) = (buffer.remaining(), None);
-        let result = self.stream.try_io(Interest::READABLE, || {
-            let bytes = self.stream.try_read_buf(buffer)?;
-            read = Some(bytes);
-            if bytes > 0 && bytes < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
-        });
-        match read {
-            Some(bytes) => Ok(bytes),
-            None => result.map(|()| 0),
-        }
-    }
-}
-
-impl Connection {
-    /// Writes what the socket accepts of these bytes.
-    pub(super) fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.stream.poll_write_ready(context))?;
-            match self.stream.try_write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-        }
-    }
-
-    /// Shuts down the writing side.
-    pub(super) fn shut_down_writing(&self) -> io::Result<()> {
-        Ok(shutdown(&self.stream, Shutdown::Write)?)
     }
 }
 
@@ -128,7 +324,7 @@ impl Evictable for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.permit.permits().forget(self.standing());
+        self.permit.permits.lock_idle_queue().remove(self.standing());
     }
 }
 
@@ -153,17 +349,16 @@ impl ConnectionHandle {
         }
     }
 
-    /// The request comes from another node: connections of nodes are not counted by address, and are never evicted.
+    /// See [`Connection::mark_as_node`].
     pub(crate) fn mark_as_node(&self) {
         if let Some(connection) = self.0.upgrade() {
-            connection.raise_rank(Rank::Account);
-            connection.permit.mark_as_node();
+            connection.mark_as_node();
         }
     }
 
     /// Counts the request for the client behind a proxy, as long as the permit lives.
     pub(crate) fn acquire_proxied_permit(&self, client: IpAddr) -> Result<Option<Arc<ProxiedPermit>>, PermitError> {
         let Some(connection) = self.0.upgrade() else { return Ok(None) };
-        Ok(connection.permit.permits().acquire_proxied(client)?.map(Arc::new))
+        Ok(connection.permit.permits.acquire_proxied(client)?.map(Arc::new))
     }
 }

@@ -1,8 +1,8 @@
 //! What the parts of one connection share while hyper runs it: its phase, and the slot of a request that is to be parked once
 //! everything written before has been sent.
 
+use super::connection::ProxiedPermit;
 use super::park::{ParkMarker, ParkedWait, Persistence};
-use super::permits::ProxiedPermit;
 use super::phase::PhaseTracker;
 use super::read_rate::{ReadRateLimits, ReadRateTracker};
 use super::response_head;

@@ -1,8 +1,8 @@
 //! Refusals of connections beyond the cap: each gets a refusal at once, in the protocol that it speaks, and is closed. How many
 //! refusals wait for their clients at a time is bounded; the others are sent without waiting.
 
+use super::connection::PermitError;
 use super::park::Persistence;
-use super::permits::PermitError;
 use super::response_head::{Framing, encode_head};
 use super::{Protocol, RequestHandler, identify_protocol};
 use crate::problem::ApiError;

@@ -8,12 +8,14 @@ use super::phase::WriteProgress;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use metrics::Metrics;
+use rustix::net::{Shutdown, shutdown};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A socket that records the progress of its bytes in the connection's state.
@@ -39,7 +41,7 @@ impl TrackedStream {
     /// Sends a refusal in place of `bytes`, and reports these as written.
     fn poll_refuse(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while !self.refusal.is_empty() {
-            match ready!(self.connection.poll_write(context, &self.refusal))? {
+            match ready!(poll_write(self.connection.stream(), context, &self.refusal))? {
                 0 => return Poll::Ready(Ok(0)),
                 sent => self.refusal.advance(sent),
             }
@@ -76,7 +78,7 @@ impl AsyncRead for TrackedStream {
         }
         loop {
             ready!(self.connection.stream().poll_read_ready(context))?;
-            match self.connection.try_read(buffer) {
+            match try_read(self.connection.stream(), buffer) {
                 Ok(read) => {
                     if read > 0 {
                         self.state.phase.bytes_read();
@@ -102,7 +104,7 @@ impl AsyncWrite for TrackedStream {
         if !self.refusal.is_empty() {
             return self.poll_refuse(context, bytes);
         }
-        self.record_write(self.connection.poll_write(context, bytes))
+        self.record_write(poll_write(self.connection.stream(), context, bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -112,7 +114,33 @@ impl AsyncWrite for TrackedStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.connection.shut_down_writing())
+        Poll::Ready(Ok(shutdown(self.connection.stream(), Shutdown::Write)?))
+    }
+}
+
+/// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every
+/// request. Edge-triggered polling allows that (epoll(7)); later bytes are a new edge.
+fn try_read(stream: &TcpStream, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
+    let (room, mut read) = (buffer.remaining(), None);
+    let result = stream.try_io(Interest::READABLE, || {
+        let bytes = stream.try_read_buf(buffer)?;
+        read = Some(bytes);
+        if bytes > 0 && bytes < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+    });
+    match read {
+        Some(bytes) => Ok(bytes),
+        None => result.map(|()| 0),
+    }
+}
+
+/// Writes what the socket accepts of these bytes.
+fn poll_write(stream: &TcpStream, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(stream.poll_write_ready(context))?;
+        match stream.try_write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            written => return Poll::Ready(written),
+        }
     }
 }
 

@@ -243,18 +243,20 @@ async fn requests_through_a_proxy_count_for_their_clients() {
     assert!(permits.acquire_proxied([192, 0, 2, 2].into()).is_ok());
     drop(first);
     // An upgraded request counts until its connection ends.
-    let permit = permits.acquire(proxy, &mut None).await.ok().unwrap();
-    permit.adopt_proxied(&second.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let connect = async |peer| {
+        let permit = permits.acquire(peer, &mut None).await.ok()?;
+        Some(Connection::new(TcpStream::connect(listener.local_addr().unwrap()).await.unwrap(), permit))
+    };
+    let connection = connect(proxy).await.unwrap();
+    connection.adopt_permit(&second.unwrap());
     let third = permits.acquire_proxied(client).unwrap();
     assert!(permits.acquire_proxied(client).is_err());
-    drop((third, permit));
+    drop((third, connection));
     assert!([permits.acquire_proxied(client), permits.acquire_proxied(client)].iter().all(Result::is_ok));
     // A node that proves to be one is not counted at all.
-    let nodes = [
-        permits.acquire(client, &mut None).await.ok().unwrap(),
-        permits.acquire(client, &mut None).await.ok().unwrap(),
-    ];
-    assert!(permits.acquire(client, &mut None).await.is_err());
-    nodes.iter().for_each(permits::ConnectionPermit::mark_as_node);
-    assert!(permits.acquire(client, &mut None).await.is_ok());
+    let nodes = [connect(client).await.unwrap(), connect(client).await.unwrap()];
+    assert!(connect(client).await.is_none());
+    nodes.iter().for_each(Connection::mark_as_node);
+    assert!(connect(client).await.is_some());
 }
