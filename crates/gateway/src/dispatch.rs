@@ -3,13 +3,12 @@
 //!
 //! Each route is served in one place only: those answered here are not in the router.
 
-use super::host::mark_bad_host;
 use super::listener::{Peer, RawConnection, RequestBody, RequestHandler};
-use super::origin::mark_cross_site_change;
+use super::origin::is_cross_site_change;
 use super::problem::ApiError;
 use super::rate_limit::{LimiterFuture, LimiterHandler};
+use super::request_head::{Unfit, names_one_host, require_chunked};
 use super::response_body::ResponseBody;
-use super::transfer_coding::require_chunked;
 use super::{ops_router, router, worlds};
 use crate::app::App;
 use axum::Router;
@@ -50,9 +49,9 @@ impl Gateway {
     pub fn call<'a, B: RequestBody>(&self, client: impl Into<Peer<'a>>, mut request: Request<B>) -> GatewayFuture<B> {
         let client = client.into();
         // The router refuses it too; doing it here covers all routes, so that none can omit it.
-        let is_cross_site = mark_cross_site_change(&mut request, client.address, &self.config);
-        if !is_cross_site
-            && let Some(handler) = &self.limiter
+        if is_cross_site_change(&request, client.address, &self.config) {
+            request.extensions_mut().insert(Unfit::CrossSiteChange);
+        } else if let Some(handler) = &self.limiter
             && let Some(label) = LimiterHandler::route(request.uri().path())
             // The router refuses it, so that the refusal is the same everywhere.
             && require_chunked(request.headers()).is_ok()
@@ -92,7 +91,8 @@ impl RequestHandler for Gateway {
 
     fn handle<B: RequestBody>(&self, client: Peer<'_>, mut request: Request<B>) -> GatewayFuture<B> {
         // The router refuses it, so that the refusal is the same everywhere.
-        if mark_bad_host(&mut request) {
+        if !names_one_host(&request) {
+            request.extensions_mut().insert(Unfit::Host);
             return GatewayFuture::Routed(RequestHandler::handle(&self.router, client, request));
         }
         self.call(client, request)

@@ -8,7 +8,6 @@ use super::budget::{BudgetExceeded, BudgetOwner};
 use super::header_values::is_json;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, Uri};
@@ -114,20 +113,6 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
     Err(shape_error)
 }
 
-/// Reads the body of a request that must be declared as JSON.
-async fn read_json<B>(
-    headers: &HeaderMap,
-    body: B,
-    bytes_max: usize,
-    budget: impl FnOnce() -> BodyBudget,
-) -> ApiResult<ReadBody>
-where
-    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
-{
-    require_json(headers)?;
-    body::read(headers, body, bytes_max, budget).await.map_err(|error| body_refusal(error, bytes_max))
-}
-
 /// # Errors
 /// [`ApiError::NotJson`].
 pub(super) fn require_json(headers: &HeaderMap) -> ApiResult<()> {
@@ -151,7 +136,9 @@ impl FromRequest<App> for RawJson {
         let (parts, body) = request.into_parts();
         let bytes_max = longest_body(&parts.extensions).min(app.config.http_body_bytes_max);
         let budget = || BodyBudget::new(&app.bodies, BudgetOwner::of(&parts.extensions));
-        let body = read_json(&parts.headers, body, bytes_max, budget).await?;
+        require_json(&parts.headers)?;
+        let body = body::read(&parts.headers, body, bytes_max, budget).await;
+        let body = body.map_err(|error| body_refusal(error, bytes_max))?;
         let path = parts.uri.path().to_owned();
         Ok(Self { method: parts.method, path, headers: parts.headers, body })
     }

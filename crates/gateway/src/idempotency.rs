@@ -32,16 +32,6 @@ impl IdempotencyKey {
         Ok(Some(Self { key, fingerprint: fingerprint(request) }))
     }
 
-    async fn stored_response(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
-        let key = self.key.clone();
-        let stored = app.node.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
-        match stored {
-            None => Ok(None),
-            Some((fingerprint, response)) if fingerprint == self.fingerprint => Ok(Some(response)),
-            Some(_) => Err(ApiError::KeyReused),
-        }
-    }
-
     /// The key with the response that the store keeps.
     pub(super) fn with_response(self, response: Vec<u8>) -> Idempotency {
         Idempotency { key: self.key, fingerprint: self.fingerprint, response }
@@ -54,9 +44,12 @@ pub(super) async fn first_response(
     account: AccountId,
     key: Option<&IdempotencyKey>,
 ) -> ApiResult<Option<Vec<u8>>> {
-    match key {
-        Some(key) => key.stored_response(app, account).await,
+    let Some(IdempotencyKey { key, fingerprint }) = key else { return Ok(None) };
+    let key = key.clone();
+    match app.node.store.read(move |reader| reader.idempotent_response(account, &key)).await? {
         None => Ok(None),
+        Some((stored, response)) if stored == *fingerprint => Ok(Some(response)),
+        Some(_) => Err(ApiError::KeyReused),
     }
 }
 

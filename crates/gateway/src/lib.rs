@@ -24,7 +24,6 @@ pub mod grants;
 pub mod guests;
 mod header_values;
 mod home;
-mod host;
 mod hunts;
 mod idempotency;
 pub mod listener;
@@ -36,6 +35,7 @@ mod pagination;
 pub mod problem;
 mod quota;
 mod rate_limit;
+mod request_head;
 mod request_id;
 mod response_body;
 pub mod response_budget;
@@ -48,7 +48,6 @@ mod stories;
 mod text;
 mod tokens;
 mod trace;
-mod transfer_coding;
 mod world_options;
 mod worlds;
 
@@ -97,7 +96,7 @@ fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: Ap
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
         .layer(from_fn(trace::trace))
         .layer(from_fn(cors::cors))
-        .layer(from_fn(transfer_coding::validate_head))
+        .layer(from_fn(request_head::validate_head))
         .layer(Extension(openapi::Document::new(document)))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(from_fn_with_state(app.clone(), forward::forward))

@@ -6,12 +6,11 @@
 
 use super::credentials::has_bearer;
 use super::header_values::is_json;
-use super::problem::{ApiError, ApiResult};
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, Method, header};
-use http::{Extensions, HeaderValue, Request};
+use http::{HeaderValue, Request};
 use settings::Config;
 use std::net::{IpAddr, SocketAddr};
 
@@ -123,22 +122,15 @@ impl<'a> RequestSource<'a> {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct CrossSiteChange;
-
-/// Marks a request that changes something and may have been sent by a page of another site; returns whether it did. A page cannot
-/// send its own token in `Authorization` without a preflight (CORS), which is refused.
-pub(super) fn mark_cross_site_change<B>(request: &mut Request<B>, client: SocketAddr, config: &Config) -> bool {
+/// Whether a request changes something and may have been sent by a page of another site. A page cannot send its own token in
+/// `Authorization` without a preflight (CORS), which is refused.
+pub(super) fn is_cross_site_change<B>(request: &Request<B>, client: SocketAddr, config: &Config) -> bool {
     let headers = request.headers();
     // Hardly any request of a program has these headers.
     let is_from_page = headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE);
-    let is_cross_site = is_from_page
+    is_from_page
         && may_change_state(request)
-        && is_cross_site(RequestSource::from_peer(Some(client.ip()), headers, config));
-    if is_cross_site {
-        request.extensions_mut().insert(CrossSiteChange);
-    }
-    is_cross_site
+        && is_cross_site(RequestSource::from_peer(Some(client.ip()), headers, config))
 }
 
 /// Whether a page of another site may have made a browser send this.
@@ -171,15 +163,6 @@ fn may_change_state<B>(request: &Request<B>) -> bool {
     let path = request.uri().path();
     let is_for_spectators = || path.starts_with("/api/games/") && path.ends_with("/events");
     !request.method().is_safe() || request.headers().contains_key(header::UPGRADE) && !is_for_spectators()
-}
-
-/// # Errors
-/// [`ApiError::CrossSite`] for a marked request.
-pub(super) fn refuse_cross_site_change(extensions: &Extensions) -> ApiResult<()> {
-    match extensions.get() {
-        Some(CrossSiteChange) => Err(ApiError::CrossSite),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -96,29 +96,24 @@ pub(super) struct NewToken {
 impl NewToken {
     /// From the members of a request; by default a player's token for everyday use.
     pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
-        let (role, purpose) = (parse_role(role)?, parse_purpose(purpose)?);
+        let role = parse_choice("role", role, Role::Player, Role::from_name, &Role::ALL.map(Role::name))?;
+        let purposes = TokenPurpose::ALL.map(TokenPurpose::name);
+        let purpose = parse_choice("purpose", purpose, TokenPurpose::Use, TokenPurpose::from_name, &purposes)?;
         Ok(Self { name: text::check_name("/name", name)?, role, purpose })
     }
 }
 
-fn parse_purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
-    let Some(name) = name else {
-        return Ok(TokenPurpose::Use);
-    };
-    TokenPurpose::from_name(name).ok_or_else(|| {
-        let names = TokenPurpose::ALL.map(TokenPurpose::name).join(", ");
-        ApiError::bad_value("/purpose", format!("there is no such purpose: expected one of {names}"))
-    })
-}
-
-fn parse_role(name: Option<&str>) -> ApiResult<Role> {
-    let Some(name) = name else {
-        return Ok(Role::Player);
-    };
-    Role::from_name(name).ok_or_else(|| {
-        let names = Role::ALL.map(Role::name).join(", ");
-        ApiError::bad_value("/role", format!("there is no such role: expected one of {names}"))
-    })
+/// The value of this name: `usual` where none is given.
+fn parse_choice<T>(
+    member: &str,
+    name: Option<&str>,
+    usual: T,
+    of: fn(&str) -> Option<T>,
+    all: &[&str],
+) -> ApiResult<T> {
+    let Some(name) = name else { return Ok(usual) };
+    let unknown = || format!("there is no such {member}: expected one of {}", all.join(", "));
+    of(name).ok_or_else(|| ApiError::bad_value(format!("/{member}"), unknown()))
 }
 
 /// Creates a token for an account.

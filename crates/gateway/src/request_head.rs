@@ -1,15 +1,42 @@
-//! The framing of a request's body: by its length, or in chunks. Other transfer codings are refused, and never guessed (RFC 9112,
-//! section 6.1): a proxy in front that reads `gzip, chunked` differently would see another body than this server.
+//! Checks of a request's head alone: its host, its site, and the framing of its body.
 //!
-//! The connection below decodes chunks, and refuses bodies that do not end in them. Knows no routes.
+//! One of HTTP/1.1 names its host, and once (RFC 9112, section 3.2): a proxy in front that reads the first of two names, where this server
+//! reads the second, would route for another site. A body comes by its length, or in chunks; other transfer codings are refused, and never
+//! guessed (RFC 9112, section 6.1): a proxy in front that reads `gzip, chunked` differently would see another body than this server.
+//!
+//! The connection below decodes chunks, and refuses bodies that do not end in them. Knows no routes and no sites.
 
-use super::host::refuse_bad_host;
-use super::origin::refuse_cross_site_change;
 use super::problem::{ApiError, ApiResult};
-use axum::extract::Request;
+use axum::extract;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Request, Version, header};
+
+/// In the extensions of a request that was found unfit where connections come in: the router refuses it, so that the refusal is the same
+/// everywhere. Requests within the process need no host.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unfit {
+    /// It does not name exactly one host.
+    Host,
+    /// It changes something, and a page of another site may have sent it.
+    CrossSiteChange,
+}
+
+impl From<Unfit> for ApiError {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Host => Self::BadHost,
+            Unfit::CrossSiteChange => Self::CrossSite,
+        }
+    }
+}
+
+/// Whether the request names exactly one host; one of HTTP/1.0 may name none.
+pub(super) fn names_one_host<B>(request: &Request<B>) -> bool {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (is_named, is_named_again) = (hosts.next().is_some(), hosts.next().is_some());
+    !is_named_again && (is_named || request.version() < Version::HTTP_11)
+}
 
 /// # Errors
 /// [`ApiError::UnknownTransferCoding`] for any other coding, [`ApiError::BadFraming`] if `chunked` is not there exactly once.
@@ -43,11 +70,11 @@ fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<(
     if is_upgrade && (has_body || method != Method::GET) { Err(ApiError::BadUpgrade) } else { Ok(()) }
 }
 
-/// A layer for the whole router: checks of a request's head alone.
-pub(super) async fn validate_head(request: Request, next: Next) -> Response {
+/// A layer for the whole router.
+pub(super) async fn validate_head(request: extract::Request, next: Next) -> Response {
     // Who may ask comes before what was asked.
-    let refused = refuse_bad_host(request.extensions())
-        .and_then(|()| refuse_cross_site_change(request.extensions()))
+    let unfit = request.extensions().get().map_or(Ok(()), |unfit: &Unfit| Err(ApiError::from(*unfit)));
+    let refused = unfit
         .and_then(|()| require_chunked(request.headers()))
         .and_then(|()| refuse_upgrade_with_body(request.method(), request.headers()));
     match refused {
@@ -103,5 +130,26 @@ mod tests {
         check(&["chunked, chunked"], Err(400));
         check(&["chunked", "chunked"], Err(400));
         check(&[""], Err(400));
+    }
+
+    #[track_caller]
+    fn check_host(version: Version, hosts: &[&str], want: bool) {
+        let mut request = Request::builder().version(version);
+        for host in hosts {
+            request = request.header(header::HOST, *host);
+        }
+        assert_eq!(names_one_host(&request.body(()).unwrap()), want, "{version:?} {hosts:?}");
+    }
+
+    #[test]
+    fn requires_one_host_header() {
+        check_host(Version::HTTP_11, &["play.example:4000"], true);
+        check_host(Version::HTTP_11, &[""], true);
+        check_host(Version::HTTP_11, &[], false);
+        check_host(Version::HTTP_11, &["a", "b"], false);
+        check_host(Version::HTTP_11, &["a", "a"], false);
+        check_host(Version::HTTP_10, &[], true);
+        check_host(Version::HTTP_10, &["a"], true);
+        check_host(Version::HTTP_10, &["a", "b"], false);
     }
 }
