@@ -4,7 +4,7 @@
 //! Knows neither what the bytes are nor how they are sent.
 
 use super::client_address::ClientAddress;
-use super::listener::ConnectionHandle;
+use super::listener::Connection;
 use axum::extract::FromRequestParts;
 use axum::http::Extensions;
 use axum::http::request::Parts;
@@ -13,7 +13,7 @@ use quotas::address_key::AddressKey;
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The bytes in use, and their limits.
 pub struct Budget {
@@ -38,7 +38,7 @@ pub(crate) enum BudgetExceeded {
 pub(crate) struct BudgetOwner {
     pub(crate) address: Option<AddressKey>,
     /// Without one they are never evicted.
-    pub(crate) connection: Option<ConnectionHandle>,
+    pub(crate) connection: Option<Weak<Connection>>,
 }
 
 /// A part of the budget, until it is dropped.
@@ -66,7 +66,7 @@ struct AddressUsage {
 
 struct Reserved {
     bytes: usize,
-    connection: Option<ConnectionHandle>,
+    connection: Option<Weak<Connection>>,
 }
 
 impl Budget {
@@ -131,7 +131,7 @@ impl Budget {
         for Reserved { bytes, connection } in evicted {
             figures.bytes.sub(bytes);
             figures.evicted.inc();
-            connection.iter().for_each(ConnectionHandle::end);
+            connection.iter().filter_map(Weak::upgrade).for_each(|connection| connection.shut_down());
         }
         match result {
             Ok(()) => figures.bytes.add(more as u64),
@@ -215,7 +215,7 @@ impl BudgetOwner {
     /// The owner of an admitted request.
     pub(crate) fn of(request: &Extensions) -> Self {
         let address = request.get::<ClientAddress>().and_then(|client| client.address_key());
-        Self { address, connection: request.get::<ConnectionHandle>().cloned() }
+        Self { address, connection: request.get::<Weak<Connection>>().cloned() }
     }
 }
 
@@ -242,7 +242,7 @@ impl fmt::Debug for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listener::{Connection, ConnectionPermits};
+    use crate::listener::ConnectionPermits;
     use proptest::prelude::*;
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
@@ -268,7 +268,7 @@ mod tests {
         let permit =
             ConnectionPermits::new(1, None, None, Arc::default()).acquire(peer.ip(), &mut None).await.ok().unwrap();
         let connection = Connection::new(stream, permit);
-        let owner = BudgetOwner { address: address(last), connection: Some(connection.handle()) };
+        let owner = BudgetOwner { address: address(last), connection: Some(Arc::downgrade(&connection)) };
         (connection, owner, client)
     }
 
@@ -327,7 +327,7 @@ mod tests {
             let budget = budget(MAX, MAX);
             let mut reserved = Vec::new();
             for (who, bytes, ends) in steps {
-                let owner = BudgetOwner { address: address(who), connection: Some(ConnectionHandle::of_none()) };
+                let owner = BudgetOwner { address: address(who), connection: Some(Weak::new()) };
                 let (has, others) = {
                     let usage = budget.usage();
                     let of = |of: &AddressUsage| of.bytes;

@@ -124,7 +124,7 @@ impl RequestHandler for Router {
     fn handle<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> BoxFuture<'static, Response<Body>> {
         let (mut parts, body) = request.into_parts();
         parts.extensions.insert(ConnectInfo(client.address));
-        client.connection.map(|connection| parts.extensions.insert(connection.handle()));
+        client.connection.map(|connection| parts.extensions.insert(Arc::downgrade(connection)));
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
         // A router is always ready, and never fails.
         let response = self.clone().call(Request::from_parts(parts, body));

@@ -21,9 +21,10 @@ mod tests;
 mod watchdog;
 
 use super::problem::ApiError;
+pub use accept::Accept;
 use bytes::Bytes;
 pub use connection::Connection;
-pub(crate) use connection::{ConnectionHandle, ConnectionPermits, ProxiedPermit};
+pub(crate) use connection::{ConnectionPermits, ProxiedPermit};
 pub(crate) use idle_queue::Rank;
 use metrics::Metrics;
 pub use parked::RawConnection;
@@ -33,7 +34,7 @@ pub(crate) use read_rate::Keeps;
 pub use read_rate::ReadRateLimits;
 use settings::Config;
 
-use accept::{Accept, accept_loop};
+use accept::accept_loop;
 use connection_state::{ConnectionState, ParkedRequest};
 use http::{Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
@@ -43,7 +44,6 @@ use hyper::service::{HttpService, service_fn};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use park::Persistence;
-use parked::ParkContext;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -54,7 +54,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{TimedBody, TrackedStream};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use watchdog::{Watchdog, WatchdogEvent};
@@ -176,26 +175,16 @@ impl From<Arc<Metrics>> for ListenerResources {
 /// Serves until `shutdown` completes and then until the last request in progress is answered, for at most
 /// [`ListenerConfig::drain_max`].
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Accept,
     handler: impl RequestHandler,
     config: ListenerConfig,
     resources: impl Into<ListenerResources>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, handler, config, resources.into(), shutdown).await;
-}
-
-async fn serve_from(
-    listener: impl Accept,
-    handler: impl RequestHandler,
-    config: ListenerConfig,
-    resources: ListenerResources,
-    shutdown: impl Future<Output = ()>,
-) {
-    let ListenerResources { metrics, socket_budget, address_limit } = resources;
+    let ListenerResources { metrics, socket_budget, address_limit } = resources.into();
     let permits = ConnectionPermits::new(config.connections_max, socket_budget, address_limit, metrics.clone());
     let (drain_phase, stage) = watch::channel(DrainPhase::Open);
-    let context = Arc::new(ListenerContext { handler, config, metrics, stage });
+    let context = Arc::new(ListenerContext { handler, shared: Shared { config, metrics, stage } });
     tokio::select! {
         () = shutdown => {}
         () = accept_loop(listener, &context, &permits) => {}
@@ -213,6 +202,11 @@ async fn serve_from(
 /// Shared by all connections of the listener.
 struct ListenerContext<H> {
     handler: H,
+    shared: Shared,
+}
+
+/// What a connection needs of it besides the handler.
+struct Shared {
     config: ListenerConfig,
     metrics: Arc<Metrics>,
     stage: watch::Receiver<DrainPhase>,
@@ -243,7 +237,7 @@ impl<H: RequestHandler> ListenerContext<H> {
         async move {
             let end = 'end: {
                 let protocol = detect_protocol(&raw.connection, &mut raw.read_ahead, self.handler.can_handle_raw());
-                let protocol = match self.wait_for_bytes(self.config.header_timeout, protocol).await {
+                let protocol = match self.wait_for_bytes(self.shared.config.header_timeout, protocol).await {
                     Ok(protocol) => protocol,
                     Err(end) => break 'end end,
                 };
@@ -261,20 +255,20 @@ impl<H: RequestHandler> ListenerContext<H> {
                         }
                         Err(end) => break end,
                     };
-                    let context = ParkContext { config: &self.config, metrics: &self.metrics, stage: &self.stage };
-                    if let Err(end) = raw.serve_parked(parked, context).await {
+                    if let Err(end) = raw.serve_parked(parked, &self.shared).await {
                         break end;
                     }
                     if raw.read_ahead.is_empty()
-                        && let Err(end) =
-                            self.wait_for_bytes(self.config.idle_timeout, raw.connection.stream().readable()).await
+                        && let Err(end) = self
+                            .wait_for_bytes(self.shared.config.idle_timeout, raw.connection.stream().readable())
+                            .await
                     {
                         break end;
                     }
                 }
             };
             if let ConnectionEnd::TooSlow = end {
-                self.metrics.process.http_timeouts.inc();
+                self.shared.metrics.process.http_timeouts.inc();
             }
         }
     }
@@ -285,7 +279,7 @@ impl<H: RequestHandler> ListenerContext<H> {
         wait_max: Duration,
         ready: impl Future<Output = io::Result<T>>,
     ) -> Result<T, ConnectionEnd> {
-        let mut stage = self.stage.clone();
+        let mut stage = self.shared.stage.clone();
         tokio::select! {
             _ = stage.wait_for(|stage| *stage > DrainPhase::Open) => Err(ConnectionEnd::Closed),
             result = timeout(wait_max, ready) => match result {
@@ -302,14 +296,15 @@ impl<H: RequestHandler> ListenerContext<H> {
         raw: RawConnection,
         client: SocketAddr,
     ) -> Result<(RawConnection, Box<ParkedRequest>), ConnectionEnd> {
-        let shared = Arc::new(ConnectionState::new(Instant::now(), self.config.read_rate));
+        let shared = Arc::new(ConnectionState::new(Instant::now(), self.shared.config.read_rate));
         let state = &*shared;
         let tracked = raw.connection.clone();
         let tracked = &tracked;
         let handler = service_fn(move |request: Request<Incoming>| {
             state.phase.request_started();
             let persistence = Persistence::of(&request);
-            let mut request = request.map(|body| TimedBody::new(body, self.config.body_timeout, self.metrics.clone()));
+            let mut request =
+                request.map(|body| TimedBody::new(body, self.shared.config.body_timeout, self.shared.metrics.clone()));
             if let Some(persistence) = persistence {
                 request.extensions_mut().insert(persistence.park_candidate());
             }
@@ -324,7 +319,7 @@ impl<H: RequestHandler> ListenerContext<H> {
             .serve_connection(io, handler)
             .with_upgrades();
         let mut connection = Some(connection);
-        let mut watchdog = Watchdog::new(self.config, shared.clone(), self.stage.clone());
+        let mut watchdog = Watchdog::new(self.shared.config, shared.clone(), self.shared.stage.clone());
         poll_fn(|context| {
             loop {
                 let Some(serving) = connection.as_mut() else { return Poll::Ready(Err(ConnectionEnd::Done)) };

@@ -16,7 +16,7 @@ use subject::RateLimitCharge;
 use super::auth::{Identity, Principal};
 use super::client_address::{ClientAddress, client_address};
 use super::forward;
-use super::listener::{ConnectionHandle, ProxiedPermit, Rank};
+use super::listener::{Connection, ProxiedPermit, Rank};
 use super::problem::ApiResult;
 use super::shed;
 use crate::app::App;
@@ -26,7 +26,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use route::RouteClass;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Passes a request to its handler, or refuses it. A layer for the whole router.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -35,10 +35,9 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     };
     let identity = app.auth.identify(&parts).await.0;
-    let connection = parts.extensions.get::<ConnectionHandle>().cloned();
-    connection
-        .iter()
-        .for_each(|connection| connection.raise_rank(identity.principal().map_or(Rank::Anonymous, Principal::rank)));
+    if let Some(connection) = connection_of(&parts) {
+        connection.raise_rank(identity.principal().map_or(Rank::Anonymous, Principal::rank));
+    }
     if is_policy_repair(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
@@ -50,16 +49,17 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         None
     };
     let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
-    if forwarded.is_some() {
-        connection.iter().for_each(ConnectionHandle::mark_as_node);
-    }
-    let proxied_permit = match connection
-        .filter(|_| forwarded.is_none())
-        .map(|connection| acquire_proxied_permit(&connection, client, &parts))
-    {
-        None => None,
-        Some(Ok(proxied_permit)) => proxied_permit,
-        Some(Err(refusal)) => return refusal.into_response(),
+    let proxied_permit = match connection_of(&parts) {
+        Some(connection) if forwarded.is_some() => {
+            connection.mark_as_node();
+            Ok(None)
+        }
+        Some(connection) => acquire_proxied_permit(&connection, client, &parts),
+        None => Ok(None),
+    };
+    let proxied_permit = match proxied_permit {
+        Ok(proxied_permit) => proxied_permit,
+        Err(refusal) => return refusal.into_response(),
     };
     let subject = RateLimitSubject::new(class, identity.principal(), client);
     // The node that received the request has charged its client.
@@ -77,10 +77,14 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
+fn connection_of(parts: &Parts) -> Option<Arc<Connection>> {
+    parts.extensions.get().and_then(Weak::upgrade)
+}
+
 /// The permit of a request through a proxy, counted for its client: held until the request is answered, or until its connection
 /// ends if it was upgraded to a WebSocket.
 fn acquire_proxied_permit(
-    connection: &ConnectionHandle,
+    connection: &Connection,
     client: Option<IpAddr>,
     parts: &Parts,
 ) -> ApiResult<Option<Arc<ProxiedPermit>>> {

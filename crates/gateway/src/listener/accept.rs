@@ -19,7 +19,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(1);
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A source of connections.
-pub(crate) trait Accept {
+pub trait Accept {
     fn accept(&mut self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
 
@@ -41,7 +41,7 @@ pub(super) async fn accept_loop(
         let (stream, client) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) if is_resource_exhausted(&error) => {
-                context.metrics.process.accept_errors.inc();
+                context.shared.metrics.process.accept_errors.inc();
                 sleep(back_off.next_pause(&error)).await;
                 continue;
             }
@@ -55,7 +55,7 @@ pub(super) async fn accept_loop(
         match permits.acquire(client.ip(), &mut evict_until).await {
             Ok(permit) => drop(tokio::spawn(context.clone().serve_connection(Connection::new(stream, permit), client))),
             Err(error) => {
-                context.metrics.http_connection_refused(error.is_full());
+                context.shared.metrics.http_connection_refused(error.is_full());
                 if refused.is_due(Instant::now()) {
                     log_refusal(error, client);
                 }

@@ -13,7 +13,7 @@ use quotas::socket_budget::SocketBudget;
 use rustix::net::{Shutdown, shutdown};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -228,7 +228,7 @@ impl Drop for ProxiedPermit {
     }
 }
 
-/// An open connection.
+/// An open connection. Requests refer to it weakly: it ends although they do not.
 pub struct Connection {
     stream: TcpStream,
     /// Dropped after the socket: it is released once the socket is closed.
@@ -236,10 +236,6 @@ pub struct Connection {
     /// When the client last sent something.
     last_read_s: AtomicU32,
 }
-
-/// A request's reference to its connection, which may be gone.
-#[derive(Clone)]
-pub(crate) struct ConnectionHandle(Weak<Connection>);
 
 impl Connection {
     /// The connection with this permit, which is a candidate for eviction from now on.
@@ -292,7 +288,7 @@ impl Connection {
     }
 
     /// Closes the connection: its reader sees the end of the stream.
-    pub(super) fn shut_down(&self) {
+    pub(crate) fn shut_down(&self) {
         // It can only fail where the connection has ended already.
         let _ = shutdown(&self.stream, Shutdown::Both);
     }
@@ -304,15 +300,16 @@ impl Connection {
     }
 
     /// The peer is another node, and forwards requests of other clients: such connections are not counted by address, and are never evicted.
-    pub(super) fn mark_as_node(self: &Arc<Self>) {
+    pub(crate) fn mark_as_node(self: &Arc<Self>) {
         let of_node = Standing { rank: Rank::Account, address: None };
         if self.standing() != of_node {
             self.count_for(of_node.rank, of_node.address);
         }
     }
 
-    pub(crate) fn handle(self: &Arc<Self>) -> ConnectionHandle {
-        ConnectionHandle(Arc::downgrade(self))
+    /// Counts a request for the client behind a proxy, as long as the permit lives.
+    pub(crate) fn acquire_proxied_permit(&self, client: IpAddr) -> Result<Option<Arc<ProxiedPermit>>, PermitError> {
+        Ok(self.permit.permits.acquire_proxied(client)?.map(Arc::new))
     }
 }
 
@@ -325,40 +322,5 @@ impl Evictable for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.permit.permits.lock_idle_queue().remove(self.standing());
-    }
-}
-
-impl ConnectionHandle {
-    /// A connection that is gone.
-    #[cfg(test)]
-    pub(crate) fn of_none() -> Self {
-        Self(Weak::new())
-    }
-
-    /// See [`Connection::raise_rank`].
-    pub(crate) fn raise_rank(&self, rank: Rank) {
-        if let Some(connection) = self.0.upgrade() {
-            connection.raise_rank(rank);
-        }
-    }
-
-    /// See [`Connection::shut_down`].
-    pub(crate) fn end(&self) {
-        if let Some(connection) = self.0.upgrade() {
-            connection.shut_down();
-        }
-    }
-
-    /// See [`Connection::mark_as_node`].
-    pub(crate) fn mark_as_node(&self) {
-        if let Some(connection) = self.0.upgrade() {
-            connection.mark_as_node();
-        }
-    }
-
-    /// Counts the request for the client behind a proxy, as long as the permit lives.
-    pub(crate) fn acquire_proxied_permit(&self, client: IpAddr) -> Result<Option<Arc<ProxiedPermit>>, PermitError> {
-        let Some(connection) = self.0.upgrade() else { return Ok(None) };
-        Ok(connection.permit.permits.acquire_proxied(client)?.map(Arc::new))
     }
 }

@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::connection_state::ParkedRequest;
 use super::park::{ChunkStream, LongPoll, ParkedWait, Persistence, WaitEnd};
 use super::response_head::{Framing, encode_chunk, encode_head, encode_last_chunk};
-use super::{BUFFER_BYTES_MAX, ConnectionEnd, DrainPhase, ListenerConfig};
+use super::{BUFFER_BYTES_MAX, ConnectionEnd, DrainPhase, Shared};
 use bytes::Bytes;
 use engine::limits::DRAIN_JITTER_MAX;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 /// Bytes read at a time of what a client sends while it waits: hardly ever any.
@@ -48,39 +47,32 @@ enum WaitEvent<T> {
     StageReached,
 }
 
-/// What a parked connection needs of the listener's context.
-pub(super) struct ParkContext<'a> {
-    pub(super) config: &'a ListenerConfig,
-    pub(super) metrics: &'a Metrics,
-    pub(super) stage: &'a watch::Receiver<DrainPhase>,
-}
-
 impl RawConnection {
     /// Waits until the request is answered and sends the response; then the connection is ready for the next request.
     pub(super) async fn serve_parked(
         &mut self,
         request: Box<ParkedRequest>,
-        context: ParkContext<'_>,
+        shared: &Shared,
     ) -> Result<(), ConnectionEnd> {
-        let _gauge = ParkedGauge::new(context.metrics);
+        let _gauge = ParkedGauge::new(&shared.metrics);
         let ParkedRequest { wait, persistence, headers, counters, since, status, proxied_permit } = *request;
-        let mut parked = ParkedConnection { raw: self, persistence, context };
+        let mut parked = ParkedConnection { raw: self, persistence, shared };
         match wait {
             ParkedWait::Poll { poll, deadline } => {
                 let status = parked.respond(poll, deadline, headers).await?;
-                parked.context.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
+                parked.shared.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
             }
             ParkedWait::Stream { stream, heartbeat_every } => {
                 // Counted at its head: most streams are ended by their clients.
-                parked.context.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
+                parked.shared.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
                 let head = parked.encode_stream_head(status, &headers);
                 drop(headers);
                 parked.stream(stream, heartbeat_every, head).await?;
             }
         }
         drop(proxied_permit);
-        let ParkedConnection { persistence, context, .. } = parked;
-        context.metrics.process.http_held.observe(since.elapsed());
+        let ParkedConnection { persistence, .. } = parked;
+        shared.metrics.process.http_held.observe(since.elapsed());
         if persistence.is_keep_alive() { Ok(()) } else { Err(ConnectionEnd::Done) }
     }
 
@@ -108,7 +100,7 @@ impl RawConnection {
 struct ParkedConnection<'a> {
     raw: &'a mut RawConnection,
     persistence: Persistence,
-    context: ParkContext<'a>,
+    shared: &'a Shared,
 }
 
 impl ParkedConnection<'_> {
@@ -142,7 +134,7 @@ impl ParkedConnection<'_> {
     /// All bytes of a response.
     fn encode_response(&mut self, response: Response<Bytes>, headers: &[u8]) -> Vec<u8> {
         // A process that has just begun to drain closes its connections, too.
-        if *self.context.stage.borrow() > DrainPhase::Open {
+        if *self.shared.stage.borrow() > DrainPhase::Open {
             self.persistence = self.persistence.closing();
         }
         let (mut parts, body) = response.into_parts();
@@ -210,7 +202,7 @@ impl ParkedConnection<'_> {
         when_full: Poll<()>,
         mut poll: impl FnMut(&TcpStream, &mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = WaitEvent<T>> {
-        let mut stages = self.context.stage.clone();
+        let mut stages = self.shared.stage.clone();
         // A block, not a function: a function's future keeps its arguments twice.
         async move {
             let mut reached = pin!(stages.wait_for(|now| *now >= stage));
@@ -240,7 +232,7 @@ impl ParkedConnection<'_> {
             match self.raw.connection.stream().try_write(&bytes[sent..]) {
                 Ok(written) => sent += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let (now, limits) = (Instant::now(), self.context.config);
+                    let (now, limits) = (Instant::now(), &self.shared.config);
                     let last = *last.get_or_insert_with(|| now + limits.read_rate.write_time_max(bytes.len() - sent));
                     let due = last.min(now + limits.idle_timeout);
                     match self.wait(due, DrainPhase::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
@@ -259,11 +251,11 @@ impl ParkedConnection<'_> {
 
     /// When to end the wait of a client that could wait longer: spread over time, because they all come back.
     fn drain_deadline(&self) -> Instant {
-        Instant::now() + jitter(DRAIN_JITTER_MAX.min(self.context.config.drain_max / 2))
+        Instant::now() + jitter(DRAIN_JITTER_MAX.min(self.shared.config.drain_max / 2))
     }
 
     fn record_disconnect(&self) -> ConnectionEnd {
-        self.context.metrics.process.http_parked_left.inc();
+        self.shared.metrics.process.http_parked_left.inc();
         ConnectionEnd::Done
     }
 }

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use rustix::io::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -130,7 +130,7 @@ impl TestServer {
         let shutdown = async {
             let _ = receiver.await;
         };
-        let served = tokio::spawn(serve_from(listener, handler, config, resources, shutdown));
+        let served = tokio::spawn(serve(listener, handler, config, resources, shutdown));
         let (wake, began) = Default::default();
         Self { address, metrics, wake, began, shutdown: Some(sender), served }
     }

@@ -15,7 +15,7 @@ use super::budget::{Budget, BudgetOwner};
 use super::client_address::client_address;
 use super::credentials::has_bearer;
 use super::extract::body_refusal;
-use super::listener::{Connection, Peer};
+use super::listener::Peer;
 use super::problem::{ApiError, ApiResult};
 use super::request_id::{REQUEST_ID, request_id};
 use super::response_body::ResponseBody;
@@ -126,7 +126,7 @@ impl LimiterHandler {
     fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
         let address =
             AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies));
-        let connection = client.connection.map(Connection::handle);
+        let connection = client.connection.map(Arc::downgrade);
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }
 

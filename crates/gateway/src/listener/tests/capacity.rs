@@ -7,6 +7,7 @@ use engine::limits::CONNECTION_REFUSALS_MAX;
 use quotas::address_limit::AddressLimit;
 use settings::Networks;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Weak;
 use tokio::net::TcpSocket;
 
 /// Longer than a connection must have been idle to be evicted, in whole seconds of the clock.
@@ -15,12 +16,12 @@ const GUEST: &str = "GET /guest HTTP/1.1\r\nHost: x\r\n\r\n";
 const KNOWN: &str = "GET /known HTTP/1.1\r\nHost: x\r\n\r\n";
 
 fn with_known(router: Router) -> Router {
-    let known = async |Extension(connection): Extension<ConnectionHandle>| {
-        connection.raise_rank(Rank::Account);
+    let known = async |Extension(connection): Extension<Weak<Connection>>| {
+        connection.upgrade().unwrap().raise_rank(Rank::Account);
         "known"
     };
-    let guest = async |Extension(connection): Extension<ConnectionHandle>| {
-        connection.raise_rank(Rank::Guest);
+    let guest = async |Extension(connection): Extension<Weak<Connection>>| {
+        connection.upgrade().unwrap().raise_rank(Rank::Guest);
         "guest"
     };
     router.route("/known", get(known)).route("/guest", get(guest))
