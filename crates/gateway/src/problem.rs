@@ -7,11 +7,13 @@ mod forward;
 mod hunts;
 mod resource;
 mod stories;
+mod worlds;
 
 pub(crate) use forward::{ForwardError, ForwardTarget};
 pub(crate) use hunts::HuntRefusal;
 pub use resource::Resource;
 
+use ::worlds::VisitError;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -26,7 +28,6 @@ use rules::snake::RuleError;
 use store::StoreError;
 use tables::TableError;
 use wire::problem::{PROBLEM_JSON, Problem};
-use worlds::VisitError;
 
 /// The result of a handler: a response or a refusal.
 pub type ApiResult<T> = Result<T, ApiError>;
@@ -294,6 +295,16 @@ fn public_store_text(error: &StoreError) -> &'static str {
     }
 }
 
+fn store_status_and_code(error: &StoreError) -> (StatusCode, &'static str) {
+    match error {
+        StoreError::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
+        StoreError::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
+        StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
+        }
+    }
+}
+
 fn public_overload_text(overload: Overload) -> &'static str {
     match overload {
         Overload::Queue => "more games wait to be played than this server accepts",
@@ -376,15 +387,7 @@ impl ApiError {
             Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
             Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
-            Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
-            Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
-            Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
-            Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-            Self::World(VisitError::TooManyWorlds { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
-            Self::World(VisitError::YourShare) => (StatusCode::TOO_MANY_REQUESTS, "your_share"),
-            Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
-            Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
-            Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            Self::World(error) => worlds::status_and_code(error),
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
@@ -409,22 +412,8 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
-            Self::Forward(target, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
-                let code = if *target == ForwardTarget::Tables { "table_elsewhere" } else { "tickets_elsewhere" };
-                (StatusCode::SERVICE_UNAVAILABLE, code)
-            }
-            Self::Forward(_, ForwardError::TooManyOfAddress { .. }) => {
-                (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters")
-            }
-            Self::Forward(target, ForwardError::NoResponse) => {
-                let code = if *target == ForwardTarget::Tables { "table_silent" } else { "tickets_unanswered" };
-                (StatusCode::GATEWAY_TIMEOUT, code)
-            }
-            Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
-            Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
-            Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
-            }
+            Self::Forward(target, error) => error.status_and_code(*target),
+            Self::Store(error) => store_status_and_code(error),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         }
     }
@@ -486,35 +475,6 @@ impl ApiError {
             }
             Self::Internal(detail) => tracing::error!(detail, "failed unexpectedly"),
             _ => tracing::debug!(code = self.status_and_code().1, "refused"),
-        }
-    }
-}
-
-impl From<VisitError> for ApiError {
-    fn from(error: VisitError) -> Self {
-        match error {
-            VisitError::Store(error) => Self::Store(error),
-            VisitError::Broken => Self::Internal("a stored world cannot be read".to_owned()),
-            other => Self::World(other),
-        }
-    }
-}
-
-impl From<TableError> for ApiError {
-    fn from(error: TableError) -> Self {
-        match error {
-            TableError::Refused(refusal) => Self::Story(refusal),
-            TableError::NoSuchTable => Self::NotFound(Resource::Table),
-            TableError::Store(error) => Self::Store(error),
-            TableError::KeyReused => Self::KeyReused,
-            TableError::Broken => Self::Internal("a table broke an invariant".to_owned()),
-            TableError::Elsewhere { .. }
-            | TableError::Busy
-            | TableError::Draining
-            | TableError::NotServing
-            | TableError::HeldByPreviousProcess { .. }
-            | TableError::TooManyWaiters { .. }
-            | TableError::TooManyTables { .. } => Self::Tables(error),
         }
     }
 }

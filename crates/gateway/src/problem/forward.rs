@@ -1,5 +1,7 @@
 //! Why a request that was forwarded to another node has no response of that node.
 
+use axum::http::StatusCode;
+
 /// The kind of resource that a forwardable request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardTarget {
@@ -31,6 +33,18 @@ pub enum ForwardError {
 }
 
 impl ForwardError {
+    /// The status and the stable code.
+    pub(super) fn status_and_code(self, target: ForwardTarget) -> (StatusCode, &'static str) {
+        let code = |of_tables, of_tickets| if target == ForwardTarget::Tables { of_tables } else { of_tickets };
+        match self {
+            Self::Unreachable | Self::TooMany | Self::Interrupted => {
+                (StatusCode::SERVICE_UNAVAILABLE, code("table_elsewhere", "tickets_elsewhere"))
+            }
+            Self::TooManyOfAddress { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
+            Self::NoResponse => (StatusCode::GATEWAY_TIMEOUT, code("table_silent", "tickets_unanswered")),
+        }
+    }
+
     /// Whether the other node was not contacted at all.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::TooMany | Self::TooManyOfAddress { .. })

@@ -2,6 +2,7 @@
 //!
 //! 403: not for this caller, in any state of the game. 409: not in this state, or not this card. 400: never.
 
+use super::{ApiError, Resource};
 use axum::http::StatusCode;
 use engine::tables::{Phase, Refusal};
 use tables::{LimitScope, TableError};
@@ -80,6 +81,25 @@ pub(crate) fn table_status_and_code(error: &TableError) -> (StatusCode, &'static
         | TableError::Store(_)
         | TableError::KeyReused
         | TableError::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+impl From<TableError> for ApiError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Refused(refusal) => Self::Story(refusal),
+            TableError::NoSuchTable => Self::NotFound(Resource::Table),
+            TableError::Store(error) => Self::Store(error),
+            TableError::KeyReused => Self::KeyReused,
+            TableError::Broken => Self::Internal("a table broke an invariant".to_owned()),
+            TableError::Elsewhere { .. }
+            | TableError::Busy
+            | TableError::Draining
+            | TableError::NotServing
+            | TableError::HeldByPreviousProcess { .. }
+            | TableError::TooManyWaiters { .. }
+            | TableError::TooManyTables { .. } => Self::Tables(error),
+        }
     }
 }
 
