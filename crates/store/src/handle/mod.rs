@@ -188,7 +188,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unavailable`] when there is no thread for them.
     pub fn dedicated_readers(&self, count: usize, observer: Arc<dyn Observer>) -> Result<ReaderPool, StoreError> {
-        self.readers.dedicated(count, observer).map(|readers| ReaderPool(Arc::new(readers)))
+        self.readers.dedicated(count, observer).map(Arc::new)
     }
 
     /// Opens all readers apart of a database whose connections are counted, one that processes share: a node that could serve only a
@@ -237,21 +237,7 @@ impl Store {
 }
 
 /// Readers apart from those of [`Store::read`].
-#[derive(Clone)]
-pub struct ReaderPool(Arc<ReaderThreads>);
-
-impl ReaderPool {
-    /// Reads with one of these readers, on its thread.
-    ///
-    /// # Errors
-    /// As for [`Store::read`].
-    pub async fn read<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.0.read(query).await
-    }
-}
+pub type ReaderPool = Arc<ReaderThreads>;
 
 async fn prepare_commands(mut commands: Vec<Command>) -> Result<Vec<Command>, StoreError> {
     let bytes: usize = commands.iter().map(archives::bytes_to_compress).sum();

@@ -22,7 +22,8 @@ const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut ReaderSlot) + Send>;
 
-pub(super) struct ReaderThreads {
+/// Readers with their threads and one queue.
+pub struct ReaderThreads {
     database: Arc<dyn Database>,
     losses: LossCount,
     queue: Arc<JobQueue>,
@@ -158,8 +159,11 @@ impl ReaderThreads {
         Some((self.missing.count.load(Ordering::Acquire), why)).filter(|(count, _)| *count > 0)
     }
 
-    /// Runs a read as soon as a reader is free. A read whose caller was dropped before it began is skipped.
-    pub(super) async fn read<T: Send + 'static>(
+    /// Runs a read as soon as a reader is free, on its thread. A read whose caller was dropped before it began is skipped.
+    ///
+    /// # Errors
+    /// As for [`super::Store::read`].
+    pub async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
