@@ -11,11 +11,11 @@ mod batch_plan;
 mod connection;
 mod dialect;
 mod migrate;
-#[cfg(test)]
-mod query_plans;
 mod session;
 mod statement_error;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 #[cfg(feature = "testing")]
 pub(crate) use {

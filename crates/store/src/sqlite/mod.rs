@@ -5,16 +5,14 @@
 mod batch;
 mod checkpoint;
 mod connection;
-#[cfg(test)]
-mod cost;
 mod dialect;
 mod log;
 mod migrate;
-#[cfg(test)]
-mod query_plans;
 mod reader;
 mod session;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::sql;

@@ -1,12 +1,12 @@
 //! Tests: which indexes PostgreSQL can use for the queries about stories. The tables are empty here, so the planner is
 //! told to scan a table, or to sort, only where there is no other way.
 
-use super::appends::KEPT;
-use super::batch::PostgresWriter;
-use super::session::Session;
-use super::tables::TABLE_HEADS;
 use crate::columns::Columns;
 use crate::contract::{Backend, Database, StoreError};
+use crate::postgres::appends::KEPT;
+use crate::postgres::batch::PostgresWriter;
+use crate::postgres::session::Session;
+use crate::postgres::tables::TABLE_HEADS;
 use crate::sql::{Session as _, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
@@ -26,7 +26,7 @@ const SETTINGS: &str = "
 
 fn session() -> Session {
     let url = PostgresCluster::shared().new_database_url();
-    drop(super::PostgresDatabase::new(&url).unwrap().writer().unwrap());
+    drop(crate::postgres::PostgresDatabase::new(&url).unwrap().writer().unwrap());
     let mut session = Session::new(::postgres::Client::connect(&url, NoTls).unwrap());
     session.script(SETTINGS).unwrap();
     session
@@ -139,9 +139,10 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
 /// A match in the hands of a worker; entries of its log follow.
 fn writer_of_a_match() -> PostgresWriter {
     let url = PostgresCluster::shared().new_database_url();
-    let mut writer =
-        PostgresWriter::new(super::connection::open(&super::connection::configured(&url).unwrap()).unwrap());
-    super::migrate::migrate(&mut writer.session).unwrap();
+    let mut writer = PostgresWriter::new(
+        crate::postgres::connection::open(&crate::postgres::connection::configured(&url).unwrap()).unwrap(),
+    );
+    crate::postgres::migrate::migrate(&mut writer.session).unwrap();
     let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
     let settings =
         Settings { food_spawn_chance: 15, minimum_food: 1, hazard_damage_per_turn: 14, shrink_every_n_turns: 25 };

@@ -1,15 +1,15 @@
 //! Tests: the plans of SQLite's frequent queries. None may scan all matches, all seats or all logs.
 
-use super::connection::{self, Access};
-use super::log::APPEND;
-use super::migrate;
-use super::reader::status_by_id;
-use super::session::{Session, plan};
-use super::tables;
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, WINDOWS};
 use crate::sql::{Dialect as _, retire, worlds};
+use crate::sqlite::connection::{self, Access};
+use crate::sqlite::log::APPEND;
+use crate::sqlite::migrate;
+use crate::sqlite::reader::status_by_id;
+use crate::sqlite::session::{Session, plan};
+use crate::sqlite::tables;
 use engine::ids::{AccountId, BotId, MatchId};
 use rusqlite::Connection;
 use std::path::Path;
