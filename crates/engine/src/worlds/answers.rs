@@ -58,6 +58,14 @@ impl RecentAnswers {
         self.0[seq as usize % MOVER_ANSWERS_KEPT] = pack_word(first);
     }
 
+    /// Inputs from `first` to the one before `end` have no answer: not those of earlier inputs, whose words they would share.
+    pub(super) fn forget(&mut self, first: u32, end: u32) {
+        let count = end.wrapping_sub(first).min(MOVER_ANSWERS_KEPT as u32);
+        for seq in (1..=count).map(|back| end.wrapping_sub(back)) {
+            self.0[seq as usize % MOVER_ANSWERS_KEPT] = NONE;
+        }
+    }
+
     /// What the input of this number was answered, if that is still kept.
     pub(super) fn get(&self, seq: u32) -> Option<RecordedAnswer> {
         unpack_word(self.0[seq as usize % MOVER_ANSWERS_KEPT])

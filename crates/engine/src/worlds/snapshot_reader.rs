@@ -199,6 +199,7 @@ impl World {
         // What the snapshot counted already is not counted back.
         let is_ahead = claim.seq.wrapping_sub(mover.next_seq) < u32::MAX / 2;
         if known.is_none() || is_ahead {
+            mover.answers.forget(mover.next_seq, claim.seq);
             mover.next_seq = claim.seq.wrapping_add(1);
         }
         if (mover.next_seq.wrapping_sub(claim.seq) as usize) <= MOVER_ANSWERS_KEPT {

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use crate::rows::WorldLogRow;
-use crate::worlds::{Done, Input, InputKind, MoverRef, Registration, World, WorldLoadError};
+use crate::worlds::{Done, Input, InputKind, MoverRef, Refusal, Registration, World, WorldLoadError};
 use proptest::prelude::*;
 use rules::world::{Cell, LifeSettings, Step, WorldSettings};
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-type Answer = (Result<Done, crate::worlds::Refusal>, usize);
+type Answer = (Result<Done, Refusal>, usize);
 
 #[test]
 fn rows_that_do_not_follow_are_refused() {
@@ -161,4 +161,29 @@ fn who_came_after_the_snapshot_keeps_what_he_won() {
     assert!(resumed.score > 0);
     let repeated = apply_input(&mut again, resumed.mover, 1, InputKind::Dig);
     assert!(matches!(repeated, Some(Ok(Done::Dug { score, .. })) if score == resumed.score), "{repeated:?}");
+}
+
+/// Inputs between the snapshot and a claim behind it are forgotten. One of them must not get the answer to the input whose place in memory
+/// it shares.
+#[test]
+fn a_forgotten_input_gets_no_other_inputs_answer() {
+    let (mut world, _) = running_hunt(settings(), 3);
+    let is_chest = |at: &&rules::world::PlacedItem| matches!(at.item, rules::world::Item::Chest { .. });
+    let spot = world.hunt.as_ref().unwrap().placed().iter().find(is_chest).unwrap().cell;
+    let registered = register(&mut world, &walker(Some(spot)));
+    let stay = InputKind::Step(Step::Stay);
+    (1..=4).for_each(|seq| assert!(apply_input(&mut world, registered.mover, seq, stay).is_some()));
+    let bytes = kept(&mut world);
+    (5..=7).for_each(|seq| assert!(apply_input(&mut world, registered.mover, seq, stay).is_some()));
+    apply_input(&mut world, registered.mover, 8, InputKind::Dig);
+    let rows = world.take_claims().unwrap().rows;
+    let mut again = World::open(opening(settings(), 3, 2), Some(&bytes), &rows, START_US).unwrap();
+    let back = Registration { resume: Some((registered.mover.id, registered.key)), ..walker(None) };
+    let resumed = again.register(&back, START_US).unwrap();
+    assert_eq!(resumed.next_seq, 9);
+    for seq in 5..=7 {
+        let repeated = apply_input(&mut again, resumed.mover, seq, stay);
+        assert_eq!(repeated, Some(Err(Refusal::OutOfOrder { expected: 9 })), "{seq}");
+    }
+    assert!(matches!(apply_input(&mut again, resumed.mover, 8, InputKind::Dig), Some(Ok(Done::Dug { .. }))));
 }
