@@ -4,7 +4,7 @@ use sim::hunts::{HuntReport, run};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seeds that failed once, each with what it found.
-const FAILED_ONCE: &[u64] = &[1_795_432_807_019_546_905];
+const FAILED_ONCE: &[u64] = &[1_795_432_807_019_546_905, 1_795_433_369_178_689_672];
 
 #[track_caller]
 fn check(seed: u64) -> HuntReport {
