@@ -65,12 +65,13 @@ impl Budget {
     pub(crate) fn try_acquire(&self, wanted: Reservation) -> bool {
         let ceilings = [self.capacity.keys_max, self.capacity.timestamps_max, OVERRIDES_MAX, OVERRIDES_MAX];
         let kinds = self.held.with(wanted);
-        let fitting = kinds.iter().zip(ceilings).take_while(|((held, more), ceiling)| take(held, *more, *ceiling));
-        let taken = fitting.count();
-        if taken < kinds.len() {
-            subtract(&kinds[..taken]);
+        for (at, ((held, more), ceiling)) in kinds.iter().zip(ceilings).enumerate() {
+            if !take(held, *more, ceiling) {
+                subtract(&kinds[..at]);
+                return false;
+            }
         }
-        taken == kinds.len()
+        true
     }
 
     /// Takes what moves here from a policy that releases it at once.

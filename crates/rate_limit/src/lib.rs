@@ -44,8 +44,8 @@ pub struct RateLimitConfig {
     pub capacity: Capacity,
     /// Whether it decides and counts, and refuses nothing.
     pub is_shadow: bool,
-    /// Spreads the keys, so that no client can choose where its keys lie.
-    pub seed: Seed,
+    /// A seed for each of them: spreads the keys, so that no client can choose where its keys lie.
+    pub new_seed: fn() -> Seed,
 }
 
 /// The rate limiter of one process.
@@ -77,7 +77,7 @@ impl RateLimiter {
     #[must_use]
     pub fn with_clock(config: RateLimitConfig, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
         let RateLimitConfig { capacity, is_shadow, .. } = config;
-        let limiter = || Limiter::new(capacity, config.seed);
+        let limiter = || Limiter::new(capacity, (config.new_seed)());
         let reference = ReferenceLimiter::new(config, &metrics);
         let (to_owner, inbox) = mpsc::channel(rules::INBOX_CAPACITY);
         Self {
@@ -220,14 +220,16 @@ impl RateLimiter {
     /// # Errors
     /// Why they cannot be in force.
     pub fn replace_rules(&self, rule_set: LimitRuleSet) -> Result<(), String> {
+        rule_set.log_unreadable_overrides();
         let overrides = rule_set.overrides();
         if overrides.len() > limiter::limits::OVERRIDES_MAX {
             let (have, max) = (overrides.len(), limiter::limits::OVERRIDES_MAX);
             return Err(format!("{have} keys with their own quota: expected at most {max}"));
         }
         let now = self.now();
+        // Only the owner of the rules replaces them: nobody changes these meanwhile.
+        let old = self.with_rules(LimitRuleSet::overrides);
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-        let old = rules.overrides();
         let new = self.set_policies(&rule_set, now)?;
         self.reference.set_default(rule_set.stored.reference.as_ref(), now);
         for override_key in old.keys().filter(|override_key| !overrides.contains_key(*override_key)) {

@@ -43,7 +43,7 @@ impl ReferenceLimiter {
     /// A limiter without usage. Its capacity is separate, so that clients cannot use up that of the policies.
     pub(super) fn new(config: RateLimitConfig, metrics: &Metrics) -> Self {
         let budget = Arc::new(Budget::new(config.capacity));
-        let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, config.seed);
+        let clients = Keyed::new(default_quota(), budget, WhenFull::Deny, (config.new_seed)());
         Self {
             clients,
             decisions: metrics.process.limiter_decisions.counters(REFERENCE, CLASS),

@@ -17,7 +17,7 @@ struct TestLimiter {
 
 fn test_limiter(file: &str, configure: impl FnOnce(&mut RateLimitConfig)) -> TestLimiter {
     let capacity = Capacity { keys_max: 2_000_000, timestamps_max: 50_000_000 };
-    let mut config = RateLimitConfig { capacity, is_shadow: false, seed: Seed::new([7; 32]) };
+    let mut config = RateLimitConfig { capacity, is_shadow: false, new_seed: || Seed::new([7; 32]) };
     configure(&mut config);
     let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
     let limits = RateLimiter::with_clock(config, metrics.clone(), clock.clone());

@@ -47,7 +47,7 @@ struct TestService {
 impl TestService {
     async fn open(file: &str, terms: RlsConfig, is_shadow: bool) -> Self {
         let capacity = Capacity { keys_max: 10_000, timestamps_max: 10_000 };
-        let config = RateLimitConfig { capacity, is_shadow, seed: Seed::new([7; 32]) };
+        let config = RateLimitConfig { capacity, is_shadow, new_seed: || Seed::new([7; 32]) };
         let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
         let limits = RateLimiter::with_clock(config, metrics.clone(), clock.clone());
         limits

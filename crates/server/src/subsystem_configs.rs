@@ -74,13 +74,13 @@ pub fn actor_plan(config: &Config) -> ActorPlan {
     }
 }
 
-/// With a seed that nobody can know.
+/// With seeds that no client can know.
 #[must_use]
 pub fn rate_limit(config: &Config) -> RateLimitConfig {
     RateLimitConfig {
         capacity: Capacity { keys_max: config.limiter_keys_max, timestamps_max: config.limiter_timestamps_max },
         is_shadow: config.limiter_shadow,
-        seed: Seed::new(random_bytes()),
+        new_seed: || Seed::new(random_bytes()),
     }
 }
 

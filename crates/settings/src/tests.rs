@@ -357,3 +357,14 @@ fn the_table_is_sound() {
     assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 15);
     assert!(SETTINGS.iter().all(|setting| (setting.default == "auto") == setting.auto.is_some()));
 }
+
+/// A row may only be derived from rows above it: deriving all once more changes nothing.
+#[test]
+fn derived_values_follow_from_rows_above() {
+    let mut config = load("", "", &[]).unwrap();
+    let values = |config: &Config| SETTINGS.iter().map(|setting| setting.render(config)).collect::<Vec<_>>();
+    let once = values(&config);
+    let machine = Machine { cores: 4, open_files_max: 20_000 };
+    SETTINGS.iter().filter_map(|setting| setting.auto.as_ref()).for_each(|auto| (auto.derive)(&mut config, machine));
+    assert_eq!(values(&config), once);
+}

@@ -46,7 +46,9 @@ pub(super) struct SendBatch {
 #[derive(Clone)]
 pub(super) struct SenderPool(Arc<SenderThreads>);
 
-struct SenderThreads(Vec<Arc<SenderThread>>);
+struct SenderThreads {
+    threads: Vec<Arc<SenderThread>>,
+}
 
 /// One sender thread, as writers see it.
 struct SenderThread {
@@ -75,33 +77,34 @@ impl SenderPool {
             let (mailbox, spares, unsent) = (Mailbox::new(0), Mutex::default(), AtomicUsize::new(0));
             Arc::new(SenderThread { mailbox, spares, unsent, metrics: metrics.clone() })
         };
-        let threads = SenderThreads(std::iter::repeat_with(thread).take(count.max(1)).collect());
-        for thread in &threads.0 {
+        let threads = std::iter::repeat_with(thread).take(count.max(1)).collect();
+        let pool = SenderThreads { threads };
+        for thread in &pool.threads {
             let thread = thread.clone();
             std::thread::Builder::new().name("world-sender".to_owned()).spawn(move || thread.run())?;
         }
-        Ok(Self(Arc::new(threads)))
+        Ok(Self(Arc::new(pool)))
     }
 
     /// Whether so much is unsent that clients should not ask for more.
     pub(super) fn is_behind(&self) -> bool {
-        self.0.0.iter().any(|thread| thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
+        self.0.threads.iter().any(|thread| thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
     }
 
     /// Whether hardly anything is unsent.
     fn is_nearly_drained(&self) -> bool {
-        self.0.0.iter().all(|thread| thread.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
+        self.0.threads.iter().all(|thread| thread.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
     }
 
     pub(super) fn buffer(&self) -> OutboundBuffer {
-        let batches = self.0.0.iter().map(|thread| thread.take_spare()).collect();
+        let batches = self.0.threads.iter().map(|thread| thread.take_spare()).collect();
         OutboundBuffer { senders: self.clone(), batches, frames: Vec::new() }
     }
 }
 
 impl Drop for SenderThreads {
     fn drop(&mut self) {
-        self.0.iter().for_each(|thread| thread.mailbox.close());
+        self.threads.iter().for_each(|thread| thread.mailbox.close());
     }
 }
 
@@ -134,7 +137,7 @@ impl OutboundBuffer {
 
     /// Whether the thread of this sink has so much to send that another view would only wait.
     pub(super) fn is_behind(&self, index: u32) -> bool {
-        let thread = &self.senders.0.0[self.thread_index(index)];
+        let thread = &self.senders.0.threads[self.thread_index(index)];
         thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX / 2
     }
 
@@ -142,7 +145,7 @@ impl OutboundBuffer {
     pub(super) fn flush(&mut self) {
         let mut room = WORLD_INLINE_SENDS_MAX;
         for at in 0..self.batches.len() {
-            let (batch, thread) = (&mut self.batches[at], &self.senders.0.0[at]);
+            let (batch, thread) = (&mut self.batches[at], &self.senders.0.threads[at]);
             let items = batch.items.len();
             // Views are expensive to encode, and what a thread has not sent yet goes first.
             if items > room || batch.views_used > 0 || thread.unsent.load(Ordering::Acquire) > 0 {
@@ -169,7 +172,7 @@ impl OutboundBuffer {
         if self.batches[at].items.is_empty() {
             return;
         }
-        let thread = &self.senders.0.0[at];
+        let thread = &self.senders.0.threads[at];
         let mut batch = std::mem::replace(&mut self.batches[at], thread.take_spare());
         batch.queued_at = Some(Instant::now());
         thread.unsent.fetch_add(batch.items.len(), Ordering::Relaxed);

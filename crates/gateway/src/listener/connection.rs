@@ -257,9 +257,8 @@ impl Connection {
 
     /// Raises the rank of the connection to this one. It never falls.
     pub(crate) fn raise_rank(self: &Arc<Self>, rank: Rank) {
-        let standing = self.standing();
-        if rank > standing.rank {
-            self.replace_standing(Standing { rank, ..standing });
+        if rank > self.standing().rank {
+            self.replace_standing(|standing| Standing { rank: rank.max(standing.rank), ..standing });
         }
     }
 
@@ -267,18 +266,23 @@ impl Connection {
         *self.permit.standing()
     }
 
-    /// Sets the standing, and returns the one before.
-    fn replace_standing(self: &Arc<Self>, standing: Standing) -> Standing {
+    /// Replaces the standing under its lock, and returns the one before.
+    fn replace_standing(self: &Arc<Self>, next: impl FnOnce(Standing) -> Standing) -> Standing {
         let mut queues = self.permit.permits.lock_idle_queue();
-        let before = std::mem::replace(&mut *self.permit.standing(), standing);
+        let (before, standing) = {
+            let mut standing = self.permit.standing();
+            let before = *standing;
+            *standing = next(before);
+            (before, *standing)
+        };
         queues.remove(before);
         queues.insert(self, standing);
         before
     }
 
-    /// Counts the connection for this address, whose permit was taken, and no longer for the one before.
-    fn count_for(self: &Arc<Self>, rank: Rank, address: Option<AddressKey>) {
-        let before = self.replace_standing(Standing { rank, address });
+    /// Counts the connection for the next standing's address, whose permit was taken, and no longer for the one before.
+    fn count_for(self: &Arc<Self>, next: impl FnOnce(Standing) -> Standing) {
+        let before = self.replace_standing(next);
         before.address.into_iter().for_each(|address| self.permit.permits.by_address.release(address));
     }
 
@@ -296,14 +300,14 @@ impl Connection {
     /// The request of this permit was upgraded and took over the connection: the connection now counts for the request's client.
     pub(super) fn adopt_permit(self: &Arc<Self>, permit: &ProxiedPermit) {
         self.permit.permits.by_address.acquire_unchecked(permit.key);
-        self.count_for(self.standing().rank, Some(permit.key));
+        self.count_for(|standing| Standing { address: Some(permit.key), ..standing });
     }
 
     /// The peer is another node, and forwards requests of other clients: such connections are not counted by address, and are never evicted.
     pub(crate) fn mark_as_node(self: &Arc<Self>) {
         let of_node = Standing { rank: Rank::Account, address: None };
         if self.standing() != of_node {
-            self.count_for(of_node.rank, of_node.address);
+            self.count_for(|_| of_node);
         }
     }
 

@@ -248,7 +248,7 @@ mod tests {
     /// How often a batch of these checks yielded, and its answer.
     fn run_batch(checks: &serde_json::Value, turn_max: Duration) -> (usize, serde_json::Value) {
         let (metrics, capacity) = (Arc::new(Metrics::default()), Capacity { keys_max: 10_000, timestamps_max: 10_000 });
-        let config = RateLimitConfig { capacity, is_shadow: false, seed: Seed::new([7; 32]) };
+        let config = RateLimitConfig { capacity, is_shadow: false, new_seed: || Seed::new([7; 32]) };
         let limits = RateLimiter::with_clock(config, metrics, LimitClock::manual());
         limits
             .replace_rules(LimitRuleSet {

@@ -123,9 +123,16 @@ impl LimitRuleSet {
         let is_live = |place: &OverrideKey| &*place.0 == REFERENCE || names.contains(&place.0);
         let mut all = self.file.overrides.clone();
         let stored = self.stored.overrides.iter();
-        all.extend(stored.filter_map(|(place, own)| Some((place.clone(), stored_quota(place, own)?))));
+        all.extend(stored.filter_map(|(place, own)| Some((place.clone(), parse_stored_quota(place, own).ok()?))));
         all.retain(|place, _| is_live(place));
         all
+    }
+
+    /// Logs every stored override that cannot be in force, and why.
+    pub(crate) fn log_unreadable_overrides(&self) {
+        for (override_key, quota) in &self.stored.overrides {
+            let _ = stored_quota(override_key, quota);
+        }
     }
 
     /// How many keys have a quota of their own under a policy.
@@ -154,11 +161,14 @@ fn keys_of_policy<'a, T>(all: &'a BTreeMap<OverrideKey, T>, policy: &'a str) -> 
     all.range(from..).map(|(override_key, _)| override_key).take_while(move |(name, _)| &**name == policy)
 }
 
-/// The quota of a stored row. The reference API has no bound on windows: one longer than the limiter's longest is reduced to that.
+/// The quota of a stored row; logs why it has none.
 pub(crate) fn stored_quota(override_key: &OverrideKey, quota: &LimitQuota) -> Option<Quota> {
+    parse_stored_quota(override_key, quota).map_err(|reasons| log_skipped(&override_key.0, &reasons)).ok()
+}
+
+/// The reference API has no bound on windows: one longer than the limiter's longest is reduced to that.
+fn parse_stored_quota(override_key: &OverrideKey, quota: &LimitQuota) -> Result<Quota, String> {
     let is_reference = &*override_key.0 == REFERENCE;
     let bounded = LimitQuota { limit: quota.limit, window_ms: quota.window_ms.min(definition::WINDOW_MS_MAX) };
-    definition::parse_quota(if is_reference { &bounded } else { quota })
-        .map_err(|invalid| log_skipped(&override_key.0, &join_reasons(invalid)))
-        .ok()
+    definition::parse_quota(if is_reference { &bounded } else { quota }).map_err(join_reasons)
 }

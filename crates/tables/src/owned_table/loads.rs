@@ -7,6 +7,7 @@ use crate::owner_context::{ClaimError, OwnerContext};
 use engine::commands::{ClaimedTable, Outcome};
 use engine::limits::LEASE_DURATION;
 use engine::tables::Table;
+use store::StoreError;
 
 impl OwnedTable {
     /// Claims the table and loads it from the store; until then it answers no request.
@@ -42,17 +43,21 @@ impl OwnedTable {
             }
             Ok(other) => {
                 tracing::error!(table.id = %self.id, outcome = ?other, "the store answered a claim of a table with something else");
-                Err(TableError::Broken)
+                let why = "an unexpected outcome of a claim".to_owned();
+                self.claim_again(context, StoreError::Unavailable { why })
             }
             Err(ClaimError { error, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(error)),
-            Err(ClaimError { error, .. }) => {
-                self.refuse_all(&TableError::Store(error));
-                context.schedule_retry(self.id, self.retry_pause);
-                self.retry_pause = (self.retry_pause * 2).min(RETRY_PAUSE_MAX);
-                self.operation = Some(Box::new(Operation::WaitingToRetry));
-                Ok(())
-            }
+            Err(ClaimError { error, .. }) => self.claim_again(context, error),
         }
+    }
+
+    /// The claim may have been saved: refuses what waits, and claims again after a pause.
+    fn claim_again<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, error: StoreError) -> TableResult {
+        self.refuse_all(&TableError::Store(error));
+        context.schedule_retry(self.id, self.retry_pause);
+        self.retry_pause = (self.retry_pause * 2).min(RETRY_PAUSE_MAX);
+        self.operation = Some(Box::new(Operation::WaitingToRetry));
+        Ok(())
     }
 
     /// The pause after a claim without an answer is over.

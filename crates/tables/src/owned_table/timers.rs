@@ -159,3 +159,22 @@ impl OwnedTable {
 fn next_tick(due: UnixMs) -> UnixMs {
     UnixMs(due.0.saturating_add(TICK_MS - 1) / TICK_MS * TICK_MS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(due_ms: i64, want_ms: i64) {
+        assert_eq!(next_tick(UnixMs(due_ms)), UnixMs(want_ms));
+    }
+
+    #[test]
+    fn a_timer_fires_at_a_tick_and_never_early() {
+        check(0, 0);
+        check(1, TICK_MS);
+        check(TICK_MS, TICK_MS);
+        check(TICK_MS + 1, 2 * TICK_MS);
+        check(i64::MAX, i64::MAX / TICK_MS * TICK_MS);
+    }
+}

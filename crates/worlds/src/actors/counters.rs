@@ -3,6 +3,7 @@
 use super::plan::{ActorStats, MoveTime, PlanShare};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Digits of a time that are kept.
@@ -28,6 +29,8 @@ pub(super) struct Report {
 pub(super) struct ActorCounters {
     /// The worker's current share of the plan.
     share: Mutex<PlanShare>,
+    /// Whether it was set since the worker last took it, perhaps to what it was.
+    is_share_new: AtomicBool,
     totals: Mutex<CounterTotals>,
 }
 
@@ -51,7 +54,7 @@ impl Report {
 impl ActorCounters {
     pub(super) fn new(share: PlanShare) -> Self {
         let counted = CounterTotals { run: histogram(), window: VecDeque::new(), stats: ActorStats::default() };
-        Self { share: Mutex::new(share), totals: Mutex::new(counted) }
+        Self { share: Mutex::new(share), is_share_new: AtomicBool::new(false), totals: Mutex::new(counted) }
     }
 
     pub(super) fn share(&self) -> PlanShare {
@@ -60,6 +63,12 @@ impl ActorCounters {
 
     pub(super) fn set_share(&self, share: PlanShare) {
         *self.share.lock().unwrap_or_else(PoisonError::into_inner) = share;
+        self.is_share_new.store(true, Ordering::Release);
+    }
+
+    /// The share, if it was set since the last call.
+    pub(super) fn take_new_share(&self) -> Option<PlanShare> {
+        self.is_share_new.swap(false, Ordering::AcqRel).then(|| self.share())
     }
 
     /// Adds a report to the totals; the report starts again from zero.
@@ -124,6 +133,16 @@ fn histogram() -> Histogram<u64> {
 mod tests {
     use super::*;
     use crate::actors::ActorPlan;
+
+    #[test]
+    fn a_plan_that_is_set_again_is_new() {
+        let share = ActorPlan::of(5).share(0, 1);
+        let counters = ActorCounters::new(share);
+        assert_eq!(counters.take_new_share(), None);
+        counters.set_share(share);
+        assert_eq!(counters.take_new_share(), Some(share));
+        assert_eq!(counters.take_new_share(), None);
+    }
 
     #[test]
     fn workers_are_summed_and_the_window_forgets() {

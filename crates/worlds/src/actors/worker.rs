@@ -332,8 +332,7 @@ impl ActorWorker {
         if now >= self.report_at {
             self.report_at = now + ACTOR_REPORT_INTERVAL;
             self.submit_report();
-            let share = self.counters.share();
-            if share != self.share {
+            if let Some(share) = self.counters.take_new_share() {
                 self.apply_plan(share);
             }
         }
