@@ -40,7 +40,7 @@ pub struct RecordedRun {
 /// It is no run directory, or a file in it cannot be read; the sentence says which.
 pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
     let mut rows = TimelineScan::default();
-    for_each_timeline_row(dir, |row| rows.add_row(row))?;
+    rows.unread = for_each_timeline_row(dir, |row| rows.add_row(row))?;
     rows.timeline.close();
     let run = match dir.join("run.json").exists() {
         true => Run::read(&dir.join("run.json"))?,
@@ -350,5 +350,46 @@ fn results(
             ..aggregate.generator(scenario.generator.lag_p99_max)
         },
         ..Results::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::report::ScenarioRecord;
+
+    const SCENARIO: &str = "format = 1\nname = \"t\"\nsummary = \"t\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
+        [[phase]]\nname = \"p\"\narrivals = { batch = 1 }\nin_flight_max = 1\njourney = \"j\"\n\
+        [[journey]]\nname = \"j\"\n[[journey.step]]\nrequest = \"GET /\"\n";
+
+    /// What the notes of a run with this timeline say about lines that cannot be read.
+    #[track_caller]
+    fn check(name: &str, timeline: Option<&str>, expected: Option<&str>) {
+        let dir = std::env::temp_dir().join(format!("lab-rebuild-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let start = StartRecord {
+            format: Run::FORMAT,
+            id: "t".to_owned(),
+            program: String::new(),
+            scenario: ScenarioRecord::default(),
+            started_at: String::new(),
+            machine: Machine::default(),
+        };
+        start.write(&dir, SCENARIO, &BTreeMap::new()).unwrap();
+        timeline.map_or(Ok(()), |text| std::fs::write(dir.join("timeline.jsonl"), text)).unwrap();
+        let rebuilt = load_or_rebuild(&dir);
+        std::fs::remove_dir_all(&dir).unwrap();
+        let notes = rebuilt.unwrap().run.notes;
+        let found: Vec<&str> = notes.iter().map(String::as_str).filter(|note| note.starts_with("Lines of")).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_rebuilt_run_says_how_many_lines_of_its_timeline_could_not_be_read() {
+        let note = "Lines of the timeline that could not be read, and that its figures are without: 1.";
+        check("none", None, None);
+        check("broken", Some("{broken\n"), Some(note));
+        check("cut-off", Some("{broken"), None);
     }
 }

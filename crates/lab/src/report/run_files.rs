@@ -139,20 +139,21 @@ pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<
     serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
 }
 
-/// Passes every row of a run's timeline to `see`; there are none if the run has no timeline.
+/// Passes every row of a run's timeline to `see`; there are none if the run has no timeline. Returns the number of lines
+/// that could not be read.
 ///
 /// # Errors
 /// A sentence that says what is wrong with which file.
-pub(crate) fn for_each_timeline_row(dir: &Path, see: impl FnMut(&TimelineRow)) -> Result<(), String> {
+pub(crate) fn for_each_timeline_row(dir: &Path, see: impl FnMut(&TimelineRow)) -> Result<u64, String> {
     let path = dir.join("timeline.jsonl");
     let wrong = |error: io::Error| format!("{}: {error}", path.display());
-    if path.exists() {
-        for_each_row(BufReader::new(File::open(&path).map_err(wrong)?), see).map_err(wrong)?;
+    if !path.exists() {
+        return Ok(0);
     }
-    Ok(())
+    for_each_row(BufReader::new(File::open(&path).map_err(wrong)?), see).map_err(wrong)
 }
 
-/// The same for the histogram of every second.
+/// Passes the histogram of every second to `see`; there are none if the run has no such file.
 ///
 /// # Errors
 /// A sentence that says what is wrong with which file.
