@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 
 pub use checks::{check, sources_needed};
 pub use facts::{OpenFilesLimit, raise_open_files};
+pub(crate) use reach::resolve_sockets;
 pub use reach::{check_reachable, resolve};
 
 /// What a run needs from the machine.

@@ -18,7 +18,11 @@ pub async fn resolve(base: &BaseUrl) -> Result<Vec<IpAddr>, String> {
     Ok(resolve_sockets(base).await?.into_iter().map(|socket| socket.ip()).collect())
 }
 
-async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
+/// The same with the port.
+///
+/// # Errors
+/// As for [`resolve`].
+pub(crate) async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
     let host = &base.host;
     let none =
         |reason: &str| format!("{} cannot be tried: {host} has no address ({reason}); correct the URL", base.url());
@@ -32,13 +36,13 @@ async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
     }
 }
 
-/// Whether one of the addresses accepts a connection now.
+/// Whether one of the addresses of a service accepts a connection now.
 ///
 /// # Errors
 /// The sentence that says what was tried at which address, and what to do.
-pub async fn check_reachable(base: &BaseUrl) -> Result<(), String> {
+pub async fn check_reachable(base: &BaseUrl, addresses: &[SocketAddr]) -> Result<(), String> {
     let mut tried = Vec::new();
-    for socket in resolve_sockets(base).await? {
+    for socket in addresses {
         match timeout(CONNECT_WITHIN, TcpStream::connect(socket)).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => tried.push(format!("{socket}: {error}")),

@@ -127,6 +127,7 @@ pub async fn run(mut trial: Trial) -> Result<FinishedTrial, String> {
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
     let mut supervisor = trial.guard.clone().map_or_else(ProcessSupervisor::default, ProcessSupervisor::with_guard);
     supervisor.apply_limits(&trial.scenario.target.limits, &id)?;
+    supervisor.target_addresses.clone_from(&hosts.target);
     std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let outcome = execute(&mut trial, &id, &dir, hosts, &secrets, &mut supervisor).await;
     supervisor.stop().await;
@@ -188,7 +189,7 @@ async fn execute(
     let interrupt = trial.interrupt.clone();
     let preparing = async {
         supervisor.start(&scenario, &Scope::for_run(&globals), dir).await?;
-        let client = ControlClient::for_target(&scenario.target).map_err(|failure| failure.message)?;
+        let client = ControlClient::for_target(&scenario.target, &hosts.target).map_err(|failure| failure.message)?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), client, globals.clone(), secrets).await
     };
     let prepared = tokio::select! {

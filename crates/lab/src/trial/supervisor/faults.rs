@@ -249,11 +249,11 @@ impl ProcessSupervisor {
         self.fault_rows[fault].pid_after = Some(running.pid);
         managed.running = Some(running);
         let spec = managed.spec.clone();
-        let progress = match spec.ready_path {
+        let progress = match spec.ready_path.clone() {
             None => FaultProgress::Done,
             Some(path) => {
                 managed.restart_task = Some(self.restart_tasks.spawn(async move {
-                    let outcome = await_ready(&spec.base, &spec.trust, &path, spec.ready_timeout).await;
+                    let outcome = await_ready(&spec, &path).await;
                     RestartEvent::Ready { process: index, fault, outcome }
                 }));
                 FaultProgress::Pending

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitStatus;
@@ -29,6 +30,8 @@ const TAIL_BYTES: u64 = 4096;
 pub(super) struct ProcessSpec {
     pub(super) name: String,
     pub(super) base: BaseUrl,
+    /// Where its host was found, once, before it was started.
+    pub(super) addresses: Vec<SocketAddr>,
     pub(super) trust: Trust,
     pub(super) ready_path: Option<String>,
     pub(super) ready_timeout: Duration,

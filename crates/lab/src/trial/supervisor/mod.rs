@@ -11,7 +11,7 @@ mod managed_process;
 mod readiness;
 mod running_process;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -27,7 +27,7 @@ use crate::generator::Trust;
 use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;
 use crate::measurement::timeline::FaultRow;
-use crate::preflight::check_reachable;
+use crate::preflight::{check_reachable, resolve_sockets};
 use crate::scenario::{BaseUrl, Command, Scenario, Scope, TargetLimits};
 use managed_process::{ManagedProcess, ProcessSpec, RestartEvent};
 use running_process::SpawnCommand;
@@ -38,6 +38,8 @@ pub type ProcessList = Vec<(String, u32)>;
 /// Started processes. Dropping it kills those that still run.
 #[derive(Default)]
 pub struct ProcessSupervisor {
+    /// Where the target was found when the lab checked whether it may be loaded; its host is resolved if there are none.
+    pub(super) target_addresses: Vec<SocketAddr>,
     processes: Vec<ManagedProcess>,
     guard: Option<Guard>,
     /// After the processes, because those are dropped first.
@@ -134,6 +136,7 @@ impl ProcessSupervisor {
             let spec = ProcessSpec {
                 name: helper.name.clone(),
                 base: helper.base.clone(),
+                addresses: resolve_sockets(&helper.base).await?,
                 trust: Trust::default(),
                 ready_path: Some(helper.ready_path.clone()),
                 ready_timeout: helper.ready_timeout,
@@ -143,9 +146,14 @@ impl ProcessSupervisor {
         }
         let target = &scenario.target;
         let advice = "choose another port with --set, or put the service that runs there on trial with --target";
+        let addresses = match self.target_addresses.as_slice() {
+            [] => resolve_sockets(&target.url).await?,
+            checked => checked.to_vec(),
+        };
         let spec = ProcessSpec {
             name: SERVER.to_owned(),
             base: target.url.clone(),
+            addresses,
             trust: Trust::for_target(target),
             ready_path: target.ready_path.clone(),
             ready_timeout: target.ready_timeout,
@@ -175,7 +183,7 @@ impl ProcessSupervisor {
     ) -> Result<(), String> {
         let log = command.as_ref().map(|command| command.log.clone());
         match command {
-            None => check_reachable(&spec.base).await?,
+            None => check_reachable(&spec.base, &spec.addresses).await?,
             Some(command) => {
                 check_port_free(&spec, advice)?;
                 let running = command.spawn().map_err(|why| start_error(&spec.name, &why))?;
@@ -188,7 +196,7 @@ impl ProcessSupervisor {
         let outcome = tokio::select! {
             biased;
             exit = self.await_unexpected_exit() => return Err(exit),
-            outcome = readiness::await_ready(&spec.base, &spec.trust, path, spec.ready_timeout) => outcome,
+            outcome = readiness::await_ready(&spec, path) => outcome,
         };
         outcome.map_err(|why| spec.not_ready_message(&why, log.as_deref()))
     }

@@ -3,6 +3,7 @@
 //! and each worker reports each load step as done exactly once.
 
 mod connections;
+mod control_client;
 mod hold;
 mod journeys;
 mod messages;

@@ -236,11 +236,11 @@ async fn the_control_client_trusts_the_same() {
         timeout: Duration::from_secs(20),
         idempotent: true,
     };
-    let reply = ControlClient::for_target(&scenario.target).unwrap().send(&call).await.unwrap();
+    let reply = ControlClient::for_target(&scenario.target, &[target.address]).unwrap().send(&call).await.unwrap();
     assert_eq!((reply.status, &*reply.body), (200, b"ok".as_slice()));
     let distrustful = over_tls(visit(), &target, None);
     let Failure { kind, message } =
-        ControlClient::for_target(&distrustful.target).unwrap().send(&call).await.unwrap_err();
+        ControlClient::for_target(&distrustful.target, &[target.address]).unwrap().send(&call).await.unwrap_err();
     assert_eq!(kind, ErrorKind::Connect);
     assert!(message.contains("UnknownIssuer"), "{message}");
 }
