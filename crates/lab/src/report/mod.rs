@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use content::flatten_config;
+pub(crate) use content::{flatten_config, setting_text};
 pub use headline::{Headline, HeadlineLine, headline};
 pub use html::html;
 pub use markdown::markdown;

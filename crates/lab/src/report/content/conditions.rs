@@ -41,23 +41,23 @@ pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
 /// The target's configuration as it reports it, one setting per row.
 pub(super) fn configuration(run: &Run) -> Section {
     let settings = run.results.server.config.as_ref().map(flatten_config).unwrap_or_default();
-    let short = |value: &str| value.chars().take(VALUE_CHARS_MAX).collect::<String>();
+    let short = |value: &Value| setting_text(value).chars().take(VALUE_CHARS_MAX).collect::<String>();
     let rows = settings.iter().map(|(path, value)| vec![path.as_str().into(), short(value).into()]).collect();
     let table = Table::new(2, &["setting", "value"], rows).limit_rows(REPORT_ROWS_MAX);
     Section::new("configuration", "The target's configuration", [ContentBlock::Table(table)])
 }
 
 /// Every setting of a configuration with its value: objects become dotted paths, lists of plain values stay together,
-/// and a list of objects with a `key` and a `value` is a table.
-pub(crate) fn flatten_config(config: &Value) -> Vec<(String, String)> {
+/// and a list of objects with a `key` and a `value` is a table. A value is thus plain, a list of plain values or an empty
+/// object.
+pub(crate) fn flatten_config(config: &Value) -> Vec<(String, &Value)> {
     let mut settings = Vec::new();
     flatten(String::new(), config, &mut settings);
     settings
 }
 
-fn flatten(path: String, value: &Value, settings: &mut Vec<(String, String)>) {
+fn flatten<'a>(path: String, value: &'a Value, settings: &mut Vec<(String, &'a Value)>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             fields.iter().for_each(|(key, field)| flatten(below(key), field, settings));
@@ -70,8 +70,16 @@ fn flatten(path: String, value: &Value, settings: &mut Vec<(String, String)>) {
                 }
             }
         }
-        Value::Array(items) => settings.push((path, items.iter().map(plain).collect::<Vec<_>>().join(", "))),
-        other => settings.push((path, plain(other))),
+        other => settings.push((path, other)),
+    }
+}
+
+/// The value of a setting as text: a list by its items, a text without quotation marks.
+pub(crate) fn setting_text(value: &Value) -> String {
+    match value {
+        Value::Array(items) => items.iter().map(setting_text).collect::<Vec<_>>().join(", "),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -88,7 +96,9 @@ mod tests {
             "nodes": [{ "id": "a" }, { "id": "b" }], "empty": {}, "off": null,
             "entries": [{ "key": "jobs.matches", "source": "default", "value": "30" }],
         });
-        let rows: Vec<String> = flatten_config(&config).iter().map(|(path, value)| format!("{path}={value}")).collect();
+        let settings = flatten_config(&config);
+        let rows: Vec<String> =
+            settings.iter().map(|(path, value)| format!("{path}={}", setting_text(value))).collect();
         let expected = [
             "empty={}",
             "jobs.matches=30",

@@ -18,7 +18,7 @@ use crate::aggregate::Statistics;
 use crate::format;
 use time_charts::TimeCharts;
 
-pub(crate) use conditions::flatten_config;
+pub(crate) use conditions::{flatten_config, setting_text};
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;
 pub(super) use time_charts::SeriesByName;
