@@ -242,6 +242,11 @@ mod tests {
     }
 
     #[test]
+    fn counts_that_never_vary_are_no_plan() {
+        assert!(!has_same_plan(&[100.0; 60], &[100.0; 60]));
+    }
+
+    #[test]
     fn a_shared_plan_is_no_noise_if_the_same_blocks_are_drawn() {
         let rng = &mut TestRng::new(1);
         let side = |rng: &mut TestRng, level: f64| -> Vec<f64> {
