@@ -215,3 +215,23 @@ fn with_drain_curves<'a>(run: &Run, series: &'a SeriesByName) -> Cow<'a, SeriesB
 pub(super) fn series_name(name: &str, state: &str) -> String {
     format!("work.{name}.{state}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concurrent_phases_share_a_band() {
+        let band = |from: f64, to: f64, label: &str| Band { from, to, label: label.to_owned() };
+        let all = [
+            band(3.0, 33.0, "hunters"),
+            band(3.02, 33.0, "viewers"),
+            band(40.0, 50.0, "later"),
+            band(40.0, 44.0, "short"),
+        ];
+        let found: Vec<(f64, f64, String)> =
+            merge_bands(all.into_iter()).into_iter().map(|band| (band.from, band.to, band.label)).collect();
+        let expected = [(3.0, 33.0, "hunters, viewers"), (40.0, 50.0, "later"), (40.0, 44.0, "short")];
+        assert!(found.into_iter().eq(expected.map(|(from, to, label)| (from, to, label.to_owned()))));
+    }
+}
