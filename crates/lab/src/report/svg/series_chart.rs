@@ -223,6 +223,9 @@ impl SeriesChart {
     }
 
     fn draw_layer(&self, plot: &PlotArea, layer: &Layer) -> Markup {
+        if layer.points.is_empty() {
+            return html! {};
+        }
         let class = layer.class();
         let title = |dot: &ChartPoint| {
             format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(layer.value(dot)))
@@ -355,6 +358,21 @@ fn unbroken(dots: &[ChartPoint]) -> Vec<&[ChartPoint]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layer_without_points_draws_nothing() {
+        use LayerStyle::{Area, Bars, Dashed, Fitted, Line, Points};
+        for style in [Line, Dashed, Area, Bars, Points, Fitted] {
+            let layers = vec![
+                Layer::new("none", 0, style, Vec::new()),
+                Layer::new("some", 1, Line, vec![ChartPoint::new(1.0, 1.0), ChartPoint::new(2.0, 1.0)]),
+            ];
+            let chart = SeriesChart { layers, ..SeriesChart::default() };
+            let plot = &chart.plot_area();
+            let drawn = chart.layers.iter().map(|layer| chart.draw_layer(plot, layer).into_string());
+            assert_eq!(drawn.map(|svg| svg.is_empty()).collect::<Vec<_>>(), [true, false], "{style:?}");
+        }
+    }
 
     #[test]
     fn a_line_breaks_where_nothing_was_measured() {
