@@ -2,6 +2,7 @@
 //! process gets one JSON object a line, over a socket that is its standard input. Secrets are sent there and nowhere
 //! else. Does not know threads and processes.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -128,7 +129,12 @@ impl AtomicGauges {
 }
 
 /// The first line to a worker process: the scenario, and what its workers need besides.
-pub(crate) type WorkerInit = (ScenarioSource, RunInputs, Segment);
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WorkerInit<'a> {
+    pub(crate) scenario_source: Cow<'a, ScenarioSource>,
+    pub(crate) inputs: Cow<'a, RunInputs>,
+    pub(crate) segment: Segment,
+}
 
 /// A line from a worker process.
 #[derive(Debug, Serialize, Deserialize)]

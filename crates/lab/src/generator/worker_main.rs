@@ -37,8 +37,8 @@ fn run() -> io::Result<()> {
     let mut commands = BufReader::new(stream.try_clone()?);
     let stream: SharedSocket = Arc::new(Mutex::new(stream));
     let _ = raise_open_files();
-    let Some(init) = messages::read::<WorkerInit>(&mut commands)? else { return Ok(()) };
-    let every = gauge_interval(init.2);
+    let Some(init) = messages::read::<WorkerInit<'_>>(&mut commands)? else { return Ok(()) };
+    let every = gauge_interval(init.segment);
     let (pool, reports) = match start_workers(init) {
         Ok(started) => started,
         Err(error) => return send_message(&stream, &WorkerMessage::Failed(error.to_string())),
@@ -59,10 +59,11 @@ fn run() -> io::Result<()> {
 ///
 /// # Errors
 /// The scenario was written by another version of the lab, or as for [`WorkerPool::start`].
-fn start_workers((source, inputs, segment): WorkerInit) -> io::Result<(WorkerPool, UnboundedReceiver<WorkerReport>)> {
+fn start_workers(init: WorkerInit<'_>) -> io::Result<(WorkerPool, UnboundedReceiver<WorkerReport>)> {
     let wrong = |errors: ValidationErrors| io::Error::other(errors.to_string());
-    let scenario = Scenario::read(&source.rebuild().map_err(wrong)?).map_err(wrong)?;
-    WorkerPool::start(GeneratorConfig { scenario: Arc::new(scenario), inputs, segment, processes: None })
+    let scenario = Scenario::read(&init.scenario_source.rebuild().map_err(wrong)?).map_err(wrong)?;
+    let (scenario, inputs) = (Arc::new(scenario), init.inputs.into_owned());
+    WorkerPool::start(GeneratorConfig { scenario, inputs, segment: init.segment, processes: None })
 }
 
 /// Forwards reports. The gauges are sent once more before a worker's last report.

@@ -2,6 +2,7 @@
 //! commands that threads get over a channel, and their reports join the others; the user of the pool sees no
 //! difference. A process ends when its socket is closed, so none outlives the lab. Does not know what workers do.
 
+use std::borrow::Cow;
 use std::io::{self, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -14,7 +15,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::config::{GeneratorConfig, Segment, WorkerProcessSpec};
-use super::messages::{self, AtomicGauges, WorkerCommand, WorkerMessage, WorkerReport};
+use super::messages::{self, AtomicGauges, WorkerCommand, WorkerInit, WorkerMessage, WorkerReport};
 use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
 use crate::preflight::raise_open_files;
 
@@ -79,7 +80,12 @@ impl WorkerProcess {
         let child = Arc::new(Mutex::new(command.process_group(0).spawn()?));
         let stream = ours.try_clone()?;
         let process = Self { socket: Mutex::new(Some(ours)), gauges: Arc::default(), child, reader: None };
-        process.send_message(&(&processes.scenario_source, &config.inputs, segment)).map_err(|_| failed_to_start())?;
+        let init = WorkerInit {
+            scenario_source: Cow::Borrowed(&processes.scenario_source),
+            inputs: Cow::Borrowed(&config.inputs),
+            segment,
+        };
+        process.send_message(&init).map_err(|_| failed_to_start())?;
         Ok((process, stream))
     }
 
