@@ -4,8 +4,8 @@
 use super::problem::{ApiError, ApiResult};
 use axum::http::Uri;
 use axum::http::uri::{Authority, Scheme};
+use bot_client::address::is_public;
 use engine::limits::URL_BYTES_MAX;
-use matches::address::is_public;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Checks the URL of a bot before it is stored.

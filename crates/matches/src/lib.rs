@@ -3,8 +3,6 @@
 //! `worker` holds the lease and the rooms. `room` plays one match. `environment` has all their side effects: the real ones (store,
 //! notifiers, HTTP to bots) are in `production`, the simulated ones in the crate `sim`.
 
-pub mod address;
-pub mod bots;
 mod environment;
 pub mod notifier;
 mod production;
@@ -13,6 +11,6 @@ pub mod spectate;
 pub mod view;
 mod worker;
 
-pub use environment::{BotCall, MatchEnvironment, Webhook};
+pub use environment::MatchEnvironment;
 pub use production::ProductionEnvironment;
 pub use worker::{RunnerConfig, run};

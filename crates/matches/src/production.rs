@@ -1,8 +1,8 @@
 //! The real environment of a runner: the store, the notifiers, and bots over HTTP.
 
-use super::bots::BotClient;
-use super::environment::{BotCall, MatchEnvironment};
+use super::environment::MatchEnvironment;
 use crate::notifier::Notifier;
+use bot_client::{BotCall, BotClient};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::matches::machine::BotAnswer;

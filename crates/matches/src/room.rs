@@ -1,8 +1,9 @@
 //! One match in its room: the single writer of its log. It does the machine's next action, saves the result, notifies spectators, and goes
 //! on. It sends nothing and saves nothing once its worker's lease may have expired.
 
-use super::environment::{BotCall, MatchEnvironment, Webhook};
+use super::environment::MatchEnvironment;
 use super::view::View;
+use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;

@@ -2,9 +2,9 @@
 //! gateway. Each owner is run once in a process, and ends with the drain.
 
 use crate::subsystem_configs;
+use bot_client::BotClient;
 use engine::rows::WorldRow;
 use gateway::app::App;
-use matches::bots::BotClient;
 use node::lease::LeaseSlot;
 
 /// Claims and plays matches.

@@ -2,9 +2,9 @@
 //! nothing but its seed. Some answer late, some answer nonsense, all by a hash of the request.
 
 use crate::dice::hash;
+use bot_client::{BotCall, Webhook};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
-use matches::{BotCall, Webhook};
 use rules::snake::Move;
 use std::time::Duration;
 use wire::webhook::{Coord, Request};

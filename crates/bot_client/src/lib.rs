@@ -4,6 +4,8 @@
 //! A call never fails: every error is a class of answer, with the measured latency. One deadline covers connect, head and body. Redirects
 //! are not followed.
 
+pub mod address;
+mod call;
 mod connection;
 mod exchange;
 mod pool;
@@ -14,7 +16,8 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use super::environment::{BotCall, Webhook};
+pub use call::{BotCall, Webhook};
+
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;

@@ -1,0 +1,37 @@
+//! What is sent to a bot.
+
+use bytes::Bytes;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Webhook {
+    /// POST /start: sent once.
+    Start,
+    /// POST /move: sent again if the bot may not have received it.
+    Move,
+    /// POST /end: sent once.
+    End,
+}
+
+impl Webhook {
+    /// The last segment of the URL.
+    #[must_use]
+    pub fn segment(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Move => "move",
+            Self::End => "end",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct BotCall {
+    /// The bot's base URL.
+    pub url: String,
+    pub webhook: Webhook,
+    /// The JSON body.
+    pub body: Bytes,
+    /// From sending to the end of the answer.
+    pub timeout: Duration,
+}
