@@ -12,6 +12,7 @@ pub mod limits;
 pub mod matches;
 pub mod matchmaking;
 mod pack;
+pub mod ratings;
 pub mod rows;
 pub mod tables;
 pub mod time;
