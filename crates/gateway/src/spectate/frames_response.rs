@@ -107,8 +107,8 @@ impl FrameStream {
         let mut piece = std::mem::take(&mut self.prefix);
         while let Some(replay) = &self.replay {
             let slice = replay.next().await?;
-            let has_frames = !slice.frames.is_empty();
-            for frame in slice.frames {
+            let has_frames = !slice.texts.is_empty();
+            for frame in slice.texts {
                 if !piece.ends_with(b"[") {
                     piece.push(b',');
                 }

@@ -131,7 +131,7 @@ async fn stream_frames(
     loop {
         match replay.next().await {
             Ok(slice) => {
-                for frame in slice.frames {
+                for frame in slice.texts {
                     socket.send(Message::Text(frame.into())).await?;
                 }
                 match slice.outcome {

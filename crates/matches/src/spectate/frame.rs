@@ -1,12 +1,38 @@
 //! A frame: what a viewer is shown of a match after a turn.
 
+use super::projection::{PlayedEntry, Projected, Projection};
 use engine::matches::entry::AnswerClass;
 use engine::matches::machine::MatchMachine;
 use rules::snake::Point;
+use std::ops::Range;
 use wire::viewer::{Cell, Death, Frame, Snake};
 
+/// The frames of these turns.
+pub(super) struct Frames {
+    pub(super) turns: Range<u32>,
+    pub(super) encode: fn(Frame) -> String,
+}
+
+impl Projection for Frames {
+    /// The board before the first frame.
+    fn first_turn(&self) -> u32 {
+        self.turns.start.saturating_sub(1)
+    }
+
+    fn after(&mut self, played: &PlayedEntry<'_>) -> Projected {
+        if !played.is_new_board {
+            return Projected::default();
+        }
+        let turn = played.machine.turns();
+        Projected {
+            text: self.turns.contains(&turn).then(|| (self.encode)(frame(played.machine))),
+            is_last: turn.saturating_add(1) >= self.turns.end,
+        }
+    }
+}
+
 /// The match as it is after the last saved turn.
-pub(super) fn frame(machine: &MatchMachine) -> Frame {
+fn frame(machine: &MatchMachine) -> Frame {
     let board = machine.board();
     Frame {
         turn: board.turn,

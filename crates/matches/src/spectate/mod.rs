@@ -10,7 +10,9 @@
 mod checkpoints;
 mod frame;
 mod permits;
+mod projection;
 mod replay;
 
 pub use permits::{SpectatorPermits, TooManySpectators};
+pub use projection::{PlayedEntry, Projected, Projection};
 pub use replay::{Replay, Replays, SliceOutcome};

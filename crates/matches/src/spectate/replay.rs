@@ -1,10 +1,11 @@
 //! Replays: a match's log played back for one viewer, slice by slice, on dedicated threads and readers. Running matches, creating them and
 //! readiness checks do not wait behind replays, and viewers are served in turn by client address.
 //!
-//! Knows neither HTTP nor what happens with the frames.
+//! Knows neither HTTP nor what is made of a match: that is its [`Projection`].
 
 use super::checkpoints::Checkpoints;
-use super::frame::frame;
+use super::frame::Frames;
+use super::projection::{PlayedEntry, Projection};
 use engine::limits::{REPLAY_CHUNK_BYTES, REPLAY_LOG_BYTES_MAX, REPLAY_SLICE_ENTRIES};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::machine::{MatchError, MatchMachine};
@@ -39,8 +40,7 @@ pub struct Replay {
 /// How far one viewer has come.
 struct Cursor {
     machine: MatchMachine,
-    turns: Range<u32>,
-    encode: fn(Frame) -> String,
+    projection: Box<dyn Projection>,
     /// Entries that were read and not played yet.
     rows: VecDeque<MatchLogRow>,
     /// The length of the log when it was read last, and the match's state.
@@ -50,8 +50,8 @@ struct Cursor {
 
 /// The result of one slice of a replay.
 pub struct Slice {
-    /// Requested frames, in order; perhaps none yet.
-    pub frames: Vec<String>,
+    /// What the projection made, in order; perhaps nothing yet.
+    pub texts: Vec<String>,
     pub outcome: SliceOutcome,
 }
 
@@ -59,7 +59,7 @@ pub struct Slice {
 pub enum SliceOutcome {
     /// Another slice.
     More,
-    /// All requested frames were returned.
+    /// All that was requested was returned.
     Done,
     /// The whole log was played, and this was the match's state: more may come unless the match has ended.
     CaughtUp(MatchState),
@@ -99,7 +99,7 @@ impl Replays {
             .await
     }
 
-    /// Begins to replay these turns of a match.
+    /// Begins to replay the frames of these turns of a match.
     pub fn begin(
         self: &Arc<Self>,
         address: Option<AddressKey>,
@@ -107,8 +107,19 @@ impl Replays {
         turns: Range<u32>,
         encode: fn(Frame) -> String,
     ) -> Result<Replay, MatchError> {
+        self.project(address, spec, Frames { turns, encode })
+    }
+
+    /// Begins to replay what a projection makes of a match.
+    pub fn project(
+        self: &Arc<Self>,
+        address: Option<AddressKey>,
+        spec: MatchSpec,
+        projection: impl Projection + 'static,
+    ) -> Result<Replay, MatchError> {
         let (machine, rows) = (MatchMachine::new(spec)?, VecDeque::new());
-        let cursor = Cursor { machine, turns, encode, rows, version: 0, state: MatchState::Waiting };
+        let projection = Box::new(projection);
+        let cursor = Cursor { machine, projection, rows, version: 0, state: MatchState::Waiting };
         Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
     }
 }
@@ -134,24 +145,25 @@ impl Cursor {
         if self.rows.is_empty() {
             let id = self.machine.spec().id;
             let Some(page) = reader.match_log(id, self.machine.version(), REPLAY_SLICE_ENTRIES)? else {
-                return Ok(Slice { frames: Vec::new(), outcome: SliceOutcome::Gone });
+                return Ok(Slice { texts: Vec::new(), outcome: SliceOutcome::Gone });
             };
             self.buffer_rows(page);
         }
-        let mut frames = Vec::new();
+        let mut texts = Vec::new();
         let after =
-            self.play(replays, &mut frames).unwrap_or_else(|error| Some(SliceOutcome::Broken(error.to_string())));
+            self.play(replays, &mut texts).unwrap_or_else(|error| Some(SliceOutcome::Broken(error.to_string())));
         let caught_up = || match self.rows.is_empty() && self.machine.version() >= self.version {
             true => SliceOutcome::CaughtUp(self.state),
             false => SliceOutcome::More,
         };
-        Ok(Slice { frames, outcome: after.unwrap_or_else(caught_up) })
+        Ok(Slice { texts, outcome: after.unwrap_or_else(caught_up) })
     }
 
-    /// Continues from a checkpoint if one is nearer to the first requested turn.
+    /// Continues from a checkpoint if one is nearer to the first state that the projection needs.
     fn seek(&mut self, checkpoints: &Checkpoints) {
-        if self.machine.turns() + 1 < self.turns.start
-            && let Some(nearer) = checkpoints.latest_before(self.machine.spec().id, self.turns.start)
+        let first = self.projection.first_turn();
+        if self.machine.turns() < first
+            && let Some(nearer) = checkpoints.latest_before(self.machine.spec().id, first.saturating_add(1))
             && nearer.turns() > self.machine.turns()
         {
             self.machine = (*nearer).clone();
@@ -170,27 +182,27 @@ impl Cursor {
         self.rows = page.rows.into_iter().take_while(fits).collect();
     }
 
-    /// Plays the entries, until enough frames were made. Returns what follows, if that is known already.
-    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<SliceOutcome>, MatchError> {
+    /// Plays the entries, until enough was made of them. Returns what follows, if that is known already.
+    fn play(&mut self, replays: &Replays, texts: &mut Vec<String>) -> Result<Option<SliceOutcome>, MatchError> {
         let mut bytes = 0;
         while bytes < REPLAY_CHUNK_BYTES
             && let Some(row) = self.rows.pop_front()
         {
             let turn_before = self.machine.turns();
+            self.projection.before(&self.machine, &row);
             self.machine.replay(&row)?;
             replays.metrics.replay_entries.inc();
-            let turn = self.machine.turns();
-            // Only the start position and turns make frames.
-            if row.version > 0 && turn == turn_before {
-                continue;
+            // Only the start position and turns change the board.
+            let is_new_board = row.version == 0 || self.machine.turns() != turn_before;
+            if is_new_board {
+                replays.checkpoints.offer(&self.machine);
             }
-            replays.checkpoints.offer(&self.machine);
-            if self.turns.contains(&turn) {
-                let frame = (self.encode)(frame(&self.machine));
-                bytes += frame.len();
-                frames.push(frame);
+            let made = self.projection.after(&PlayedEntry { machine: &self.machine, row: &row, is_new_board });
+            if let Some(text) = made.text {
+                bytes += text.len();
+                texts.push(text);
             }
-            if turn.saturating_add(1) >= self.turns.end {
+            if made.is_last {
                 return Ok(Some(SliceOutcome::Done));
             }
         }
