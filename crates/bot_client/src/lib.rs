@@ -12,6 +12,7 @@ mod pool;
 mod replies;
 mod response;
 mod target;
+pub mod view;
 
 #[cfg(test)]
 mod tests;

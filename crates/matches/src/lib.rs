@@ -8,7 +8,6 @@ pub mod notifier;
 mod production;
 mod room;
 pub mod spectate;
-pub mod view;
 mod worker;
 
 pub use environment::MatchEnvironment;

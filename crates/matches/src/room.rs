@@ -2,7 +2,7 @@
 //! on. It sends nothing and saves nothing once its worker's lease may have expired.
 
 use super::environment::MatchEnvironment;
-use super::view::View;
+use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::limits::FAILURE_BYTES_MAX;

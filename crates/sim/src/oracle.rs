@@ -3,6 +3,7 @@
 
 use crate::bots;
 use crate::world::{self, Violations};
+use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
@@ -12,7 +13,6 @@ use engine::matches::machine::{MatchMachine, NextAction};
 use engine::matches::result::MatchResult;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
-use matches::view::View;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
