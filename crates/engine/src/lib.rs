@@ -8,6 +8,7 @@ pub mod commands;
 pub mod digest;
 pub mod hunts;
 pub mod ids;
+pub mod ladders;
 pub mod limits;
 pub mod matches;
 pub mod matchmaking;

@@ -48,6 +48,8 @@ pub enum Purpose {
     HuntItems = 15,
     /// By how much a round that did not follow another one is longer; the turn is the round.
     HuntPhase = 16,
+    /// Which bots of a ladder play next; the turn is the number of the first match of the plan.
+    LadderPairing = 17,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.
