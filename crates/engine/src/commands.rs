@@ -29,6 +29,9 @@ pub enum Command {
     CreateToken(Token),
     /// Delete a token of this account, or of any when `account` is `None`. → `Done` | `NotFound`
     DeleteToken { id: TokenId, account: Option<AccountId> },
+    /// Note when tokens were used last; an earlier time than the known one changes nothing, and neither does an unknown token. →
+    /// `Done`
+    RecordTokenUses(Vec<(TokenId, UnixMs)>),
     /// Register a bot. → `Done` | `Duplicate` (name taken in the account) | `LimitReached` | `NotFound` (no such account)
     CreateBot(Bot),
     /// Change name, URL and visibility of a bot of `bot.account`. → `Done` | `NotFound` | `Duplicate`

@@ -43,6 +43,10 @@ pub const URL_BYTES_MAX: usize = 500;
 pub const BOTS_PER_ACCOUNT_MAX: usize = 10_000;
 /// Live tokens of one account.
 pub const TOKENS_PER_ACCOUNT_MAX: usize = 100;
+/// The least time between two records of when a token was used last: so exact is what its owner is told.
+pub const TOKEN_USE_RECORD_INTERVAL: Duration = Duration::from_secs(60);
+/// Tokens of which a process remembers within that time that they were used. Uses of more are not recorded.
+pub const TOKEN_USES_MAX: usize = 16_384;
 /// Longest idempotency key, in bytes.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// How long an idempotency key is remembered.

@@ -1,11 +1,13 @@
 //! The rows that a store returns, free of SQL and of JSON.
 
+mod public_matches;
 mod stories;
 mod worlds;
 
 pub use crate::matches::entry::MatchLogRow;
 pub use crate::tables::{GameRole, GameRow, TableLogRow};
 pub use crate::worlds::WorldLogRow;
+pub use public_matches::{EndedMatchCursor, ParseEndedMatchCursorError};
 pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};
 pub use worlds::{
     Admission, AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, ParseHuntCursorError, RoundRow,
@@ -15,7 +17,7 @@ pub use worlds::{
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
-use crate::matches::spec::MatchSpec;
+use crate::matches::spec::{MatchSpec, SeatSpec};
 use crate::time::UnixMs;
 use std::str::FromStr;
 
@@ -108,6 +110,8 @@ pub struct Token {
     pub digest: [u8; 32],
     /// When it was made.
     pub created_at: UnixMs,
+    /// When a request came with it last, as far as that was recorded; `None` before the first. Not written when a token is created.
+    pub last_used_at: Option<UnixMs>,
 }
 
 /// A registered bot.
@@ -125,6 +129,23 @@ pub struct Bot {
     pub created_at: UnixMs,
     /// When it was last changed.
     pub updated_at: UnixMs,
+}
+
+/// A bot with the name of its account: what a seat in a match is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedBot {
+    pub bot: Bot,
+    /// The name of `bot.account`.
+    pub owner: String,
+}
+
+impl OwnedBot {
+    /// The seat of this bot in a match that is created now.
+    #[must_use]
+    pub fn seat(&self) -> SeatSpec {
+        let Bot { id, name, url, .. } = &self.bot;
+        SeatSpec { bot: *id, name: name.clone(), owner: self.owner.clone(), url: url.clone() }
+    }
 }
 
 /// A match as it is listed and looked up.

@@ -8,6 +8,7 @@ use super::guests::{self, GuestTokenCheck, GuestTokens};
 use super::listener::Rank;
 use super::origin::{RequestSource, may_be_cross_site};
 use super::problem::{ApiError, ApiResult};
+use super::token_uses::TokenUses;
 use axum::http::request::Parts;
 use engine::digest::{digest, is_equal_in_constant_time};
 use engine::ids::{AccountId, PlayerId, TokenId};
@@ -125,13 +126,15 @@ pub struct Authenticator {
     /// The admin token that is valid as long as this process lives, if one was configured.
     bootstrap: Option<BootstrapToken>,
     cache: TokenCache,
+    /// When tokens were used last, as far as that is not written yet.
+    pub uses: TokenUses,
 }
 
 impl Authenticator {
     #[must_use]
     pub fn new(node: &Node, config: Arc<Config>, guests: GuestTokens, bootstrap: Option<BootstrapToken>) -> Self {
         let (store, clock) = (node.store.clone(), node.clock.clone());
-        Self { store, clock, config, guests, bootstrap, cache: TokenCache::default() }
+        Self { store, clock, config, guests, bootstrap, cache: TokenCache::default(), uses: TokenUses::default() }
     }
 
     /// The identity of a request's sender, from its admission if it has passed it.
@@ -197,7 +200,9 @@ impl Authenticator {
             return Ok(caller);
         }
         let found = self.store.read(move |reader| reader.token(&digest)).await.map_err(AuthError::LookupFailed)?;
-        let Token { id, account, role, purpose, .. } = found.ok_or(AuthError::UnknownToken)?;
+        let token = found.ok_or(AuthError::UnknownToken)?;
+        self.uses.note(&token, self.clock.now());
+        let Token { id, account, role, purpose, .. } = token;
         let caller = Caller { account, role, token: Some(id), purpose };
         self.cache.insert(digest, id, caller, looked_up_at);
         Ok(caller)

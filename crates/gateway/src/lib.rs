@@ -46,6 +46,7 @@ mod snakes;
 mod spectate;
 mod stories;
 mod text;
+pub mod token_uses;
 mod tokens;
 mod trace;
 mod world_options;

@@ -131,6 +131,7 @@ pub(super) async fn create(
         purpose: new_token.purpose,
         digest: digest(&secret),
         created_at: now,
+        last_used_at: None,
     };
     let created = TokenCreated { token: view(&token), secret };
     match app.node.store.commit(Command::CreateToken(token)).await? {
@@ -147,5 +148,6 @@ fn view(token: &Token) -> TokenView {
         role: token.role.name().to_owned(),
         purpose: token.purpose.name().to_owned(),
         created_at: Timestamp(token.created_at.0),
+        last_used_at: token.last_used_at.map(|at| Timestamp(at.0)),
     }
 }

@@ -12,6 +12,8 @@ use std::time::Duration;
 use store::StoreError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+/// How often it is saved which tokens were used: what is lost when a process dies.
+const RECORD_USES_EVERY: Duration = Duration::from_secs(5);
 /// How often old matches and idempotency keys are looked for.
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
 /// Matches deleted by one command, so that no write waits long behind it.
@@ -41,6 +43,7 @@ pub async fn run(app: App) {
         if app.config.serve_mode == ServeMode::All {
             tokio::join!(
                 run_periodically(grants::REVOCATION_CHECK_EVERY, "grants", &app, revoke_ended_grants),
+                run_periodically(RECORD_USES_EVERY, "token_uses", &app, record_token_uses),
                 run_periodically(RETIRE_EVERY, "retire", &app, retire_matches),
                 run_periodically(RETIRE_EVERY, "retire_games", &app, retire_games),
                 run_periodically(RETIRE_EVERY, "retire_worlds", &app, retire_worlds),
@@ -100,6 +103,18 @@ impl FailureStreak {
         }
         self.is_failing
     }
+}
+
+/// Saves which tokens were used last and when, all in one command. What cannot be saved is noted again at a later use.
+///
+/// # Errors
+/// The store's, when it cannot be written.
+pub async fn record_token_uses(app: App) -> Result<(), StoreError> {
+    let uses = app.auth.uses.take(app.node.clock.now());
+    if !uses.is_empty() {
+        app.node.store.commit(Command::RecordTokenUses(uses)).await?;
+    }
+    Ok(())
 }
 
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.

@@ -43,6 +43,7 @@ fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
     let seat = |seat: u8| SeatSpec {
         bot: BotId(u128::from(seat) + 1),
         name: format!("bot {seat}"),
+        owner: format!("owner {seat}"),
         url: format!("http://bot-{seat}.example"),
     };
     MatchSpec {
@@ -53,6 +54,7 @@ fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
         seed: Seed(dice.next()),
         timeout_ms: 100 + dice.below(400) as u16,
         turns_max: 1 + dice.below(150) as u32,
+        is_public: false,
         seats: (0..seats).map(seat).collect(),
     }
 }

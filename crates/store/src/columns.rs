@@ -26,14 +26,14 @@ use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
 use std::fmt::Display;
 
 pub(crate) const ACCOUNT: &str = "id, name, created_at";
-pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at";
+pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at, last_used_at";
 pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
-     shrink_every_n_turns, width, height, seed, timeout_ms, turns_max";
+     shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public";
 pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at, started_at, ended_at, version, turns, \
      late_moves, attempts_charged, epoch, failure, worker, node";
 pub(crate) const RESULT: &str = "account, is_draw, winner_seat";
-pub(crate) const SEAT: &str = "match_id, bot, name, url, place, cause";
+pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause";
 pub(crate) const LIMIT_POLICY: &str = "name, definition";
 pub(crate) const LIMIT_OVERRIDE: &str = "policy, key, quota, window_ms";
 pub(crate) const LOG: &str = "version, turns, late_moves, data";
@@ -117,6 +117,7 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
         purpose: row.named("purpose", TokenPurpose::from_name)?,
         digest: digest(row.bytes()?)?,
         created_at: row.time()?,
+        last_used_at: row.maybe_time()?,
     })
 }
 
@@ -168,6 +169,7 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
         seed: Seed(row.bits()?),
         timeout_ms: row.number()?,
         turns_max: row.number()?,
+        is_public: row.flag()?,
         seats: Vec::new(),
     })
 }
@@ -239,7 +241,7 @@ pub(crate) struct SeatRow {
 
 pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
     let id = MatchId(row.id()?);
-    let spec = SeatSpec { bot: BotId(row.id()?), name: row.text()?, url: row.text()? };
+    let spec = SeatSpec { bot: BotId(row.id()?), name: row.text()?, owner: row.text()?, url: row.text()? };
     let place = row.maybe_number()?;
     let cause = row.maybe_text()?.map(|word| {
         let known = Cause::ALL.into_iter().find(|cause| cause.as_str() == word);

@@ -5,9 +5,9 @@ use engine::ids::{
     AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
 };
 use engine::rows::{
-    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
-    MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token, WorldEntry,
-    WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
+    HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, OwnedBot, RoundRow,
+    SeatedGame, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -108,11 +108,21 @@ pub trait Reader: Send {
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
     /// These bots, in any order; unknown ids are left out.
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError>;
+    /// The same with the names of their accounts.
+    fn bots_with_owners(&mut self, ids: &[BotId]) -> Result<Vec<OwnedBot>, StoreError>;
     /// Bots of an account, newest first.
     fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError>;
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
     /// Matches, newest first.
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
+    /// Public matches that run, newest first.
+    fn running_public_matches(&mut self, before: Option<MatchId>, limit: usize) -> Result<Vec<MatchRow>, StoreError>;
+    /// Public matches that have ended, whatever their end, the last ended first.
+    fn ended_public_matches(
+        &mut self,
+        before: Option<EndedMatchCursor>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError>;
     /// The status of these matches, in the order of `ids`; unknown ids are left out.
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
     /// The entries of a match's log from version `from` on, at most `limit`, with the state at the same moment; `None` for

@@ -28,7 +28,12 @@ fn account(n: u128) -> AccountId {
 }
 
 fn creation(n: u128) -> Command {
-    let seat = SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://bot.example".to_owned() };
+    let seat = SeatSpec {
+        bot: BotId(1),
+        name: "bot".to_owned(),
+        owner: "me".to_owned(),
+        url: "http://bot.example".to_owned(),
+    };
     let spec = MatchSpec {
         id: MatchId(n),
         rules: Rules::default(),
@@ -37,6 +42,7 @@ fn creation(n: u128) -> Command {
         seed: Seed(n as u64),
         timeout_ms: 500,
         turns_max: 5_000,
+        is_public: false,
         seats: vec![seat.clone(), seat],
     };
     Command::CreateMatches(CreateMatches { account: account(n), idempotency: None, matches: vec![spec], now: NOW })

@@ -123,7 +123,7 @@ pub struct Snake {
     /// Version of the webhook API.
     #[serde(rename = "APIVersion")]
     pub api_version: String,
-    /// Always empty: not known here.
+    /// The name of the account that owned it when the game was created; empty for games older than this field.
     pub author: String,
     /// Always 0 for a usable answer or none: kept for old viewers.
     pub status_code: u16,

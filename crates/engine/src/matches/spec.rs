@@ -5,13 +5,15 @@ use crate::limits::SEATS_MAX;
 use rules::chance::Seed;
 use rules::snake::{RuleError, Rules};
 
-/// A bot in its seat, with the name and URL that it had when the match was created.
+/// A bot in its seat, with the name, owner and URL that it had when the match was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatSpec {
     /// The registered bot.
     pub bot: BotId,
     /// Its name at creation.
     pub name: String,
+    /// The name of the account that it belonged to at creation: the author whom viewers see. Empty where it is not known.
+    pub owner: String,
     /// Its base URL at creation.
     pub url: String,
 }
@@ -34,6 +36,8 @@ pub struct MatchSpec {
     pub turns_max: u32,
     /// The bots by seat; the same bot may sit twice.
     pub seats: Vec<SeatSpec>,
+    /// Whether strangers may find it in a list: all of its bots were public when it was created, or its competition was.
+    pub is_public: bool,
 }
 
 impl MatchSpec {

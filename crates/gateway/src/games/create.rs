@@ -15,7 +15,7 @@ use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::BULK_GAMES_MAX;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
-use engine::rows::Bot;
+use engine::rows::OwnedBot;
 use engine::time::UnixMs;
 use node::clock::random_bytes;
 use rules::chance::Seed;
@@ -125,15 +125,15 @@ pub(super) async fn validate_games(
     Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat_bots(&plan, &known, account, &given()))).collect())
 }
 
-async fn load_bots(app: &App, plans: &[ApiResult<ValidatedGame>]) -> ApiResult<HashMap<BotId, Bot>> {
+async fn load_bots(app: &App, plans: &[ApiResult<ValidatedGame>]) -> ApiResult<HashMap<BotId, OwnedBot>> {
     let mut ids: Vec<BotId> = plans.iter().flatten().flat_map(|plan| plan.bots.iter().copied()).collect();
     ids.sort_unstable();
     ids.dedup();
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let bots = app.node.store.read(move |reader| reader.bots_by_id(&ids)).await?;
-    Ok(bots.into_iter().map(|bot| (bot.id, bot)).collect())
+    let bots = app.node.store.read(move |reader| reader.bots_with_owners(&ids)).await?;
+    Ok(bots.into_iter().map(|owned| (owned.bot.id, owned)).collect())
 }
 
 /// Puts the matches into the queue, durably, and gives the bytes to answer: these, or those of the first time.

@@ -3,8 +3,8 @@
 use crate::problem::{ApiError, ApiResult};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::{BOT_TIMEOUT_MAX, BOT_TIMEOUT_MIN, SEATS_MAX, TURNS_MAX};
-use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::Bot;
+use engine::matches::spec::MatchSpec;
+use engine::rows::{Bot, OwnedBot};
 use rules::chance::Seed;
 use rules::snake::{HEALTH_MAX, Map, Rules, Ruleset, SIDE_MAX, Settings};
 use std::collections::HashMap;
@@ -57,14 +57,16 @@ pub(super) fn validate_game(wanted: &CreateGame, timeout_ms_default: u16) -> Api
 /// Seats the bots that `account` may use.
 pub(super) fn seat_bots(
     plan: &ValidatedGame,
-    known: &HashMap<BotId, Bot>,
+    known: &HashMap<BotId, OwnedBot>,
     account: AccountId,
     given: &AssignedParams,
 ) -> ApiResult<MatchSpec> {
-    let seat = |(at, id): (usize, &BotId)| match known.get(id).filter(|bot| bot.account == account || bot.is_public) {
-        Some(bot) => Ok(SeatSpec { bot: bot.id, name: bot.name.clone(), url: bot.url.clone() }),
-        None => Err(ApiError::UnknownSnake { field: format!("/snakes/{at}"), id: id.to_string() }),
+    let may_use = |bot: &Bot| bot.account == account || bot.is_public;
+    let find = |(at, id): (usize, &BotId)| {
+        let found = known.get(id).filter(|owned| may_use(&owned.bot));
+        found.ok_or_else(|| ApiError::UnknownSnake { field: format!("/snakes/{at}"), id: id.to_string() })
     };
+    let bots: Vec<&OwnedBot> = plan.bots.iter().enumerate().map(find).collect::<ApiResult<_>>()?;
     let spec = MatchSpec {
         id: given.id,
         rules: plan.rules,
@@ -73,7 +75,8 @@ pub(super) fn seat_bots(
         seed: plan.seed.unwrap_or(given.seed),
         timeout_ms: plan.timeout_ms,
         turns_max: given.turns_max,
-        seats: plan.bots.iter().enumerate().map(seat).collect::<ApiResult<_>>()?,
+        is_public: bots.iter().all(|owned| owned.bot.is_public),
+        seats: bots.iter().map(|owned| owned.seat()).collect(),
     };
     spec.validate().map_err(ApiError::Unplayable)?;
     Ok(spec)

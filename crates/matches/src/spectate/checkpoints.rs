@@ -121,7 +121,13 @@ mod tests {
             seed: Seed(7),
             timeout_ms: 500,
             turns_max: 5_000,
-            seats: vec![SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://nowhere.example".to_owned() }],
+            is_public: false,
+            seats: vec![SeatSpec {
+                bot: BotId(1),
+                name: "bot".to_owned(),
+                owner: "ann".to_owned(),
+                url: "http://nowhere.example".to_owned(),
+            }],
         })
         .unwrap();
         machine.accept(machine.record_opened(Vec::new()));

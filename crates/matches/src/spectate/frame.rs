@@ -64,7 +64,7 @@ fn snake(machine: &MatchMachine, seat: usize) -> Snake {
         shout: last.map(|last| last.shout.to_string()).unwrap_or_default(),
         squad: String::new(),
         api_version: "1".to_owned(),
-        author: String::new(),
+        author: spec.seats[seat].owner.clone(),
         status_code: 0,
         error: last.filter(|last| last.class != AnswerClass::Valid).map_or("", |last| last.class.name()).to_owned(),
         is_bot: false,

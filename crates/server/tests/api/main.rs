@@ -16,6 +16,7 @@ mod malformed;
 mod openapi;
 mod ops;
 mod pages;
+mod programs;
 mod roles;
 mod shedding;
 mod sites;

@@ -67,9 +67,12 @@ impl Reader for FlakyReader {
         existing_tokens(ids: &[engine::ids::TokenId]) -> Vec<engine::ids::TokenId>;
         account_named(name: &str) -> Option<engine::rows::Account>;
         bots_by_id(ids: &[engine::ids::BotId]) -> Vec<engine::rows::Bot>;
+        bots_with_owners(ids: &[engine::ids::BotId]) -> Vec<engine::rows::OwnedBot>;
         bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
         matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
+        running_public_matches(before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
+        ended_public_matches(before: Option<engine::rows::EndedMatchCursor>, limit: usize) -> Vec<engine::rows::MatchRow>;
         statuses(ids: &[engine::ids::MatchId]) -> Vec<engine::rows::MatchStatus>;
         match_log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::MatchLogPage>;
         idempotent_response(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;

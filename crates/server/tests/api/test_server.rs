@@ -4,7 +4,7 @@
 use axum::body::{Body, Bytes};
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
-use engine::commands::{Command, Outcome};
+use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::digest::digest;
 use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use engine::rows::{Account, Bot, Role, Token, TokenPurpose};
@@ -113,7 +113,7 @@ impl TestServer {
 
     async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: TokenPurpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
-        let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
+        let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0), last_used_at: None };
         self.put(Command::CreateToken(token)).await;
     }
 
@@ -153,12 +153,23 @@ impl TestServer {
 
     /// Takes everything that waits for [`WORKER`].
     pub(crate) async fn claim(&self) -> Vec<MatchId> {
+        self.claim_all().await.into_iter().map(|claimed| claimed.spec.id).collect()
+    }
+
+    /// Takes the only match that waits.
+    pub(crate) async fn claim_one(&self) -> ClaimedMatch {
+        let mut claimed = self.claim_all().await;
+        assert_eq!(claimed.len(), 1, "matches wait");
+        claimed.remove(0)
+    }
+
+    async fn claim_all(&self) -> Vec<ClaimedMatch> {
         let now = self.app.node.clock.now();
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
         assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);
         match self.commit(Command::ClaimMatches { worker, number, now, max: 1_000, attempts_max: 5 }).await {
-            Outcome::MatchesClaimed(claimed) => claimed.into_iter().map(|claimed| claimed.spec.id).collect(),
+            Outcome::MatchesClaimed(claimed) => claimed,
             other => panic!("a claim came to {other:?}"),
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::test_server::{BOOTSTRAP, TestServer};
 use serde_json::{Value, json};
+use server::background_jobs::record_token_uses;
+use wire::time::Timestamp;
 
 async fn make(server: &TestServer, by: &str, wanted: Value, want: &str) -> Value {
     server.call("POST /api/tokens").by(by).json(&wanted).check(want).await.body
@@ -20,6 +22,27 @@ async fn a_token_works_until_it_is_deleted() {
     server.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
     server.call("GET /api/games").by(secret).check("401 token_unknown").await;
     server.call(&format!("DELETE /api/tokens/{id}")).check("404 no_such_token").await;
+}
+
+#[tokio::test]
+async fn a_token_says_when_it_was_used_last() {
+    let server = TestServer::open().await;
+    let made = make(&server, "player", json!({"name": "laptop"}), "201").await;
+    assert_eq!(made["last_used_at"], Value::Null);
+    let last_used_at = async |by: &str, name: &str| {
+        record_token_uses(server.app.clone()).await.unwrap();
+        let listed = server.call("GET /api/tokens").by(by).check("200").await.body;
+        listed.as_array().unwrap().iter().find(|token| token["name"] == name).unwrap()["last_used_at"].clone()
+    };
+    assert_eq!(last_used_at("player", "laptop").await, Value::Null, "no request came with it");
+    let now = || Timestamp(server.app.node.clock.now().0).to_string();
+    let before = now();
+    server.call("GET /api/games").by(made["secret"].as_str().unwrap()).check("200").await;
+    let used = last_used_at("player", "laptop").await;
+    let used = used.as_str().unwrap();
+    assert!((before.as_str()..=now().as_str()).contains(&used), "{used}");
+    assert_eq!(last_used_at("bob", "bob").await, Value::Null, "the first request lists what was before it");
+    assert_ne!(last_used_at("bob", "bob").await, Value::Null);
 }
 
 #[tokio::test]

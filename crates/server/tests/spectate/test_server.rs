@@ -100,7 +100,12 @@ impl TestServer {
 
     fn spec(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
         let now = self.app.node.clock.now();
-        let seat = |url: &String| SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: url.clone() };
+        let seat = |url: &String| SeatSpec {
+            bot: BotId(1),
+            name: "bot".to_owned(),
+            owner: "ann".to_owned(),
+            url: url.clone(),
+        };
         MatchSpec {
             id: MatchId::new(now, random_bytes()),
             rules: Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), urls.len() as u8),
@@ -109,6 +114,7 @@ impl TestServer {
             seed: Seed(7),
             timeout_ms,
             turns_max: 5_000,
+            is_public: false,
             seats: urls.iter().map(seat).collect(),
         }
     }

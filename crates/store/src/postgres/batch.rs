@@ -9,7 +9,8 @@ use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::ids::{AccountId, MatchId, TableId, WorldId};
+use engine::ids::{AccountId, MatchId, TableId, TokenId, WorldId};
+use engine::time::UnixMs;
 use std::collections::BTreeSet;
 
 /// The class of these advisory locks is "Keys", 0x4b657973.
@@ -77,6 +78,7 @@ impl Batch<'_> {
             self.session.execute(LOCK, [&matches])?;
         }
         self.lock_rows("story_tables", commands.iter().filter_map(table_of).map(TableId::to_bytes))?;
+        self.lock_rows("tokens", commands.iter().flat_map(used_tokens).map(|(id, _)| id.to_bytes()))?;
         self.lock_rows("worlds", commands.iter().filter_map(world_of).map(WorldId::to_bytes))?;
         let is_count = |command: &Command| matches!(command, Command::World(WorldCommand::Aggregate(_)));
         if commands.iter().any(is_count) {
@@ -163,6 +165,14 @@ fn begins_with_appends(commands: &[Command]) -> bool {
         )
     };
     commands.iter().any(|command| as_append(command).is_some()) && !commands.iter().any(locks_more)
+}
+
+/// The tokens whose uses a command records: several nodes may record the same ones.
+fn used_tokens(command: &Command) -> &[(TokenId, UnixMs)] {
+    match command {
+        Command::RecordTokenUses(uses) => uses,
+        _ => &[],
+    }
 }
 
 /// The table whose row a command decides by.

@@ -112,6 +112,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         Command::EnsureAccount(_)
         | Command::CreateToken(_)
         | Command::DeleteToken { .. }
+        | Command::RecordTokenUses(_)
         | Command::CreateBot(_)
         | Command::UpdateBot(_)
         | Command::DeleteBot { .. }

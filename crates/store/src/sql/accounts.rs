@@ -1,13 +1,20 @@
 //! Accounts, tokens, bots and secrets. Where nodes share the database an account's row is locked before, so what is checked
 //! here stays true until the commit.
 
-use super::{Batch, Dialect, Session, values};
+use super::{Batch, Dialect, RowStatement, Session, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use engine::commands::Outcome;
 use engine::ids::{AccountId, BotId, TokenId};
 use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::{Account, Bot, Token};
+use engine::time::UnixMs;
+
+static RECORD_USES: RowStatement = RowStatement::new(
+    "id uuid, used_at bigint",
+    "UPDATE tokens SET last_used_at = new.used_at FROM {new}
+     WHERE tokens.id = new.id AND (last_used_at IS NULL OR last_used_at < new.used_at)",
+);
 
 pub(super) fn secret(session: &mut impl Session, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     session.first("SELECT data FROM secrets WHERE name = ?1", values![name], |row| row.bytes())
@@ -61,6 +68,11 @@ impl<S: Dialect> Batch<'_, S> {
         let sql = "DELETE FROM tokens WHERE id = ?1 AND account = coalesce(?2, account)";
         let deleted = self.session.run(sql, values![id, account])?;
         Ok(if deleted > 0 { Outcome::Done } else { Outcome::NotFound })
+    }
+
+    pub(crate) fn record_token_uses(&mut self, uses: &[(TokenId, UnixMs)]) -> Result<Outcome, StoreError> {
+        self.session.run_rows(&RECORD_USES, uses.iter().map(|(id, used_at)| *values![*id, *used_at]))?;
+        Ok(Outcome::Done)
     }
 
     pub(crate) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {

@@ -77,6 +77,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::EnsureAccount(account) => self.ensure_account(account),
             Command::CreateToken(token) => self.create_token(token),
             Command::DeleteToken { id, account } => self.delete_token(*id, *account),
+            Command::RecordTokenUses(uses) => self.record_token_uses(uses),
             Command::CreateBot(bot) => self.create_bot(bot),
             Command::UpdateBot(bot) => self.update_bot(bot),
             Command::DeleteBot { id, account } => self.delete_bot(*id, *account),

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 static MATCHES: RowStatement = RowStatement::new(
     "id uuid, account uuid, ruleset text, map text, solo bool, food bigint, minimum bigint, hazard bigint, shrink bigint, \
-     width bigint, height bigint, seed bigint, timeout bigint, turns bigint, tag bigint, now bigint",
+     width bigint, height bigint, seed bigint, timeout bigint, turns bigint, is_public bool, tag bigint, now bigint",
     "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn,
-       shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, fair_tag, created_at, updated_at, enqueued_at, state)
+       shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, fair_tag, created_at, updated_at, enqueued_at, state)
      SELECT new.*, new.now, new.now, 'waiting' FROM {new}",
 );
 static SEATS: RowStatement = RowStatement::new(
-    "match_id uuid, seat bigint, bot uuid, name text, url text",
-    "INSERT INTO seats (match_id, seat, bot, name, url) SELECT new.* FROM {new}",
+    "match_id uuid, seat bigint, bot uuid, name text, owner text, url text",
+    "INSERT INTO seats (match_id, seat, bot, name, owner, url) SELECT new.* FROM {new}",
 );
 static TAGS: RowStatement = RowStatement::new(
     "account uuid, tag bigint",
@@ -99,6 +99,7 @@ impl<S: Dialect> Batch<'_, S> {
                 spec.seed.0 as i64,
                 spec.timeout_ms,
                 spec.turns_max,
+                spec.is_public,
                 *tag as i64,
                 *now,
             ]
@@ -106,7 +107,7 @@ impl<S: Dialect> Batch<'_, S> {
         self.session.run_rows(&MATCHES, matches)?;
         let seats = accepted.iter().flat_map(|accepted| {
             let seats = accepted.spec.seats.iter().enumerate();
-            seats.map(|(seat, by)| *values![accepted.spec.id, seat, by.bot, &by.name, &by.url])
+            seats.map(|(seat, by)| *values![accepted.spec.id, seat, by.bot, &by.name, &by.owner, &by.url])
         });
         self.session.run_rows(&SEATS, seats)?;
         for _ in accepted {

@@ -14,9 +14,9 @@ use engine::ids::{
 };
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
-    MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token,
-    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
+    HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, OwnedBot,
+    RoundRow, SeatedGame, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -95,6 +95,15 @@ impl<R: SqlReader> Reader for R {
         self.session().all_each(&sql, "", &ids, |row| columns::bot(row))
     }
 
+    fn bots_with_owners(&mut self, ids: &[BotId]) -> Result<Vec<OwnedBot>, StoreError> {
+        let mut ids: Vec<IdBytes> = ids.iter().map(|id| id.to_bytes()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let owner = "(SELECT accounts.name FROM accounts WHERE accounts.id = bots.account)";
+        let sql = format!("SELECT {}, {owner} FROM bots WHERE id", columns::BOT);
+        self.session().all_each(&sql, "", &ids, |row| Ok(OwnedBot { bot: columns::bot(row)?, owner: row.text()? }))
+    }
+
     fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError> {
         let sql = format!("SELECT {} FROM bots WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", columns::BOT);
         let before = filter.before.map_or(ID_MAX, BotId::to_bytes);
@@ -110,6 +119,22 @@ impl<R: SqlReader> Reader for R {
         let before = filter.before.map_or(ID_MAX, MatchId::to_bytes);
         let page = values![before, filter.limit, filter.account, filter.bot];
         self.session().snapshot(|session| match_rows(session, &R::Session::matches_of(filter), page))
+    }
+
+    fn running_public_matches(&mut self, before: Option<MatchId>, limit: usize) -> Result<Vec<MatchRow>, StoreError> {
+        let before = before.map_or(ID_MAX, MatchId::to_bytes);
+        let which = running_public::<R::Session>();
+        self.session().snapshot(|session| match_rows(session, &which, values![before, limit]))
+    }
+
+    fn ended_public_matches(
+        &mut self,
+        before: Option<EndedMatchCursor>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError> {
+        let (ended_at, id) = before.map_or(END, |before| (before.ended_at.0, before.id.to_bytes()));
+        let which = ended_public::<R::Session>();
+        self.session().snapshot(|session| match_rows(session, &which, values![ended_at, id, limit]))
     }
 
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
@@ -313,6 +338,20 @@ impl<R: SqlReader> Reader for R {
     fn probe(&mut self) -> Result<(), StoreError> {
         SqlReader::probe(self)
     }
+}
+
+/// ?1 is the cursor, ?2 the limit.
+pub(crate) fn running_public<S: Dialect>() -> String {
+    let is_public = S::is_set("is_public");
+    format!("{is_public} AND state = 'running' AND id < ?1 ORDER BY id DESC LIMIT ?2")
+}
+
+/// ?1 and ?2 are the cursor, ?3 the limit.
+pub(crate) fn ended_public<S: Dialect>() -> String {
+    let is_public = S::is_set("is_public");
+    format!(
+        "{is_public} AND ended_at IS NOT NULL AND (ended_at, id) < (?1, ?2) ORDER BY ended_at DESC, id DESC LIMIT ?3"
+    )
 }
 
 /// Matches with their seats; in a snapshot.

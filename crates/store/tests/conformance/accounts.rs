@@ -3,7 +3,7 @@
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
 use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
-use engine::rows::{Account, Bot};
+use engine::rows::{Account, Bot, OwnedBot, Token};
 use store::{BotFilter, Database};
 
 pub(crate) fn an_account_is_made_once(database: &dyn Database) {
@@ -96,4 +96,33 @@ pub(crate) fn bots_are_bounded(database: &dyn Database) {
     assert_eq!(held.reader.bots(&page), Ok(vec![bot(2, 1), bot(1, 1)]));
     let newest = BotFilter { account: account_id(1), before: None, limit: 1 };
     assert_eq!(held.reader.bots(&newest), Ok(vec![bot(max - 1, 1)]));
+}
+
+pub(crate) fn bots_come_with_their_owners(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    for (n, owner) in [(1, 1), (2, 2), (3, 1)] {
+        held.assert_outcome(Command::CreateBot(bot(n, owner)), Outcome::Done);
+    }
+    let mut found = held.reader.bots_with_owners(&[3, 2, 9, 2].map(bot_id)).unwrap();
+    found.sort_by_key(|owned| owned.bot.id);
+    let want = [(2, 2), (3, 1)].map(|(n, of)| OwnedBot { bot: bot(n, of), owner: format!("account-{of}") });
+    assert_eq!(found, want);
+    assert_eq!(held.reader.bots_with_owners(&[]), Ok(vec![]));
+}
+
+pub(crate) fn uses_of_tokens_only_go_forward(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    for n in [1, 2, 3] {
+        held.assert_outcome(Command::CreateToken(token(n, 1)), Outcome::Done);
+    }
+    let uses = |uses: &[(u128, i64)]| {
+        Command::RecordTokenUses(uses.iter().map(|(n, used_at)| (token_id(*n), at(*used_at))).collect())
+    };
+    held.assert_outcome(uses(&[(2, 50), (9, 50), (1, 40)]), Outcome::Done);
+    held.assert_outcome(uses(&[(1, 30), (2, 60)]), Outcome::Done);
+    held.assert_outcome(uses(&[]), Outcome::Done);
+    let used = |n: u128, used_at: Option<i64>| Token { last_used_at: used_at.map(at), ..token(n, 1) };
+    assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![used(3, None), used(2, Some(60)), used(1, Some(40))]));
+    assert_eq!(held.reader.token(&token(2, 1).digest), Ok(Some(used(2, Some(60)))));
 }

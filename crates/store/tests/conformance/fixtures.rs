@@ -51,7 +51,8 @@ pub(crate) fn token(n: u128, account: u128) -> Token {
     let role = Role::ALL[n as usize % Role::ALL.len()];
     let purpose = TokenPurpose::ALL[n as usize / 2 % TokenPurpose::ALL.len()];
     let name = format!("token-{n}");
-    Token { id: token_id(n), account: account_id(account), name, role, purpose, digest, created_at: at(n as i64) }
+    let (id, account, created_at) = (token_id(n), account_id(account), at(n as i64));
+    Token { id, account, name, role, purpose, digest, created_at, last_used_at: None }
 }
 
 pub(crate) fn bot(n: u128, account: u128) -> Bot {
@@ -82,6 +83,7 @@ pub(crate) fn spec(n: u128) -> MatchSpec {
     let seat = |bot: u128| SeatSpec {
         bot: bot_id(bot),
         name: format!("bot-{bot}"),
+        owner: format!("owner-{bot}"),
         url: format!("http://bots.example/{bot}?löve=1"),
     };
     MatchSpec {
@@ -92,6 +94,7 @@ pub(crate) fn spec(n: u128) -> MatchSpec {
         seed: Seed(u64::MAX - n as u64),
         timeout_ms: 500,
         turns_max: 5_000,
+        is_public: n % 2 == 0,
         seats: vec![seat(1), seat(2 + n % 3)],
     }
 }

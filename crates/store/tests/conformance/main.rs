@@ -51,6 +51,8 @@ laws! {
         bots_have_one_name_each
         bots_belong_to_their_account
         bots_are_bounded
+        bots_come_with_their_owners
+        uses_of_tokens_only_go_forward
     }
     creation {
         a_match_is_read_back_as_it_was_created
@@ -103,6 +105,7 @@ laws! {
     reads {
         lists_are_newest_first_and_paged
         lists_are_filtered_by_account_and_bot
+        public_matches_are_listed_while_they_run_and_when_they_have_ended
         statuses_come_in_the_requested_order
         a_log_is_paged
         addresses_are_those_of_living_leases

@@ -20,6 +20,7 @@ enum Step {
     EnsureAccount(u128),
     CreateToken(u128, u128),
     DeleteToken(u128),
+    UseToken(u128, i64),
     CreateBot(u128, u128, u128),
     UpdateBot(u128, u128, u128),
     DeleteBot(u128, u128),
@@ -49,6 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => account().prop_map(Step::EnsureAccount),
         1 => (0..3_u128, account()).prop_map(|(n, account)| Step::CreateToken(n, account)),
         1 => (0..3_u128).prop_map(Step::DeleteToken),
+        1 => (0..3_u128, 0..9_i64).prop_map(|(n, used_at)| Step::UseToken(n, used_at)),
         1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::CreateBot(n, account, name)),
         1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::UpdateBot(n, account, name)),
         1 => (0..3_u128, account()).prop_map(|(n, account)| Step::DeleteBot(n, account)),
@@ -90,6 +92,7 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
         Step::EnsureAccount(n) => Command::EnsureAccount(account(n)),
         Step::CreateToken(n, account) => Command::CreateToken(token(n, account)),
         Step::DeleteToken(n) => Command::DeleteToken { id: token_id(n), account: Some(account_id(1)) },
+        Step::UseToken(n, used_at) => Command::RecordTokenUses(vec![(token_id(n), at(used_at))]),
         Step::CreateBot(n, account, name) => {
             Command::CreateBot(engine::rows::Bot { name: format!("name-{name}"), ..bot(n, account) })
         }
@@ -144,6 +147,8 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
             add(&reader.matches(&MatchFilter { account, bot, before: Some(match_id(5)), limit: 3 }));
         }
     }
+    add(&reader.running_public_matches(Some(match_id(6)), 3));
+    add(&reader.ended_public_matches(None, 9));
     for n in 1..3 {
         add(&reader.account_named(&account(n).name));
         add(&reader.tokens(account_id(n)));

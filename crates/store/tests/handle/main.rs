@@ -165,6 +165,7 @@ fn creation(matches: usize) -> Command {
         seed: Seed(1),
         timeout_ms: 500,
         turns_max: 5_000,
+        is_public: false,
         seats: Vec::new(),
     };
     let matches = (0..matches).map(spec).collect();

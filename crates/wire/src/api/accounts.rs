@@ -68,6 +68,9 @@ pub struct TokenView {
     pub purpose: String,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When a request came with it last, to about a minute; null before the first.
+    #[schema(required)]
+    pub last_used_at: Option<Timestamp>,
 }
 
 /// A token was made: the only time that its secret is shown.

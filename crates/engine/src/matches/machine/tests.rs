@@ -6,8 +6,12 @@ use rules::chance::Seed;
 use rules::snake::{Map, Rules, Ruleset, Settings};
 
 fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
-    let seat =
-        |seat: u8| SeatSpec { bot: BotId(u128::from(seat)), name: format!("bot {seat}"), url: "http://x".into() };
+    let seat = |seat: u8| SeatSpec {
+        bot: BotId(u128::from(seat)),
+        name: format!("bot {seat}"),
+        owner: "ann".into(),
+        url: "http://x".into(),
+    };
     MatchSpec {
         id: MatchId(7),
         rules: Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), seats),
@@ -16,6 +20,7 @@ fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
         seed: Seed(seed),
         timeout_ms: 500,
         turns_max,
+        is_public: false,
         seats: (0..seats).map(seat).collect(),
     }
 }

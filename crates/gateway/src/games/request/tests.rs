@@ -124,14 +124,15 @@ fn timeouts_keep_to_the_limits() {
     check_timeout(&json!(i64::MAX), None);
 }
 
-fn bot(id: u128, account: u128, is_public: bool) -> (BotId, Bot) {
+fn bot(id: u128, account: u128, is_public: bool) -> (BotId, OwnedBot) {
     let (id, account) = (BotId(id), AccountId(account));
     let (name, url) = (format!("bot {id}"), "http://example.com".to_owned());
-    (id, Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) })
+    let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
+    (id, OwnedBot { bot, owner: format!("owner {}", account.0) })
 }
 
 #[track_caller]
-fn check_seats(known: &[(BotId, Bot)], want: Result<&[u128], &str>) {
+fn check_seats(known: &[(BotId, OwnedBot)], want: Result<&[u128], &str>) {
     let plan = plan_of(json!({"snakes": [A, B, A], "seed": 7})).expect("a plan");
     let given = AssignedParams { id: MatchId(1), seed: Seed(8), turns_max: 50 };
     let spec = seat_bots(&plan, &known.iter().cloned().collect(), AccountId(1), &given);

@@ -154,7 +154,13 @@ fn writer_of_a_match() -> PostgresWriter {
         seed: Seed(1),
         timeout_ms: 500,
         turns_max: 5_000,
-        seats: vec![SeatSpec { bot: BotId(1), name: "b".to_owned(), url: "http://bots.example".to_owned() }],
+        is_public: false,
+        seats: vec![SeatSpec {
+            bot: BotId(1),
+            name: "b".to_owned(),
+            owner: "a".to_owned(),
+            url: "http://bots.example".to_owned(),
+        }],
     };
     let create = CreateMatches { account: account.id, idempotency: None, matches: vec![spec], now: NOW };
     for command in [Command::EnsureAccount(account), Command::CreateMatches(create), lease()] {

@@ -2,7 +2,7 @@
 
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
-use crate::sql::reader::{COUNTS, FAILURES, WINDOWS};
+use crate::sql::reader::{COUNTS, FAILURES, WINDOWS, ended_public, running_public};
 use crate::sql::{Dialect as _, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
@@ -90,6 +90,13 @@ fn lists_are_read_from_their_indexes() {
         check(&page(of_account, true), "seats_by_bot (bot=? AND match_id<?)");
         check(&page(of_account, true), "matches USING PRIMARY KEY (id=?)");
     }
+}
+
+#[test]
+fn lists_of_public_matches_are_read_from_their_indexes() {
+    let of = |which: String| format!("SELECT * FROM matches WHERE {which}");
+    check(&of(running_public::<Session>()), "matches_public_running (id<?)");
+    check(&of(ended_public::<Session>()), "matches_public_ended (ended_at>? AND (ended_at,id)<(?,?))");
 }
 
 /// The named query about stories uses these searches, and otherwise only constants.
