@@ -33,13 +33,13 @@ impure_dependencies() {
     done
 }
 lab_dependencies() {
-    grep -nE '^(bot_client|engine|gateway|hunts|limiter|matches|metrics|node|quotas|rate_limit|rls|rules|server|settings|store|tables|worlds)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
+    grep -nE '^(arena|bot_client|engine|gateway|hunts|limiter|matches|metrics|node|quotas|rate_limit|rls|rules|server|settings|store|tables|worlds)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
 }
 # Subsystems of the serving process know neither the gateway nor each other, nor all settings; a process puts them together.
 sibling_dependencies() {
-    for crate in bot_client hunts matches node rate_limit tables worlds; do
+    for crate in arena bot_client hunts matches node rate_limit tables worlds; do
         sed '/^\[dev-dependencies\]/,$d' "crates/$crate/Cargo.toml" |
-            grep -nE '^(gateway|hunts|matches|rate_limit|rls|server|settings|tables|worlds)\b' | sed "s|^|crates/$crate/Cargo.toml:|"
+            grep -nE '^(arena|gateway|hunts|matches|rate_limit|rls|server|settings|tables|worlds)\b' | sed "s|^|crates/$crate/Cargo.toml:|"
     done
 }
 folder_circles() {

@@ -4,15 +4,18 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
+mod competitions;
 mod tables;
 mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
+pub use competitions::{Advance, CompetitionCommand};
 pub use tables::{ClaimedTable, OpenTable, TableAppend};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
+use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
 use crate::matches::spec::MatchSpec;
@@ -42,7 +45,8 @@ pub enum Command {
     CreateMatches(CreateMatches),
     /// Cancel a match of this account, or of any when `account` is `None`. → `Done` | `NotFound` | `WrongState`
     CancelMatch { id: MatchId, account: Option<AccountId>, now: UnixMs },
-    /// Put a failed match back into the queue, with its log, its attempts reset. → `Done` | `NotFound` | `WrongState`
+    /// Put a failed match back into the queue, with its log, its attempts reset. One of a competition stays as it is: its
+    /// competition has its result. → `Done` | `NotFound` | `WrongState`
     RequeueMatch { id: MatchId, now: UnixMs },
     /// Write a worker's lease, new or renewed. A lease that has ended is not renewed. → `Done` | `LeaseLost`
     RenewLease {
@@ -170,6 +174,12 @@ pub enum Command {
         /// What it shall be if it is the first of its name.
         bytes: Vec<u8>,
     },
+    /// Lead a job: it is free when it has no leader or its leader's lease has ended, and stays with its leader otherwise. →
+    /// [`Outcome::LedBy`] (this worker, or another whose lease is valid) | `LeaseLost` (this worker's own lease is not
+    /// valid at `now`)
+    AcquireLeadership { job: LeaderJob, worker: WorkerId, now: UnixMs },
+    /// Something about a ladder, a tournament or a duel.
+    Competition(CompetitionCommand),
     /// Something about a world.
     World(WorldCommand),
 }
@@ -275,8 +285,8 @@ pub enum Outcome {
         /// Where that worker can be reached.
         address: String,
     },
-    /// The owner of the matchmaking queue.
-    QueueOwnedBy(WorldOwner),
+    /// The leader of the job.
+    LedBy(WorldOwner),
     /// The player cannot join: it is over, or only matched players may join.
     NotOpen,
 }

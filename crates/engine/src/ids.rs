@@ -116,6 +116,10 @@ id! {
     /// A ticket of a party that waits to be matched.
     TicketId
 }
+id! {
+    /// A ladder, a tournament or a duel.
+    CompetitionId
+}
 
 impl From<AccountId> for PlayerId {
     fn from(account: AccountId) -> Self {

@@ -5,10 +5,12 @@
 //! is given a seed), no sockets, no SQL, no JSON and no async: those are in `server`, `store` and `wire`.
 
 pub mod commands;
+pub mod competitions;
 pub mod digest;
 pub mod hunts;
 pub mod ids;
 pub mod ladders;
+pub mod leadership;
 pub mod limits;
 pub mod matches;
 pub mod matchmaking;

@@ -3,7 +3,7 @@
 //! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are
 //! varints, larger ones 8 bytes little endian, lists and texts begin with their length.
 
-use crate::ids::{PlayerId, TableId};
+use crate::ids::{AccountId, BotId, CompetitionId, MatchId, PlayerId, TableId};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::{self, Card, CardSet, Standing};
@@ -218,6 +218,10 @@ packed_as!(Duration: u64, |span| u64::try_from(span.as_millis()).unwrap_or(u64::
 packed_as!(Seed: u64, |seed| seed.0, |bits| Ok(Self(bits)));
 packed_as!(PlayerId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
 packed_as!(TableId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(AccountId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(BotId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(MatchId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
+packed_as!(CompetitionId: [u8; 16], |id| id.to_bytes(), |bytes| Ok(Self::from_bytes(bytes)));
 packed_as!(Card: u8, |card| card.0, |number| Self::new(number).ok_or(DecodeError("a card that does not exist")));
 packed_as!(CardSet: u64, |cards| cards.bits(), |bits| {
     Self::from_bits(bits).ok_or(DecodeError("cards that do not exist"))

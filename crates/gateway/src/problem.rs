@@ -345,7 +345,7 @@ impl ApiError {
             | Outcome::World(_)
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
-            | Outcome::QueueOwnedBy(_)
+            | Outcome::LedBy(_)
             | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
         }
     }

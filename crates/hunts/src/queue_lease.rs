@@ -4,8 +4,9 @@
 
 use super::Hunts;
 use super::matchmaker::{TicketError, TicketReceiver, is_issued_under};
-use engine::commands::{Command, Outcome, WorldCommand};
+use engine::commands::{Command, Outcome};
 use engine::ids::{PlayerId, TicketId, WorkerId};
+use engine::leadership::LeaderJob;
 use engine::matchmaking::Ticket;
 use engine::rows::WorldRow;
 use node::clock::random_bytes;
@@ -72,7 +73,7 @@ pub async fn submit_ticket(
             }
         }
         let now = hunts.node.clock.now();
-        let owner = hunts.node.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
+        let owner = hunts.node.store.read(move |reader| reader.leader(LeaderJob::MatchmakingQueue, now)).await?;
         // Our own address means this process in a moment, or an earlier one whose lease has not expired yet.
         if let Some(owner) = owner.filter(|owner| owner.address != hunts.node.address()) {
             return Ok(Err(TicketError::Elsewhere { address: owner.address }));
@@ -130,10 +131,9 @@ pub async fn locate_ticket(hunts: &Hunts, id: TicketId, player: PlayerId) -> Res
         }
         let now = hunts.node.clock.now();
         // In this order: once another process owns the queue, no hunt is saved for this ticket any more.
-        let read = hunts
-            .node
-            .store
-            .read(move |reader| Ok((reader.matchmaking_queue_owner(now)?, reader.hunt_of_ticket(id, player)?)));
+        let read = hunts.node.store.read(move |reader| {
+            Ok((reader.leader(LeaderJob::MatchmakingQueue, now)?, reader.hunt_of_ticket(id, player)?))
+        });
         match read.await? {
             (_, Some(hunt)) => return Ok(TicketLocation::Matched(Box::new(hunt))),
             (Some(owner), None) if !is_issued_under(id, owner.worker) => return Ok(TicketLocation::Lost),
@@ -191,9 +191,10 @@ async fn hold_queue(hunts: &Hunts, worker: WorkerId) {
 }
 
 async fn try_acquire_queue(hunts: &Hunts, worker: WorkerId) -> bool {
-    let acquire = WorldCommand::AcquireQueue { worker, now: hunts.node.clock.now() };
-    match hunts.node.store.commit(Command::World(acquire)).await {
-        Ok(Outcome::QueueOwnedBy(owner)) => owner.worker == worker,
+    let job = LeaderJob::MatchmakingQueue;
+    let acquire = Command::AcquireLeadership { job, worker, now: hunts.node.clock.now() };
+    match hunts.node.store.commit(acquire).await {
+        Ok(Outcome::LedBy(owner)) => owner.worker == worker,
         Ok(Outcome::LeaseLost) | Err(_) => false,
         Ok(other) => {
             tracing::error!(outcome = ?other, "the store answered an acquisition of the matchmaking queue with something else");

@@ -5,11 +5,15 @@
 
 pub mod clock;
 pub mod drain;
+pub mod leader;
 pub mod lease;
 
 use clock::{Clock, random_bytes};
 use engine::commands::{Command, Outcome};
+use engine::leadership::LeaderJob;
+use engine::rows::WorldOwner;
 use engine::time::UnixMs;
+use leader::LeaderContext;
 use lease::LeaseContext;
 use std::sync::Arc;
 use store::{Store, StoreError};
@@ -49,5 +53,12 @@ impl LeaseContext for Node {
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         self.store.commit(command).await
+    }
+}
+
+impl LeaderContext for Node {
+    async fn leader(&self, job: LeaderJob) -> Result<Option<WorldOwner>, StoreError> {
+        let now = self.clock.now();
+        self.store.read(move |reader| reader.leader(job, now)).await
     }
 }

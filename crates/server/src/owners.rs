@@ -30,6 +30,14 @@ pub async fn own_worlds(app: App) {
     worlds::run(app.node.clone(), app.worlds.clone(), app.drain.clone(), on_claims_saved).await;
 }
 
+/// Advances ladders, tournaments and duels.
+pub async fn run_arena(app: App) {
+    let notifier = app.notifier.clone();
+    let environment =
+        arena::ProductionEnvironment::new(app.node.clone(), app.metrics.clone(), move || notifier.notify_queue());
+    arena::run(environment, app.drain.clone()).await;
+}
+
 /// Counts claims, and matches parties for hunts.
 pub async fn run_hunts(app: App) {
     let (worlds, clock) = (app.worlds.clone(), app.node.clock.clone());

@@ -257,6 +257,7 @@ async fn run_until_shutdown(
     let tables = tokio::spawn(keep_running(app.clone(), "tables", owners::own_tables));
     let mut hunts = tokio::spawn(keep_running(app.clone(), "hunts", owners::run_hunts));
     let worlds = tokio::spawn(keep_running(app.clone(), "worlds", owners::own_worlds));
+    let arena = tokio::spawn(keep_running(app.clone(), "arena", owners::run_arena));
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
@@ -271,6 +272,7 @@ async fn run_until_shutdown(
             ("the runner", runner),
             ("the card tables", tables),
             ("the worlds", worlds),
+            ("the arena", arena),
             ("the gateway", gateway),
         ]),
         timeout(DRAIN_TASKS_MAX, &mut hunts),
@@ -284,7 +286,7 @@ async fn run_until_shutdown(
 }
 
 /// Waits for all of these, within one time.
-async fn wait_for_tasks(tasks: [(&'static str, JoinHandle<()>); 5]) -> Result<(), ServeError> {
+async fn wait_for_tasks(tasks: [(&'static str, JoinHandle<()>); 6]) -> Result<(), ServeError> {
     let deadline = Instant::now() + DRAIN_TASKS_MAX;
     let mut result = Ok(());
     for (name, task) in tasks {

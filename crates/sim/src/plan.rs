@@ -55,6 +55,7 @@ fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
         timeout_ms: 100 + dice.below(400) as u16,
         turns_max: 1 + dice.below(150) as u32,
         is_public: false,
+        origin: None,
         seats: (0..seats).map(seat).collect(),
     }
 }

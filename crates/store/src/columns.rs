@@ -1,9 +1,11 @@
 //! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both
 //! stores name and order them alike; each brings its own [`Columns`].
 
+mod competitions;
 mod stories;
 pub(crate) mod worlds;
 
+pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};
 pub(crate) use stories::{
     GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
     table_owner,
@@ -12,7 +14,8 @@ pub(crate) use stories::{
 use crate::contract::{RememberedResponse, StoreError};
 use crate::counters::mean;
 use crate::semantics::RememberedKey;
-use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use engine::competitions::{CompetitionKind, MatchOrigin};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId, TokenId, WorkerId};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
@@ -29,11 +32,12 @@ pub(crate) const ACCOUNT: &str = "id, name, created_at";
 pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at, last_used_at";
 pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
-     shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public";
+     shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, \
+     competition_kind, competition, competition_key";
 pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at, started_at, ended_at, version, turns, \
      late_moves, attempts_charged, epoch, failure, worker, node";
-pub(crate) const RESULT: &str = "account, is_draw, winner_seat";
-pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause";
+pub(crate) const RESULT: &str = "account, is_draw, winner_seat, is_server_fault";
+pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause, food_eaten";
 pub(crate) const LIMIT_POLICY: &str = "name, definition";
 pub(crate) const LIMIT_OVERRIDE: &str = "policy, key, quota, window_ms";
 pub(crate) const LOG: &str = "version, turns, late_moves, data";
@@ -170,8 +174,18 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
         timeout_ms: row.number()?,
         turns_max: row.number()?,
         is_public: row.flag()?,
+        origin: origin(row)?,
         seats: Vec::new(),
     })
+}
+
+/// `competition_kind, competition, competition_key` of a match.
+pub(crate) fn origin(row: &mut impl Columns) -> Result<Option<MatchOrigin>, StoreError> {
+    let kind =
+        row.maybe_text()?.map(|name| require_known(CompetitionKind::from_name(&name), "kind of competition", &name));
+    let (competition, key) = (row.maybe_id()?.map(CompetitionId), row.maybe_int()?);
+    let named = kind.transpose()?.zip(competition).zip(key);
+    Ok(named.map(|((kind, competition), key)| MatchOrigin { kind, competition, key: key as u64 }))
 }
 
 /// The counters of a log after its last entry.
@@ -222,13 +236,15 @@ pub(crate) struct MatchWithoutSeats {
     account: AccountId,
     is_draw: Option<bool>,
     winner: Option<u8>,
+    is_server_fault: bool,
 }
 
 pub(crate) fn bare_match(row: &mut impl Columns) -> Result<MatchWithoutSeats, StoreError> {
     let spec = spec(row)?;
     let (status, is_log_live) = status(row)?;
     let (account, is_draw, winner) = (AccountId(row.id()?), row.maybe_flag()?, row.maybe_number()?);
-    Ok(MatchWithoutSeats { spec, status, is_log_live, account, is_draw, winner })
+    let is_server_fault = row.maybe_flag()?.unwrap_or_default();
+    Ok(MatchWithoutSeats { spec, status, is_log_live, account, is_draw, winner, is_server_fault })
 }
 
 /// One seat of a match with its part of the result.
@@ -237,6 +253,7 @@ pub(crate) struct SeatRow {
     pub(crate) spec: SeatSpec,
     place: Option<u8>,
     cause: Option<Cause>,
+    food_eaten: u32,
 }
 
 pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
@@ -247,7 +264,9 @@ pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
         let known = Cause::ALL.into_iter().find(|cause| cause.as_str() == word);
         require_known(known, "cause of elimination", &word)
     });
-    Ok(SeatRow { id, spec, place, cause: cause.transpose()? })
+    // Of a match that ended before this was kept, nothing is known.
+    let food_eaten = row.maybe_number()?.unwrap_or_default();
+    Ok(SeatRow { id, spec, place, cause: cause.transpose()?, food_eaten })
 }
 
 impl MatchWithoutSeats {
@@ -255,9 +274,20 @@ impl MatchWithoutSeats {
     pub(crate) fn seated(mut self, seats: Vec<SeatRow>) -> MatchRow {
         let placements = seats.iter().filter_map(|seat| seat.place).collect();
         let causes = seats.iter().map(|seat| seat.cause).collect();
+        let food_eaten = seats.iter().map(|seat| seat.food_eaten).collect();
         self.spec.seats = seats.into_iter().map(|seat| seat.spec).collect();
         let (turns, late_moves, winner) = (self.status.turns, self.status.late_moves, self.winner);
-        let result = self.is_draw.map(|is_draw| MatchResult { winner, is_draw, placements, causes, turns, late_moves });
+        let is_server_fault = self.is_server_fault;
+        let result = self.is_draw.map(|is_draw| MatchResult {
+            winner,
+            is_draw,
+            placements,
+            causes,
+            turns,
+            late_moves,
+            food_eaten,
+            is_server_fault,
+        });
         MatchRow { spec: self.spec, account: self.account, status: self.status, result }
     }
 }

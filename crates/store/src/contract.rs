@@ -1,9 +1,12 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
 use engine::commands::{Command, Outcome};
+use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
-    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+    AccountId, BotId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    WorldName,
 };
+use engine::leadership::LeaderJob;
 use engine::rows::{
     Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
     HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, OwnedBot, RoundRow,
@@ -73,6 +76,18 @@ pub struct BotFilter {
     pub account: AccountId,
     /// Only bots older than this one (lists are newest first): the cursor.
     pub before: Option<BotId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which competitions a list shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompetitionFilter {
+    pub kind: CompetitionKind,
+    /// All of this account; the public ones of all accounts otherwise.
+    pub account: Option<AccountId>,
+    /// Only competitions older than this one (lists are newest first): the cursor.
+    pub before: Option<CompetitionId>,
     /// At most so many.
     pub limit: usize,
 }
@@ -207,8 +222,35 @@ pub trait Reader: Send {
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
     /// Everything that was counted, together: one row.
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
-    /// The owner of the matchmaking queue at `now`.
-    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
+    /// The process that leads a job at `now`.
+    fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
+    fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
+    /// Competitions, newest first.
+    fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;
+    /// Competitions that have results which are not applied, or that are due at `now`: at most `limit` of each.
+    fn competitions_to_advance(
+        &mut self,
+        kind: CompetitionKind,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError>;
+    /// The entries of a competition's log from version `from` on, at most `limit`.
+    fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError>;
+    /// Matches of a competition that are kept, newest first; all of them, or those that have not ended.
+    fn competition_matches(
+        &mut self,
+        id: CompetitionId,
+        is_live: bool,
+        before: Option<MatchId>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError>;
+    /// The results of a competition after the one of number `after`, in their order, at most `limit`.
+    fn competition_results(
+        &mut self,
+        id: CompetitionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<CompetitionResult>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;

@@ -3,8 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{ClaimedMatch, Command, CreateMatches, MatchAppend, Outcome, WorldCommand};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::commands::{Advance, ClaimedMatch, Command, CompetitionCommand, CreateMatches, MatchAppend, Outcome};
+use engine::competitions::{CompetitionKind, CompetitionRow, MatchOrigin};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId, WorkerId};
+use engine::leadership::LeaderJob;
 use engine::matches::archive;
 use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
@@ -12,7 +14,7 @@ use engine::rows::{Account, MatchLogRow};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use store::testing::PostgresCluster;
@@ -27,14 +29,14 @@ fn account(n: u128) -> AccountId {
     AccountId(1 + n % 3)
 }
 
-fn creation(n: u128) -> Command {
+fn spec(n: u128) -> MatchSpec {
     let seat = SeatSpec {
         bot: BotId(1),
         name: "bot".to_owned(),
         owner: "me".to_owned(),
         url: "http://bot.example".to_owned(),
     };
-    let spec = MatchSpec {
+    MatchSpec {
         id: MatchId(n),
         rules: Rules::default(),
         width: 11,
@@ -43,9 +45,13 @@ fn creation(n: u128) -> Command {
         timeout_ms: 500,
         turns_max: 5_000,
         is_public: false,
+        origin: None,
         seats: vec![seat.clone(), seat],
-    };
-    Command::CreateMatches(CreateMatches { account: account(n), idempotency: None, matches: vec![spec], now: NOW })
+    }
+}
+
+fn creation(n: u128) -> Command {
+    Command::CreateMatches(CreateMatches { account: account(n), idempotency: None, matches: vec![spec(n)], now: NOW })
 }
 
 fn entry(version: u32) -> MatchLogRow {
@@ -75,6 +81,8 @@ fn finish(claimed: &ClaimedMatch) -> Command {
         causes: vec![None, None],
         turns,
         late_moves,
+        food_eaten: vec![3, 0],
+        is_server_fault: false,
     };
     Command::FinishMatch { append, result, archive: archive::pack(&rows), now: NOW }
 }
@@ -245,27 +253,25 @@ fn crosswise_batches_do_not_deadlock() {
     assert_eq!(stats.created.last_hour, stats.counts.total());
 }
 
-/// However many acquire the matchmaking queue at once: one owns it, and all get the same owner.
+/// However many acquire leadership at once: one leads, and all get the same leader.
 #[test]
-fn the_matchmaking_queue_has_one_owner() {
+fn a_job_has_one_leader() {
     const ROUNDS: u128 = 20;
     let database = PostgresCluster::shared().new_database();
-    let keepers = Mutex::new(BTreeMap::<u128, BTreeMap<WorkerId, u128>>::new());
+    let leaders = Mutex::new(BTreeMap::<u128, BTreeMap<WorkerId, u128>>::new());
     let together = Barrier::new(NODES as usize);
     std::thread::scope(|scope| {
         for node in 0..NODES {
-            let (mut writer, keepers, together) = (database.writer().unwrap(), &keepers, &together);
+            let (mut writer, leaders, together) = (database.writer().unwrap(), &leaders, &together);
             scope.spawn(move || {
                 for round in 0..ROUNDS {
                     let (worker, address) = (WorkerId(1 + round * NODES + node), format!("here:{node}"));
                     let lease = Command::RenewLease { worker, address, now: NOW, until: UnixMs(NOW.0 + 5_000) };
                     assert_eq!(writer.commit(&[lease]), Ok(vec![Outcome::Done]));
                     together.wait();
-                    let keep = Command::World(WorldCommand::AcquireQueue { worker, now: NOW });
-                    let Outcome::QueueOwnedBy(keeper) = writer.commit(&[keep]).unwrap().remove(0) else {
-                        panic!("a lease")
-                    };
-                    *keepers.lock().unwrap().entry(round).or_default().entry(keeper.worker).or_default() += 1;
+                    let lead = Command::AcquireLeadership { job: LeaderJob::MatchmakingQueue, worker, now: NOW };
+                    let Outcome::LedBy(leader) = writer.commit(&[lead]).unwrap().remove(0) else { panic!("a lease") };
+                    *leaders.lock().unwrap().entry(round).or_default().entry(leader.worker).or_default() += 1;
                     together.wait();
                     assert_eq!(writer.commit(&[Command::EndLease { worker }]), Ok(vec![Outcome::Done]));
                     together.wait();
@@ -273,7 +279,43 @@ fn the_matchmaking_queue_has_one_owner() {
             });
         }
     });
-    for (round, owners) in keepers.into_inner().unwrap() {
+    for (round, owners) in leaders.into_inner().unwrap() {
         assert_eq!(owners.values().copied().collect::<Vec<_>>(), [NODES], "round {round}: {owners:?}");
     }
+}
+
+/// Nodes that end matches of one competition at the same time: its results are numbered without gaps, and none is missing or doubled.
+#[test]
+fn results_of_one_competition_are_numbered_across_nodes() {
+    let database = PostgresCluster::shared().new_database();
+    let mut writer = database.writer().unwrap();
+    let id = CompetitionId(1);
+    let owner = account(0);
+    let account = Account { id: owner, name: "owner".to_owned(), created_at: NOW };
+    let row = CompetitionRow::new(id, CompetitionKind::Ladder, owner, "ladder".to_owned(), Vec::new(), NOW);
+    let create = CompetitionCommand::Create { row: row.clone(), live_max: 1 };
+    let matches = (0..MATCHES).map(|n| {
+        let origin = MatchOrigin { kind: CompetitionKind::Ladder, competition: id, key: n as u64 };
+        MatchSpec { origin: Some(origin), ..spec(n) }
+    });
+    let advance = CompetitionCommand::Advance(Advance { matches: matches.collect(), ..Advance::of(&row, NOW) });
+    let commands = [Command::EnsureAccount(account), Command::Competition(create), Command::Competition(advance)];
+    assert_eq!(writer.commit(&commands).unwrap()[1..], [Outcome::Done, Outcome::Done]);
+    std::thread::scope(|scope| {
+        for node in 0..NODES {
+            let mut writer = database.writer().unwrap();
+            scope.spawn(move || {
+                let ids: Vec<u128> = (0..MATCHES).filter(|n| n % NODES == node).collect();
+                for ids in ids.chunks(7) {
+                    let cancel = |n: &u128| Command::CancelMatch { id: MatchId(*n), account: None, now: NOW };
+                    let outcomes = writer.commit(&ids.iter().map(cancel).collect::<Vec<_>>()).unwrap();
+                    assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done));
+                }
+            });
+        }
+    });
+    let results = database.reader().unwrap().competition_results(id, 0, usize::MAX).unwrap();
+    assert!(results.iter().map(|result| result.number).eq(1..=MATCHES as u64));
+    let keys: BTreeSet<u64> = results.iter().map(|result| result.key).collect();
+    assert_eq!(keys.len(), MATCHES as usize);
 }

@@ -29,8 +29,10 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     let database = SqliteDatabase::new(&file);
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
-    db.pragma_update(None, "user_version", 9_999).unwrap();
-    check_refused(&database, &["schema version 9999", "up to ", "newer program"]);
+    let known: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    db.pragma_update(None, "user_version", known + 1).unwrap();
+    let (found, expected) = (format!("schema version {}", known + 1), format!("up to {known}"));
+    check_refused(&database, &[&found, &expected, "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -71,8 +73,10 @@ fn databases_that_are_not_ours_are_refused() {
     check_refused(&database, &["another program", "photos", "empty database"]);
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
-    client.batch_execute("UPDATE gauntlet_schema SET version = 9999").unwrap();
-    check_refused(&database, &["schema version 9999", "up to ", "newer program"]);
+    let changed = client.query_one("UPDATE gauntlet_schema SET version = version + 1 RETURNING version::bigint", &[]);
+    let newer: i64 = changed.unwrap().get(0);
+    let (found, expected) = (format!("schema version {newer}"), format!("up to {}", newer - 1));
+    check_refused(&database, &[&found, &expected, "newer program"]);
 }
 
 #[test]
@@ -105,6 +109,7 @@ fn with_a_match(database: &dyn Database) {
         timeout_ms: 500,
         turns_max: 5_000,
         is_public: false,
+        origin: None,
         seats: vec![seat],
     };
     let (account, now) = (AccountId(1), UnixMs(0));
@@ -179,7 +184,7 @@ const IMPOSSIBLE_ROWS: [&str; 17] = [
     "INSERT INTO world_log VALUES ($id, -1, $bytes)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 2, 0)",
     "INSERT INTO hunt_totals VALUES (2, 0, 0, 0, 0, 0)",
-    "INSERT INTO matchmaking_queue VALUES (2, NULL)",
+    "INSERT INTO competition_results VALUES ($id, 0, $id, 1, 1, 'finished', $bytes)",
 ];
 /// Their likes that are possible.
 const POSSIBLE_ROWS: [&str; 5] = [

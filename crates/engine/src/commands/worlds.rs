@@ -25,10 +25,6 @@ pub enum WorldCommand {
     /// [`Outcome::WorldElsewhere`](super::Outcome::WorldElsewhere) | `NotFound` | `LeaseLost` (this worker's own lease
     /// is not valid at `now`)
     Claim { id: WorldId, worker: WorkerId, now: UnixMs },
-    /// Acquire the matchmaking queue: it is free when it has no owner or its owner's lease has ended, and stays with
-    /// its owner otherwise. → [`Outcome::QueueOwnedBy`](super::Outcome::QueueOwnedBy) (this worker, or another whose
-    /// lease is valid) | `LeaseLost` (this worker's own lease is not valid at `now`)
-    AcquireQueue { worker: WorkerId, now: UnixMs },
     /// Make the hunt of a match, and save by which ticket each of its players came. Refused when the worker no longer
     /// owns the queue, so that a ticket which the next owner does not know has its hunt already, or never will.
     /// Idempotent. → [`Outcome::World`](super::Outcome::World) | `LimitReached` | `Duplicate` (as for `Ensure`) |

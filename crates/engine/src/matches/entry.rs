@@ -93,6 +93,21 @@ impl AnswerClass {
         }
     }
 
+    /// Whether this server could not call the bot, through no fault of the bot. No class says so yet.
+    #[must_use]
+    pub fn is_server_fault(self) -> bool {
+        match self {
+            Self::Valid
+            | Self::Late
+            | Self::Unreachable
+            | Self::BadStatus
+            | Self::Oversized
+            | Self::Malformed
+            | Self::UnknownMove
+            | Self::Forbidden => false,
+        }
+    }
+
     fn from_code(code: u8) -> Result<Self, DecodeError> {
         Self::ALL.get(usize::from(code)).copied().ok_or(DecodeError("an unknown class of answer"))
     }

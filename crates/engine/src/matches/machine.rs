@@ -16,7 +16,7 @@ use super::result::MatchResult;
 use super::spec::MatchSpec;
 use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
 use crate::pack::DecodeError;
-use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Seat};
+use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Ruleset, START_LENGTH, Seat, Snake};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeatSet(u16);
@@ -149,6 +149,7 @@ pub struct MatchMachine {
     end_notified: SeatSet,
     version: u32,
     late_moves: u32,
+    is_server_fault: bool,
 }
 
 impl MatchMachine {
@@ -168,6 +169,7 @@ impl MatchMachine {
             end_notified: SeatSet::default(),
             version: 0,
             late_moves: 0,
+            is_server_fault: false,
             spec,
         })
     }
@@ -260,6 +262,7 @@ impl MatchMachine {
                 self.end_notified = self.end_notified.with(usize::from(seat));
             }
             Entry::Turn { played, .. } => {
+                self.is_server_fault |= played.iter().flatten().any(|seat| seat.class.is_server_fault());
                 for (last, played) in self.last_moves.iter_mut().zip(played) {
                     *last = played.or(last.take());
                 }
@@ -285,6 +288,8 @@ impl MatchMachine {
             causes: self.board.snakes.iter().map(|snake| snake.elimination.map(|out| out.cause)).collect(),
             turns: self.turns(),
             late_moves: self.late_moves,
+            food_eaten: self.board.snakes.iter().map(|snake| self.food_eaten(snake)).collect(),
+            is_server_fault: self.is_server_fault,
         }
     }
 
@@ -338,6 +343,12 @@ impl MatchMachine {
 
     fn is_decided(&self) -> bool {
         snake::is_over(&self.spec.rules, &self.board)
+    }
+
+    /// A snake grows by one for each food, and in some rule sets by itself.
+    fn food_eaten(&self, snake: &Snake) -> u32 {
+        let grows_by_itself = matches!(self.spec.rules.ruleset, Ruleset::Constrictor | Ruleset::WrappedConstrictor);
+        if grows_by_itself { 0 } else { snake.length().saturating_sub(START_LENGTH) as u32 }
     }
 
     fn living_seats(&self) -> SeatSet {

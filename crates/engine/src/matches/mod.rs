@@ -4,5 +4,6 @@ pub mod archive;
 pub mod entry;
 pub mod lifecycle;
 pub mod machine;
+pub mod origin;
 pub mod result;
 pub mod spec;

@@ -17,4 +17,8 @@ pub struct MatchResult {
     pub turns: u32,
     /// Moves, over all seats, that came after the deadline or never.
     pub late_moves: u32,
+    /// What each seat's snake has eaten; 0 where snakes grow without food.
+    pub food_eaten: Vec<u32>,
+    /// This server failed to call a bot, through no fault of the bot.
+    pub is_server_fault: bool,
 }

@@ -1,5 +1,6 @@
 //! The specification of a match: fixed at creation, never changed. Together with the log it is the whole match.
 
+use super::origin::MatchOrigin;
 use crate::ids::{BotId, MatchId};
 use crate::limits::SEATS_MAX;
 use rules::chance::Seed;
@@ -34,6 +35,8 @@ pub struct MatchSpec {
     pub timeout_ms: u16,
     /// The match ends at the latest after this many turns.
     pub turns_max: u32,
+    /// The competition that it is played for, if it is for one.
+    pub origin: Option<MatchOrigin>,
     /// The bots by seat; the same bot may sit twice.
     pub seats: Vec<SeatSpec>,
     /// Whether strangers may find it in a list: all of its bots were public when it was created, or its competition was.

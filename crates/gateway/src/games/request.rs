@@ -75,6 +75,7 @@ pub(super) fn seat_bots(
         seed: plan.seed.unwrap_or(given.seed),
         timeout_ms: plan.timeout_ms,
         turns_max: given.turns_max,
+        origin: None,
         is_public: bots.iter().all(|owned| owned.bot.is_public),
         seats: bots.iter().map(|owned| owned.seat()).collect(),
     };

@@ -121,6 +121,7 @@ mod tests {
             seed: Seed(7),
             timeout_ms: 500,
             turns_max: 5_000,
+            origin: None,
             is_public: false,
             seats: vec![SeatSpec {
                 bot: BotId(1),

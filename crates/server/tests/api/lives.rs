@@ -30,7 +30,17 @@ async fn finish(server: &TestServer, id: MatchId, winner: Option<u8>, placements
     let append = MatchAppend { id, epoch: 1, rows, expected_version: 0, started_at: Some(now) };
     let causes =
         placements.iter().map(|place| (*place > 1 || winner.is_none()).then_some(Cause::HeadCollision)).collect();
-    let result = MatchResult { winner, is_draw: winner.is_none(), placements, causes, turns: 0, late_moves: 0 };
+    let food_eaten = vec![0; placements.len()];
+    let result = MatchResult {
+        winner,
+        is_draw: winner.is_none(),
+        placements,
+        causes,
+        turns: 0,
+        late_moves: 0,
+        food_eaten,
+        is_server_fault: false,
+    };
     assert_eq!(server.commit(Command::FinishMatch { append, result, archive, now }).await, Outcome::Done);
 }
 

@@ -115,6 +115,7 @@ impl TestServer {
             timeout_ms,
             turns_max: 5_000,
             is_public: false,
+            origin: None,
             seats: urls.iter().map(seat).collect(),
         }
     }

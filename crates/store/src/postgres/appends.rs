@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const LOCK: &str =
     "SELECT 1 FROM matches WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) ORDER BY id FOR NO KEY UPDATE";
 /// Matches as they are now.
-const HELD: &str = "SELECT id, state, account, epoch, started_at, version, turns, late_moves FROM matches_now
+const HELD: &str =
+    "SELECT id, state, account, epoch, started_at, version, turns, late_moves, competition_kind, competition,
+                           competition_key FROM matches_now
                     WHERE id = ANY ((SELECT $1::uuid[])::uuid[])";
 const WRITE_ROWS: &str = "INSERT INTO match_log (match_id, version, turns, late_moves, data)
                           SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])";
@@ -74,7 +76,7 @@ pub(super) fn write_fences(
         let (state, account) = (columns::state(row)?, AccountId(row.id()?));
         let (epoch, started_at) = (row.number()?, row.maybe_time()?);
         let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
-        Ok((id, WriteFence { state, account, epoch, started_at, end }))
+        Ok((id, WriteFence { state, account, epoch, started_at, origin: columns::origin(row)?, end }))
     })?;
     Ok(held.into_iter().collect())
 }

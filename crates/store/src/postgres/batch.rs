@@ -8,8 +8,9 @@ use super::tables;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
-use engine::commands::{Command, Outcome, WorldCommand};
-use engine::ids::{AccountId, MatchId, TableId, TokenId, WorldId};
+use engine::commands::{Command, CompetitionCommand, Outcome, WorldCommand};
+use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
+use engine::leadership::LeaderJob;
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
 
@@ -37,6 +38,7 @@ impl PostgresWriter {
         batch.lock(commands)?;
         let outcomes = batch.apply_all(commands)?;
         batch.write_awards()?;
+        batch.write_results()?;
         batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
@@ -84,16 +86,10 @@ impl Batch<'_> {
         if commands.iter().any(is_count) {
             self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
-        let is_about_the_queue = |command: &Command| {
-            matches!(
-                command,
-                Command::World(WorldCommand::AcquireQueue { .. } | WorldCommand::CreateMatchedHunt { .. })
-            )
-        };
-        if commands.iter().any(is_about_the_queue) {
-            self.session.run("SELECT 1 FROM matchmaking_queue WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        for job in commands.iter().filter_map(job_of).collect::<BTreeSet<LeaderJob>>() {
+            self.session.run("SELECT 1 FROM leaders WHERE job = ?1 FOR NO KEY UPDATE", values![job.name()])?;
         }
-        Ok(())
+        self.lock_rows("competitions", commands.iter().filter_map(competition_of).map(CompetitionId::to_bytes))
     }
 
     fn lock_rows(&mut self, table: &str, ids: impl Iterator<Item = IdBytes>) -> Result<(), StoreError> {
@@ -197,9 +193,25 @@ fn world_of(command: &Command) -> Option<WorldId> {
         WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
         WorldCommand::Ensure { .. }
         | WorldCommand::CreateMatchedHunt { .. }
-        | WorldCommand::AcquireQueue { .. }
         | WorldCommand::EndUnjoined { .. }
         | WorldCommand::Retire { .. } => None,
+    }
+}
+
+/// The job whose leader a command decides by.
+fn job_of(command: &Command) -> Option<LeaderJob> {
+    match command {
+        Command::AcquireLeadership { job, .. } => Some(*job),
+        Command::World(WorldCommand::CreateMatchedHunt { .. }) => Some(LeaderJob::MatchmakingQueue),
+        _ => None,
+    }
+}
+
+/// The competition whose row a command decides by.
+fn competition_of(command: &Command) -> Option<CompetitionId> {
+    match command {
+        Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.id),
+        _ => None,
     }
 }
 
@@ -210,6 +222,8 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
         Command::DeleteBot { account, .. } => Some(*account),
         Command::CreateMatches(create) => Some(create.account),
+        Command::Competition(CompetitionCommand::Create { row, .. }) => Some(row.account),
+        Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.account),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 //! worker's lease.
 
 use super::tables::written_table;
-use engine::commands::Command;
+use engine::commands::{Command, CompetitionCommand};
 use engine::ids::{MatchId, TableId};
 use std::collections::BTreeSet;
 
@@ -132,7 +132,12 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::ReleaseTable { .. }
         | Command::RetireGames { .. }
         | Command::EnsureSecret { .. }
+        | Command::AcquireLeadership { .. }
+        | Command::Competition(CompetitionCommand::Create { .. })
         | Command::World(_) => Vec::new(),
+        Command::Competition(CompetitionCommand::Advance(advance)) => {
+            advance.matches.iter().map(|spec| spec.id).collect()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A transaction that executes commands.
 
+use super::competitions::PendingResult;
 use super::game_index::Awards;
 use super::{Dialect, RowStatement, values};
 use crate::columns::Columns;
@@ -26,11 +27,19 @@ pub(crate) struct Batch<'s, S> {
     pub(crate) virtual_time_reached: Option<u64>,
     /// What players were awarded in this batch.
     pub(super) awards: Awards,
+    /// Results of matches that ended in this batch.
+    pub(super) results: Vec<PendingResult>,
 }
 
 impl<'s, S: Dialect> Batch<'s, S> {
     pub(crate) fn new(session: &'s mut S) -> Self {
-        Self { session, counters: CounterChanges::default(), virtual_time_reached: None, awards: Awards::default() }
+        Self {
+            session,
+            counters: CounterChanges::default(),
+            virtual_time_reached: None,
+            awards: Awards::default(),
+            results: Vec::new(),
+        }
     }
 
     /// A counter without this batch's changes.
@@ -103,6 +112,8 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
+            Command::AcquireLeadership { job, worker, now } => self.acquire_leadership(*job, *worker, *now),
+            Command::Competition(command) => self.competition(command),
             Command::World(command) => self.world(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)

@@ -150,6 +150,8 @@ impl<S: Dialect> Batch<'_, S> {
                 if attempts > attempts_max {
                     let reason = semantics::out_of_attempts(attempts_max, end.version);
                     self.end_failed(orphan.id, MatchState::Failed, &reason, end, now)?;
+                    let origin = self.session.write_fence(orphan.id)?.and_then(|held| held.origin);
+                    self.record_result(orphan.id, origin, MatchState::Failed, None, now)?;
                 } else {
                     taken.push(Taken { id: orphan.id, attempts, version: end.version });
                 }

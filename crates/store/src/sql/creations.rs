@@ -15,9 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 static MATCHES: RowStatement = RowStatement::new(
     "id uuid, account uuid, ruleset text, map text, solo bool, food bigint, minimum bigint, hazard bigint, shrink bigint, \
-     width bigint, height bigint, seed bigint, timeout bigint, turns bigint, is_public bool, tag bigint, now bigint",
+     width bigint, height bigint, seed bigint, timeout bigint, turns bigint, is_public bool, kind text, \
+     competition uuid, competition_key bigint, tag bigint, now bigint",
     "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn,
-       shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, fair_tag, created_at, updated_at, enqueued_at, state)
+       shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, competition_kind, competition, competition_key,
+       fair_tag, created_at, updated_at, enqueued_at, state)
      SELECT new.*, new.now, new.now, 'waiting' FROM {new}",
 );
 static SEATS: RowStatement = RowStatement::new(
@@ -100,6 +102,9 @@ impl<S: Dialect> Batch<'_, S> {
                 spec.timeout_ms,
                 spec.turns_max,
                 spec.is_public,
+                spec.origin.map(|origin| origin.kind.name()),
+                spec.origin.map(|origin| origin.competition),
+                spec.origin.map(|origin| origin.key as i64),
                 *tag as i64,
                 *now,
             ]

@@ -6,6 +6,7 @@ use crate::columns::{Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::{archives, semantics};
 use engine::commands::{MatchAppend, Outcome};
+use engine::competitions::MatchOrigin;
 use engine::ids::{AccountId, MatchId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::result::MatchResult;
@@ -13,8 +14,8 @@ use engine::time::UnixMs;
 use rules::snake::Cause;
 
 static SEAT_RESULTS: RowStatement = RowStatement::new(
-    "match_id uuid, seat bigint, place bigint, cause text",
-    "UPDATE seats SET place = new.place, cause = new.cause FROM {new}
+    "match_id uuid, seat bigint, place bigint, cause text, food bigint",
+    "UPDATE seats SET place = new.place, cause = new.cause, food_eaten = new.food FROM {new}
      WHERE seats.match_id = new.match_id AND seats.seat = new.seat",
 );
 
@@ -24,6 +25,7 @@ pub(crate) struct WriteFence {
     pub(crate) account: AccountId,
     pub(crate) epoch: u32,
     pub(crate) started_at: Option<UnixMs>,
+    pub(crate) origin: Option<MatchOrigin>,
     pub(crate) end: LogEnd,
 }
 
@@ -67,7 +69,7 @@ impl<S: Dialect> Batch<'_, S> {
         let version = append.expected_version as usize + append.rows.len();
         self.session.run(
             "UPDATE matches SET state = ?2, worker = NULL, updated_at = ?3, ended_at = ?3, started_at = ?4,
-               version = ?5, turns = ?6, late_moves = ?7, is_draw = ?8, winner_seat = ?9
+               version = ?5, turns = ?6, late_moves = ?7, is_draw = ?8, winner_seat = ?9, is_server_fault = ?10
              WHERE id = ?1",
             values![
                 append.id,
@@ -79,16 +81,19 @@ impl<S: Dialect> Batch<'_, S> {
                 result.late_moves,
                 result.is_draw,
                 result.winner,
+                result.is_server_fault,
             ],
         )?;
-        let seats = result.placements.iter().zip(&result.causes).zip(0_u32..);
-        let seats = seats.map(|((place, cause), seat)| *values![append.id, seat, *place, cause.map(Cause::as_str)]);
+        let seats = result.placements.iter().zip(&result.causes).zip(&result.food_eaten).zip(0_u32..);
+        let seats = seats
+            .map(|(((place, cause), food), seat)| *values![append.id, seat, *place, cause.map(Cause::as_str), *food]);
         self.session.run_rows(&SEAT_RESULTS, seats)?;
         let archive = archives::compressed(archive)?;
         self.session.replace_log(append.id, &archive)?;
         self.counters.record_archived(archive.len());
         self.counters.record_transition(Some(held.state), Some(next));
         self.counters.record_finished(started_at, now);
+        self.record_result(append.id, held.origin, next, Some(result), now)?;
         Ok(Outcome::Done)
     }
 
@@ -96,6 +101,7 @@ impl<S: Dialect> Batch<'_, S> {
         match self.transition(id, MatchEvent::Fail, epoch)? {
             Ok((held, next)) => {
                 self.end_failed(id, next, reason, held.end, now)?;
+                self.record_result(id, held.origin, next, None, now)?;
                 Ok(Outcome::Done)
             }
             Err(refusal) => Ok(refusal),
@@ -145,7 +151,7 @@ impl<S: Dialect> Batch<'_, S> {
     ) -> Result<Outcome, StoreError> {
         let is_theirs = |held: &WriteFence| account.is_none_or(|account| account == held.account);
         let held = self.session.write_fence(id)?.filter(is_theirs);
-        let Some(WriteFence { state, end, .. }) = held else { return Ok(Outcome::NotFound) };
+        let Some(WriteFence { state, end, origin, .. }) = held else { return Ok(Outcome::NotFound) };
         let Some(next) = state.transition(MatchEvent::Cancel) else { return Ok(Outcome::WrongState(state)) };
         self.session.run(
             "UPDATE matches SET state = ?2, epoch = epoch + 1, worker = NULL, fair_tag = NULL, failure = NULL,
@@ -154,13 +160,17 @@ impl<S: Dialect> Batch<'_, S> {
             values![id, next.name(), now, end.version, end.turns, end.late_moves],
         )?;
         self.counters.record_transition(Some(state), Some(next));
+        // A failed match has its result already.
+        let origin = origin.filter(|_| state != MatchState::Failed);
+        self.record_result(id, origin, next, None, now)?;
         Ok(Outcome::Done)
     }
 
     pub(crate) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Result<Outcome, StoreError> {
         let held = self.session.write_fence(id)?;
-        let Some(WriteFence { state, account, .. }) = held else { return Ok(Outcome::NotFound) };
-        let Some(next) = state.transition(MatchEvent::Requeue) else { return Ok(Outcome::WrongState(state)) };
+        let Some(WriteFence { state, account, origin, .. }) = held else { return Ok(Outcome::NotFound) };
+        let next = state.transition(MatchEvent::Requeue).filter(|_| origin.is_none());
+        let Some(next) = next else { return Ok(Outcome::WrongState(state)) };
         let tag = semantics::next_fair_tag(self.virtual_time()?, self.last_tag(account)?);
         self.set_last_tag(account, tag)?;
         self.session.run(

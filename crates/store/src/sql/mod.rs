@@ -5,9 +5,11 @@
 mod accounts;
 mod batch;
 pub(crate) mod claims;
+pub(crate) mod competitions;
 mod creations;
 pub(crate) mod game_index;
 pub(crate) mod game_retirement;
+pub(crate) mod leaders;
 pub(crate) mod leases;
 mod limit_rules;
 pub(crate) mod matches;

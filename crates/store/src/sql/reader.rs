@@ -1,17 +1,21 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
 use super::{
-    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, claims, leases, limit_rules, tables, values, worlds,
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, claims, competitions, leaders, leases, limit_rules,
+    tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    BotFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    BotFilter, CompetitionFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
+use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
-    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+    AccountId, BotId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    WorldName,
 };
+use engine::leadership::LeaderJob;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
     Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
@@ -327,8 +331,49 @@ impl<R: SqlReader> Reader for R {
         Ok(self.session().first(&worlds::totals_row(), &[], |row| rows::totals(row))?.unwrap_or_default())
     }
 
-    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-        worlds::queue_owner(self.session(), now)
+    fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        leaders::leader(self.session(), job, now)
+    }
+
+    fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError> {
+        competitions::by_id_of(self.session(), id)
+    }
+
+    fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError> {
+        competitions::page(self.session(), filter)
+    }
+
+    fn competitions_to_advance(
+        &mut self,
+        kind: CompetitionKind,
+        now: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError> {
+        self.session().snapshot(|session| competitions::to_advance(session, kind, now, limit))
+    }
+
+    fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.session().all(competitions::LOG, values![id, from, limit], |row| row.bytes())
+    }
+
+    fn competition_matches(
+        &mut self,
+        id: CompetitionId,
+        is_live: bool,
+        before: Option<MatchId>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError> {
+        let page = values![id, before.map_or(ID_MAX, MatchId::to_bytes), limit];
+        self.session().snapshot(|session| match_rows(session, competitions::matches_of(is_live), page))
+    }
+
+    fn competition_results(
+        &mut self,
+        id: CompetitionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<CompetitionResult>, StoreError> {
+        competitions::results(self.session(), id, after, limit)
     }
 
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -1,7 +1,7 @@
 //! Values for the placeholders of a statement, as both databases take them.
 
 use super::IdBytes;
-use engine::ids::{AccountId, BotId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId};
 use engine::time::UnixMs;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -41,6 +41,7 @@ from! {
     IdBytes: id => Self::Id(id);
     AccountId: id => Self::Id(id.to_bytes());
     BotId: id => Self::Id(id.to_bytes());
+    CompetitionId: id => Self::Id(id.to_bytes());
     MatchId: id => Self::Id(id.to_bytes());
     PlayerId: id => Self::Id(id.to_bytes());
     TableId: id => Self::Id(id.to_bytes());

@@ -34,6 +34,7 @@ impl SqliteWriter {
         let mut batch = Batch::new(&mut self.session);
         let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
         batch.write_awards()?;
+        batch.write_results()?;
         batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)

@@ -48,10 +48,11 @@ impl Dialect for Session {
 
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError> {
         let end = log_end(self, id)?;
-        let by_id = "SELECT state, account, epoch, started_at FROM matches WHERE id = ?1";
+        let by_id = "SELECT state, account, epoch, started_at, competition_kind, competition, competition_key FROM matches WHERE id = ?1";
         self.first(by_id, values![id], |row| {
             let (state, account) = (columns::state(row)?, AccountId(row.id()?));
-            Ok(WriteFence { state, account, epoch: row.number()?, started_at: row.maybe_time()?, end })
+            let (epoch, started_at) = (row.number()?, row.maybe_time()?);
+            Ok(WriteFence { state, account, epoch, started_at, origin: columns::origin(row)?, end })
         })
     }
 

@@ -95,6 +95,7 @@ pub(crate) fn spec(n: u128) -> MatchSpec {
         timeout_ms: 500,
         turns_max: 5_000,
         is_public: n % 2 == 0,
+        origin: None,
         seats: vec![seat(1), seat(2 + n % 3)],
     }
 }
@@ -167,6 +168,8 @@ pub(crate) fn result(turns: u32) -> MatchResult {
         causes: vec![Some(Cause::HeadCollision), None],
         turns,
         late_moves: turns / 2,
+        food_eaten: vec![3, 0],
+        is_server_fault: false,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod claims;
+mod competitions;
 mod creation;
 mod fixtures;
 mod games;
@@ -162,7 +163,6 @@ laws! {
         worlds_without_players_are_ended
         so_many_ended_worlds_are_kept
         a_world_is_claimed_when_it_is_free
-        the_matchmaking_queue_has_one_owner
         claims_are_fenced_and_versioned
         a_snapshot_stays_between_the_one_before_and_the_end
         entries_are_kept_while_needed
@@ -181,6 +181,16 @@ laws! {
         rounds_are_kept
         totals_add_up
         what_is_not_counted_is_found
+    }
+    competitions {
+        a_competition_is_made_once
+        an_account_has_so_many_live_competitions
+        an_advance_is_all_or_nothing
+        results_are_numbered_in_the_order_of_their_ends
+        every_way_to_end_is_a_result
+        matches_of_a_competition_are_listed
+        competitions_with_something_to_do_are_found
+        a_job_has_one_leader
     }
     retire {
         the_oldest_end_goes_first

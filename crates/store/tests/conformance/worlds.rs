@@ -5,6 +5,7 @@ use crate::stories::player_id;
 use crate::world_fixtures::*;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::TicketId;
+use engine::leadership::LeaderJob;
 use engine::limits::WORLDS_PER_PLAYER_MAX;
 use engine::rows::{Admission, HuntCursor, WorldEntry, WorldOwner, WorldRow};
 use store::Database;
@@ -118,28 +119,6 @@ pub(crate) fn a_world_is_claimed_when_it_is_free(database: &dyn Database) {
     held.assert_outcome(release_world(1, 3), Outcome::Done);
     held.assert_outcome(lease(3, at(5_000)), Outcome::Done);
     assert_eq!(held.takes_world(claim_world(3, 1, at(5_000))).epoch, 4);
-}
-
-pub(crate) fn the_matchmaking_queue_has_one_owner(database: &dyn Database) {
-    let mut held = StoreFixture::new(database);
-    let keep = |worker, now| Command::World(WorldCommand::AcquireQueue { worker: worker_id(worker), now });
-    let keeper = |n| WorldOwner { worker: worker_id(n), address: format!("10.0.0.{n}:4000") };
-    assert_eq!(held.reader.matchmaking_queue_owner(at(0)), Ok(None));
-    held.assert_outcome(keep(1, at(0)), Outcome::LeaseLost);
-    held.assert_outcome(lease(1, at(0)), Outcome::Done);
-    assert_eq!(held.reader.matchmaking_queue_owner(at(0)), Ok(None), "a lease alone keeps nothing");
-    held.assert_outcome(keep(1, at(0)), Outcome::QueueOwnedBy(keeper(1)));
-    held.assert_outcome(keep(1, at(1)), Outcome::QueueOwnedBy(keeper(1)));
-    held.assert_outcome(lease(2, at(4_000)), Outcome::Done);
-    held.assert_outcome(keep(2, at(4_999)), Outcome::QueueOwnedBy(keeper(1)));
-    assert_eq!(held.reader.matchmaking_queue_owner(at(4_999)), Ok(Some(keeper(1))));
-    assert_eq!(held.reader.matchmaking_queue_owner(at(5_000)), Ok(None), "the lease of its keeper has ended");
-    held.assert_outcome(keep(1, at(5_000)), Outcome::LeaseLost);
-    held.assert_outcome(keep(2, at(5_000)), Outcome::QueueOwnedBy(keeper(2)));
-    held.assert_outcome(Command::EndLease { worker: worker_id(2) }, Outcome::Done);
-    assert_eq!(held.reader.matchmaking_queue_owner(at(5_001)), Ok(None), "given up");
-    held.assert_outcome(lease(3, at(5_001)), Outcome::Done);
-    held.assert_outcome(keep(3, at(5_001)), Outcome::QueueOwnedBy(keeper(3)));
 }
 
 pub(crate) fn claims_are_fenced_and_versioned(database: &dyn Database) {
@@ -294,7 +273,11 @@ pub(crate) fn those_matched_are_found_by_their_tickets(database: &dyn Database) 
     };
     let acquire_queue = |held: &mut StoreFixture, worker, now| {
         held.assert_outcome(lease(worker, now), Outcome::Done);
-        held.commit_one(Command::World(WorldCommand::AcquireQueue { worker: worker_id(worker), now }));
+        held.commit_one(Command::AcquireLeadership {
+            job: LeaderJob::MatchmakingQueue,
+            worker: worker_id(worker),
+            now,
+        });
     };
     let (first, is_first) = matched(1, 1, &[(1, 11), (2, 12)]);
     held.assert_outcome(first.clone(), Outcome::LeaseLost);

@@ -166,6 +166,7 @@ fn creation(matches: usize) -> Command {
         timeout_ms: 500,
         turns_max: 5_000,
         is_public: false,
+        origin: None,
         seats: Vec::new(),
     };
     let matches = (0..matches).map(spec).collect();
@@ -361,6 +362,8 @@ fn finish(entries: u32) -> Command {
         causes: Vec::new(),
         turns: entries,
         late_moves: 0,
+        food_eaten: vec![3, 0],
+        is_server_fault: false,
     };
     Command::FinishMatch { append, result, archive, now: UnixMs(0) }
 }

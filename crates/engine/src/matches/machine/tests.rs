@@ -21,6 +21,7 @@ fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
         timeout_ms: 500,
         turns_max,
         is_public: false,
+        origin: None,
         seats: (0..seats).map(seat).collect(),
     }
 }

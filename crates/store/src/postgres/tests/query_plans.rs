@@ -7,7 +7,7 @@ use crate::postgres::appends::KEPT;
 use crate::postgres::batch::PostgresWriter;
 use crate::postgres::session::Session;
 use crate::postgres::tables::TABLE_HEADS;
-use crate::sql::{Session as _, tables, worlds};
+use crate::sql::{Session as _, competitions, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -63,6 +63,7 @@ fn check(name: &str, want: &[&str]) {
     static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
     let session = SESSION.get_or_init(|| Mutex::new(session()));
     let questions = own_queries().into_iter().chain(tables::queries::<Session>()).chain(worlds::queries::<Session>());
+    let questions = questions.chain(competitions::queries::<Session>());
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {
@@ -127,7 +128,20 @@ fn worlds_are_written_by_key() {
     check("unjoined worlds", &["worlds_unjoined"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
-    check("matchmaking queue", &["matchmaking_queue_pkey", "workers_pkey"]);
+}
+
+#[test]
+fn competitions_are_found_by_their_indexes() {
+    check("competition", &["competitions_pkey"]);
+    check("live competitions of an account", &["competitions_live"]);
+    check("log of a competition", &["Index Scan using competition_log_pkey"]);
+    let after = "Index Cond: ((competition = $1) AND (number > $2))";
+    check("results of a competition", &["Index Scan using competition_results_pkey", after]);
+    let before = "Index Cond: ((kind = $1) AND (id < $2))";
+    check("public competitions", &["Index Scan Backward using competitions_public", before]);
+    check("competitions of an account", &["Index Scan Backward using competitions_by_account"]);
+    check("competitions that are due", &["Index Scan using competitions_due", "due_at <= $2"]);
+    check("competitions with results", &["Index Scan using competitions_unapplied"]);
 }
 
 #[test]
@@ -154,6 +168,7 @@ fn writer_of_a_match() -> PostgresWriter {
         seed: Seed(1),
         timeout_ms: 500,
         turns_max: 5_000,
+        origin: None,
         is_public: false,
         seats: vec![SeatSpec {
             bot: BotId(1),

@@ -7,6 +7,7 @@ use crate::semantics::{self, worlds::stored_end};
 use crate::sql::{Batch, Dialect, IdBytes, skip_locked, values};
 use engine::commands::Outcome;
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
+use engine::leadership::LeaderJob;
 use engine::limits::{WORLDS_ENDED_MAX, WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
@@ -15,8 +16,6 @@ use std::time::Duration;
 /// At most as many as are too many.
 pub(crate) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3) AS theirs";
-/// Whether ?1 acquired the queue last.
-pub(crate) const OWNS_QUEUE: &str = "SELECT 1 FROM matchmaking_queue WHERE id = 1 AND worker = ?1";
 /// Worlds that end after ?1; the same.
 pub(crate) const LIVE: &str =
     "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2) AS known";
@@ -84,7 +83,7 @@ impl<S: Dialect> Batch<'_, S> {
         members: &[(PlayerId, TicketId)],
         worker: WorkerId,
     ) -> Result<Outcome, StoreError> {
-        if !self.session.exists(OWNS_QUEUE, values![worker])? {
+        if !self.leads(LeaderJob::MatchmakingQueue, worker)? {
             return Ok(Outcome::LeaseLost);
         }
         let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
@@ -153,20 +152,6 @@ impl<S: Dialect> Batch<'_, S> {
             world.ok_or_else(|| StoreError::Corrupt { why: format!("world {id} vanished while it was claimed") })?;
         world.rows = self.session.all(LOAD_ROWS, values![id, world.claims_version], |row| rows::log_row(row))?;
         Ok(Outcome::WorldClaimed(Box::new(world)))
-    }
-
-    /// Where nodes share the database, the queue's row is locked before.
-    pub(super) fn acquire_queue(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, StoreError> {
-        if !self.has_lease(worker, now)? {
-            return Ok(Outcome::LeaseLost);
-        }
-        if reads::queue_owner(self.session, now)?.is_none() {
-            self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", values![worker])?;
-        }
-        let owner = reads::queue_owner(self.session, now)?;
-        Ok(Outcome::QueueOwnedBy(
-            owner.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?,
-        ))
     }
 
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, StoreError> {

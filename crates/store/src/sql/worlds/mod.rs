@@ -9,7 +9,7 @@ mod reads;
 pub(super) use log::LOG_STATE;
 pub(super) use reads::{
     LOG, MEMBERS, aggregation_lags, has_joined, hunter_of, leaderboard_page, lobby_page, of_player, of_ticket, page,
-    queue_owner, rounds_page, totals_row, unfinished_page, world, world_named,
+    rounds_page, totals_row, unfinished_page, world, world_named,
 };
 
 use super::{Batch, Dialect};
@@ -21,7 +21,6 @@ impl<S: Dialect> Batch<'_, S> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
-            WorldCommand::AcquireQueue { worker, now } => self.acquire_queue(*worker, *now),
             WorldCommand::CreateMatchedHunt { row, members, keeper } => self.match_players(row, members, *keeper),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
@@ -53,8 +52,6 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("log", LOG),
         ("joined", reads::JOINED),
         ("members", MEMBERS),
-        ("matchmaking queue", reads::QUEUE_OWNER),
-        ("owner of the queue", lifecycle::OWNS_QUEUE),
     ];
     let made = [
         ("load of a world", lifecycle::load()),

@@ -4,7 +4,7 @@ use crate::columns::worlds as rows;
 use crate::contract::StoreError;
 use crate::sql::{Dialect, Session, values};
 use engine::ids::{PlayerId, WorldId, WorldName};
-use engine::rows::{WorldEntry, WorldOwner};
+use engine::rows::WorldEntry;
 use engine::time::UnixMs;
 
 pub(crate) const LOG: &str = "
@@ -31,11 +31,6 @@ pub(crate) fn aggregation_lags<S: Dialect>() -> String {
         S::JOIN_IN_ORDER
     )
 }
-
-/// The owner of the matchmaking queue at ?1, if its lease is valid.
-pub(crate) const QUEUE_OWNER: &str = "
-    SELECT d.worker, l.address FROM matchmaking_queue d
-    JOIN workers l ON l.id = d.worker AND l.lease_until > ?1 AND NOT l.is_given_up WHERE d.id = 1";
 
 /// Worlds with their owners at ?1.
 fn entries(rest: &str) -> String {
@@ -141,8 +136,4 @@ pub(in crate::sql) fn has_joined(
     player: PlayerId,
 ) -> Result<bool, StoreError> {
     session.exists(JOINED, values![id, player])
-}
-
-pub(in crate::sql) fn queue_owner(session: &mut impl Session, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-    session.first(QUEUE_OWNER, values![now], |row| rows::owner(row))
 }

@@ -3,7 +3,7 @@
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, WINDOWS, ended_public, running_public};
-use crate::sql::{Dialect as _, retire, worlds};
+use crate::sql::{Dialect as _, competitions, leaders, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -213,10 +213,29 @@ fn writes_to_worlds_find_their_rows_by_key() {
     check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
     check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
     check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
-    check_world(
-        "matchmaking queue",
-        &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING PRIMARY KEY (id=?)"],
-    );
+}
+
+#[test]
+fn competitions_are_found_by_their_indexes() {
+    let queries = competitions::queries::<Session>();
+    let check = |name: &str, index: &str| {
+        let query = queries.iter().find(|(known, _)| *known == name).expect("it is asked");
+        check(&query.1, index);
+    };
+    check("competition", "PRIMARY KEY (id=?)");
+    check("live competitions of an account", "competitions_live (account=? AND kind=?)");
+    check("log of a competition", "PRIMARY KEY (competition=? AND version>?)");
+    check("results of a competition", "PRIMARY KEY (competition=? AND number>?)");
+    check("public competitions", "competitions_public (kind=? AND id<?)");
+    check("competitions of an account", "competitions_by_account (account=? AND kind=? AND id<?)");
+    check("competitions that are due", "competitions_due (kind=? AND due_at<?)");
+    check("competitions with results", "competitions_unapplied (kind=?)");
+}
+
+#[test]
+fn the_leader_of_a_job_is_found_by_key() {
+    let want = ["SEARCH leaders USING PRIMARY KEY (job=?)", "SEARCH l USING PRIMARY KEY (id=?)"];
+    assert_eq!(plan(&database(), leaders::LEADER).unwrap(), want);
 }
 
 #[test]

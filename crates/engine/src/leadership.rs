@@ -1,0 +1,31 @@
+//! Jobs that one process does for all nodes of a database. Which process that is, the store says: a job is free when it has no leader or
+//! its leader's lease has ended.
+
+/// A job with one leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeaderJob {
+    /// Matches tickets for hunts.
+    MatchmakingQueue,
+    /// Rates results and pairs bots on ladders.
+    Ladders,
+    Tournaments,
+    Duels,
+    /// Checks whether bots answer.
+    BotHealth,
+}
+
+impl LeaderJob {
+    pub const ALL: [Self; 5] = [Self::MatchmakingQueue, Self::Ladders, Self::Tournaments, Self::Duels, Self::BotHealth];
+
+    /// The name in the store and in logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MatchmakingQueue => "matchmaking_queue",
+            Self::Ladders => "ladders",
+            Self::Tournaments => "tournaments",
+            Self::Duels => "duels",
+            Self::BotHealth => "bot_health",
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Competitions: their rows, their logs, and the results of their matches, which are numbered in the order of their commits. Where nodes
+//! share the database, the rows of competitions that commands name are locked before; those of ended matches are written last of all,
+//! so that nodes hold them only for the moment of the commit.
+
+use super::{Batch, Dialect, RowStatement, Session, values};
+use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
+use crate::contract::{CompetitionFilter, StoreError};
+use engine::commands::{Advance, CompetitionCommand, Outcome};
+use engine::competitions::{
+    CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
+};
+use engine::ids::{BotId, CompetitionId, MatchId};
+use engine::matches::lifecycle::MatchState;
+use engine::matches::result::MatchResult;
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+
+static LOG_ROWS: RowStatement = RowStatement::new(
+    "competition uuid, version bigint, data bytea",
+    "INSERT INTO competition_log (competition, version, data) SELECT new.* FROM {new}",
+);
+static RESULT_ROWS: RowStatement = RowStatement::new(
+    "competition uuid, number bigint, match_id uuid, key bigint, ended_at bigint, ending text, data bytea",
+    "INSERT INTO competition_results (competition, number, match_id, key, ended_at, ending, data) SELECT new.* FROM {new}",
+);
+/// Makes room for ?2 results more; the number of the last one.
+const NUMBER_RESULTS: &str = "UPDATE competitions SET results = results + ?2 WHERE id = ?1 RETURNING results";
+const BOTS: &str = "SELECT bot FROM seats WHERE match_id = ?1 ORDER BY seat";
+pub(crate) const LIVE_COUNT: &str =
+    "SELECT count(*) FROM competitions WHERE account = ?1 AND kind = ?2 AND ended_at IS NULL";
+pub(crate) const LOG: &str = "
+    SELECT data FROM competition_log WHERE competition = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
+
+/// Results after number ?2.
+pub(crate) fn results_page() -> String {
+    format!(
+        "SELECT {RESULT_OF_COMPETITION} FROM competition_results WHERE competition = ?1 AND number > ?2
+         ORDER BY number LIMIT ?3"
+    )
+}
+
+pub(crate) fn by_id() -> String {
+    format!("SELECT {COMPETITION} FROM competitions WHERE id = ?1")
+}
+
+pub(crate) fn public_page<S: Dialect>() -> String {
+    let is_public = S::is_set("is_public");
+    format!(
+        "SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND id < ?2 AND {is_public} ORDER BY id DESC LIMIT ?3"
+    )
+}
+
+pub(crate) fn of_account() -> String {
+    format!(
+        "SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND id < ?2 AND account = ?4 ORDER BY id DESC LIMIT ?3"
+    )
+}
+
+pub(crate) fn due() -> String {
+    format!("SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3")
+}
+
+pub(crate) fn unapplied() -> String {
+    format!("SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND results_applied < results ORDER BY id LIMIT ?2")
+}
+
+/// Matches of competition ?1 older than ?2, at most ?3: all, or those that have not ended.
+pub(crate) fn matches_of(is_live: bool) -> &'static str {
+    if is_live {
+        "competition = ?1 AND id < ?2 AND ended_at IS NULL ORDER BY id DESC LIMIT ?3"
+    } else {
+        "competition = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+    }
+}
+
+/// The result of a match that ends in this batch; its number is given last of all.
+pub(crate) struct PendingResult {
+    origin: MatchOrigin,
+    match_id: MatchId,
+    ending: MatchState,
+    ended_at: UnixMs,
+    data: Vec<u8>,
+}
+
+impl<S: Dialect> Batch<'_, S> {
+    pub(crate) fn competition(&mut self, command: &CompetitionCommand) -> Result<Outcome, StoreError> {
+        match command {
+            CompetitionCommand::Create { row, live_max } => self.create_competition(row, *live_max),
+            CompetitionCommand::Advance(advance) => self.advance_competition(advance),
+        }
+    }
+
+    fn create_competition(&mut self, row: &CompetitionRow, live_max: usize) -> Result<Outcome, StoreError> {
+        if !self.session.exists("SELECT 1 FROM accounts WHERE id = ?1", values![row.account])? {
+            return Ok(Outcome::NotFound);
+        }
+        if by_id_of(self.session, row.id)?.is_some() {
+            return Ok(Outcome::Duplicate);
+        }
+        let kind = row.kind.name();
+        let live = self.session.first(LIVE_COUNT, values![row.account, kind], |row| row.number::<usize>())?;
+        if live.unwrap_or_default() >= live_max {
+            return Ok(Outcome::LimitReached);
+        }
+        self.session.run(
+            "INSERT INTO competitions (id, kind, account, name, definition, status, is_public, created_at, due_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            values![
+                row.id,
+                kind,
+                row.account,
+                &row.name,
+                &row.definition,
+                row.status.name(),
+                row.is_public,
+                row.created_at,
+                row.due_at
+            ],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    fn advance_competition(&mut self, advance: &Advance) -> Result<Outcome, StoreError> {
+        let Some(row) = by_id_of(self.session, advance.id)? else { return Ok(Outcome::NotFound) };
+        let have = (row.version, row.results_applied);
+        if have != (advance.expected_version, advance.expected_results_applied) {
+            return Ok(Outcome::VersionConflict(row.version));
+        }
+        if !advance.matches.is_empty() {
+            let created = self.create_all(&[&advance.creation()])?;
+            if let Some(refusal) = created.into_iter().find(|outcome| *outcome != Outcome::Done) {
+                return Ok(refusal);
+            }
+        }
+        let entries = advance.entries.iter().zip(row.version..);
+        self.session.run_rows(&LOG_ROWS, entries.map(|(data, version)| *values![advance.id, version, data]))?;
+        let is_running = advance.status == CompetitionStatus::Running;
+        let started_at = row.started_at.or(is_running.then_some(advance.now));
+        let ended_at = advance.status.is_ended().then(|| row.ended_at.unwrap_or(advance.now));
+        self.session.run(
+            "UPDATE competitions SET version = version + ?2, results_applied = ?3, status = ?4, started_at = ?5,
+               ended_at = ?6, due_at = ?7, matches_created = matches_created + ?8
+             WHERE id = ?1",
+            values![
+                advance.id,
+                advance.entries.len(),
+                advance.results_applied as i64,
+                advance.status.name(),
+                started_at,
+                ended_at,
+                advance.due_at,
+                advance.matches.len()
+            ],
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    /// A match has ended, with a result or without: if it was played for a competition, that gets to know it.
+    pub(crate) fn record_result(
+        &mut self,
+        match_id: MatchId,
+        origin: Option<MatchOrigin>,
+        ending: MatchState,
+        result: Option<&MatchResult>,
+        ended_at: UnixMs,
+    ) -> Result<(), StoreError> {
+        let Some(origin) = origin else { return Ok(()) };
+        let bots = self.session.all(BOTS, values![match_id], |row| row.id().map(BotId))?;
+        let data = ResultSummary::new(&bots, result).encode();
+        self.results.push(PendingResult { origin, match_id, ending, ended_at, data });
+        Ok(())
+    }
+
+    /// Numbers the results of this batch. All nodes write the rows of competitions in one order.
+    pub(crate) fn write_results(&mut self) -> Result<(), StoreError> {
+        let results = std::mem::take(&mut self.results);
+        let mut by_competition = BTreeMap::<CompetitionId, Vec<&PendingResult>>::new();
+        for result in &results {
+            by_competition.entry(result.origin.competition).or_default().push(result);
+        }
+        for (id, results) in by_competition {
+            let count = results.len() as u64;
+            let last = self.session.first(NUMBER_RESULTS, values![id, results.len()], |row| row.number::<u64>())?;
+            let Some(last) = last else { continue };
+            let rows = results.iter().zip(last + 1 - count..).map(|(result, number)| {
+                let key = result.origin.key as i64;
+                *values![id, number as i64, result.match_id, key, result.ended_at, result.ending.name(), &result.data]
+            });
+            self.session.run_rows(&RESULT_ROWS, rows)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn by_id_of(session: &mut impl Session, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError> {
+    session.first(&by_id(), values![id], |row| columns::competition(row))
+}
+
+pub(super) fn page<S: Dialect>(session: &mut S, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError> {
+    let before = filter.before.map_or(super::ID_MAX, CompetitionId::to_bytes);
+    let (kind, limit) = (filter.kind.name(), filter.limit);
+    match filter.account {
+        Some(account) => {
+            session.all(&of_account(), values![kind, before, limit, account], |row| columns::competition(row))
+        }
+        None => session.all(&public_page::<S>(), values![kind, before, limit], |row| columns::competition(row)),
+    }
+}
+
+pub(super) fn to_advance(
+    session: &mut impl Session,
+    kind: CompetitionKind,
+    now: UnixMs,
+    limit: usize,
+) -> Result<Vec<CompetitionRow>, StoreError> {
+    let mut rows = session.all(&due(), values![kind.name(), now, limit], |row| columns::competition(row))?;
+    rows.extend(session.all(&unapplied(), values![kind.name(), limit], |row| columns::competition(row))?);
+    rows.sort_unstable_by_key(|row| row.id);
+    rows.dedup_by_key(|row| row.id);
+    Ok(rows)
+}
+
+pub(super) fn results(
+    session: &mut impl Session,
+    id: CompetitionId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<CompetitionResult>, StoreError> {
+    session.all(&results_page(), values![id, after as i64, limit], |row| columns::competition_result(row))
+}
+
+/// The queries about competitions, by name, to inspect their plans.
+#[cfg(test)]
+pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
+    vec![
+        ("live competitions of an account", LIVE_COUNT.to_owned()),
+        ("log of a competition", LOG.to_owned()),
+        ("results of a competition", results_page()),
+        ("competition", by_id()),
+        ("public competitions", public_page::<S>()),
+        ("competitions of an account", of_account()),
+        ("competitions that are due", due()),
+        ("competitions with results", unapplied()),
+    ]
+}
