@@ -133,6 +133,52 @@ pub const BOT_TIMEOUT_DEFAULT: Duration = Duration::from_millis(500);
 /// How long a bot may take to return its looks (`GET /`); after that it gets the default looks.
 pub const BOT_INDEX_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long each call of a health probe may take. Longer than a move usually may: a probe finds out whether a bot is there, matches whether
+/// it is fast enough.
+pub const HEALTH_CALL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Failures in a row that pause a bot in ladders.
+pub const HEALTH_FAILURES_TO_PAUSE: u8 = 3;
+/// Successes in a row that bring it back.
+pub const HEALTH_SUCCESSES_TO_RESUME: u8 = 2;
+/// How often a healthy bot is probed that plays in competitions.
+pub const HEALTH_INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// Pause before the probe after a failure; it doubles with each further one.
+pub const HEALTH_RETRY_MIN: Duration = Duration::from_secs(30);
+/// Longest such pause.
+pub const HEALTH_RETRY_MAX: Duration = Duration::from_secs(3_600);
+/// How long a paused bot is probed; after that only its owner's checks can bring it back.
+pub const HEALTH_PAUSED_PROBES_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// How long a bot is probed regularly after it was seen in a competition.
+pub const HEALTH_WATCH_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// Pieces of evidence that are kept of each bot.
+pub const HEALTH_RECORDS_KEPT: usize = 20;
+/// Probes of the sweep that run at the same time.
+pub const HEALTH_PROBES_AT_ONCE: usize = 16;
+/// Bots that one look at the store finds to be due.
+pub const HEALTH_DUE_MAX: usize = 256;
+/// Checks on request of one account's bots, in a minute.
+pub const HEALTH_CHECKS_PER_ACCOUNT_PER_MIN: u32 = 10;
+/// The same of the clients of one address, whatever their accounts.
+pub const HEALTH_CHECKS_PER_ADDRESS_PER_MIN: u32 = 20;
+/// The same of one host, whoever requests them: this server must not help to flood or to scan a third party.
+pub const HEALTH_CHECKS_PER_HOST_PER_MIN: u32 = 30;
+/// Checks on request that run at the same time in one process.
+pub const HEALTH_CHECKS_AT_ONCE: usize = 64;
+/// Bytes of an answer's body that a check shows.
+pub const HEALTH_BODY_BYTES_SHOWN: usize = 256;
+/// Bytes of a header's value that a check shows.
+pub const HEALTH_HEADER_BYTES_SHOWN: usize = 200;
+/// Bots whose calls one process counts between two writes; calls of further ones are not counted until the next.
+pub const BOT_CALLS_BOTS_MAX: usize = 20_000;
+/// How often counted calls are written.
+pub const BOT_CALLS_WRITE_INTERVAL: Duration = Duration::from_secs(10);
+/// Rows of counted calls in one commit.
+pub const BOT_CALLS_ROWS_MAX: usize = 500;
+/// How long the calls of an hour are kept.
+pub const BOT_CALLS_RETENTION: Duration = Duration::from_secs(14 * 24 * 3_600);
+/// How long calls are signed with the previous secret too after it was replaced.
+pub const SIGNING_SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3_600);
+
 /// A match ends at the latest after this many turns, as a draw among the living.
 pub const TURNS_MAX: u32 = 5_000;
 /// Claims without any progress after which a match is failed and kept for study.
@@ -471,6 +517,16 @@ const _: () = assert!(
 );
 const _: () = assert!(CHAT_LINES_MAX < TABLE_SNAPSHOT_ENTRIES as usize, "what a view shows, a feed still remembers");
 const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
+const _: () =
+    assert!(BOT_TIMEOUT_DEFAULT.as_millis() < HEALTH_CALL_TIMEOUT.as_millis(), "a bot in time passes its probe");
+const _: () =
+    assert!(HEALTH_RETRY_MIN.as_millis() > 4 * HEALTH_CALL_TIMEOUT.as_millis(), "a probe ends before the next");
+const _: () = assert!(HEALTH_RETRY_MIN.as_millis() < HEALTH_INTERVAL.as_millis());
+const _: () = assert!(HEALTH_INTERVAL.as_millis() * 4 < HEALTH_WATCH_FOR.as_millis());
+const _: () = assert!(HEALTH_RETRY_MAX.as_millis() * 4 < HEALTH_PAUSED_PROBES_FOR.as_millis());
+const _: () = assert!(HEALTH_BODY_BYTES_SHOWN < BOT_ANSWER_BYTES_MAX);
+const _: () =
+    assert!(BOT_CALLS_RETENTION.as_secs().is_multiple_of(24 * 3_600), "every hour of the day is kept as often");
 const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());
 const _: () = assert!(
     BOT_TIMEOUT_MAX.as_millis() <= u16::MAX as u128,

@@ -1,5 +1,6 @@
 //! The rows that a store returns, free of SQL and of JSON.
 
+mod health;
 mod public_matches;
 mod stories;
 mod worlds;
@@ -7,6 +8,7 @@ mod worlds;
 pub use crate::matches::entry::MatchLogRow;
 pub use crate::tables::{GameRole, GameRow, TableLogRow};
 pub use crate::worlds::WorldLogRow;
+pub use health::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
 pub use public_matches::{EndedMatchCursor, ParseEndedMatchCursorError};
 pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};
 pub use worlds::{

@@ -45,6 +45,7 @@ impl Default for Face {
 }
 
 /// What kind of answer a call to a bot got. Everything but [`AnswerClass::Valid`] means that the bot's previous move counted again.
+/// Everything but that and [`AnswerClass::ServerFault`] is the bot's own doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnswerClass {
     /// A valid answer, in time.
@@ -61,13 +62,16 @@ pub enum AnswerClass {
     Malformed,
     /// A move that does not exist.
     UnknownMove,
-    /// The bot's address is not one that this server may call.
+    /// The bot's URL leads to no address that this server may call: its name does not resolve, or to addresses that may not be called. One
+    /// class for both, so that it says nothing about names and addresses inside the server's network.
     Forbidden,
+    /// This server could not make the call, or was too slow itself: no file, port or memory was left, or its tasks did not run in time.
+    ServerFault,
 }
 
 impl AnswerClass {
     /// Every class, in the order of its code in the log: codes are never reused.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Valid,
         Self::Late,
         Self::Unreachable,
@@ -76,6 +80,7 @@ impl AnswerClass {
         Self::Malformed,
         Self::UnknownMove,
         Self::Forbidden,
+        Self::ServerFault,
     ];
 
     /// The stable name: metrics labels and inspection use it.
@@ -90,10 +95,11 @@ impl AnswerClass {
             Self::Malformed => "malformed",
             Self::UnknownMove => "unknown_move",
             Self::Forbidden => "forbidden",
+            Self::ServerFault => "server_fault",
         }
     }
 
-    /// Whether this server could not call the bot, through no fault of the bot. No class says so yet.
+    /// Whether this server could not call the bot, through no fault of the bot.
     #[must_use]
     pub fn is_server_fault(self) -> bool {
         match self {
@@ -105,6 +111,7 @@ impl AnswerClass {
             | Self::Malformed
             | Self::UnknownMove
             | Self::Forbidden => false,
+            Self::ServerFault => true,
         }
     }
 

@@ -18,6 +18,10 @@ use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
 use crate::pack::DecodeError;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Ruleset, START_LENGTH, Seat, Snake};
 
+/// Calls for a move after which a bot that gave none did not play: a single one may have met a bot that was just waking. A snake that nobody
+/// steers lives for two turns at least on every usual board.
+const SILENT_CALLS_MIN: u32 = 2;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeatSet(u16);
 
@@ -149,7 +153,9 @@ pub struct MatchMachine {
     end_notified: SeatSet,
     version: u32,
     late_moves: u32,
-    is_server_fault: bool,
+    server_faults: u32,
+    /// Seats whose bots gave at least one valid move.
+    moved: SeatSet,
 }
 
 impl MatchMachine {
@@ -169,7 +175,8 @@ impl MatchMachine {
             end_notified: SeatSet::default(),
             version: 0,
             late_moves: 0,
-            is_server_fault: false,
+            server_faults: 0,
+            moved: SeatSet::default(),
             spec,
         })
     }
@@ -253,6 +260,7 @@ impl MatchMachine {
 
     /// Moves on: the step's row is saved.
     pub fn accept(&mut self, step: PendingStep) {
+        self.count_answers(&step.entry);
         match step.entry {
             Entry::Opened { faces, .. } => self.faces = faces,
             Entry::Delivered { notice: Notice::Start, seat, .. } => {
@@ -262,7 +270,6 @@ impl MatchMachine {
                 self.end_notified = self.end_notified.with(usize::from(seat));
             }
             Entry::Turn { played, .. } => {
-                self.is_server_fault |= played.iter().flatten().any(|seat| seat.class.is_server_fault());
                 for (last, played) in self.last_moves.iter_mut().zip(played) {
                     *last = played.or(last.take());
                 }
@@ -289,7 +296,7 @@ impl MatchMachine {
             turns: self.turns(),
             late_moves: self.late_moves,
             food_eaten: self.board.snakes.iter().map(|snake| self.food_eaten(snake)).collect(),
-            is_server_fault: self.is_server_fault,
+            is_server_fault: self.server_faults > 0,
         }
     }
 
@@ -339,6 +346,39 @@ impl MatchMachine {
     #[must_use]
     pub fn late_moves(&self) -> u32 {
         self.late_moves
+    }
+
+    /// Calls that this server could not make and whose failure a bot could have lost by: for moves, and of the start, which bots may need
+    /// before the first move. A result with any of them says nothing about the bots.
+    #[must_use]
+    pub fn server_faults(&self) -> u32 {
+        self.server_faults
+    }
+
+    /// Whether a seat's bot was called for moves several times and gave no valid one, by its own doing: it did not play at all.
+    #[must_use]
+    pub fn is_silent(&self, seat: usize) -> bool {
+        let elimination = self.board.snakes.get(seat).and_then(|snake| snake.elimination.as_ref());
+        let calls = elimination.map_or(self.turns(), |elimination| elimination.turn);
+        calls >= SILENT_CALLS_MIN && self.server_faults == 0 && !self.moved.contains(seat)
+    }
+
+    fn count_answers(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Turn { played, .. } => {
+                let played = played.iter().enumerate().filter_map(|(seat, played)| Some((seat, played.as_ref()?)));
+                for (seat, played) in played {
+                    self.server_faults += u32::from(played.class.is_server_fault());
+                    if played.class == AnswerClass::Valid {
+                        self.moved = self.moved.with(seat);
+                    }
+                }
+            }
+            Entry::Delivered { notice: Notice::Start, class, .. } => {
+                self.server_faults += u32::from(class.is_server_fault())
+            }
+            Entry::Opened { .. } | Entry::Delivered { .. } => {}
+        }
     }
 
     fn is_decided(&self) -> bool {

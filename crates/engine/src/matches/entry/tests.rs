@@ -32,6 +32,8 @@ fn golden_bytes() {
         state_hash: 0xdead_beef,
     };
     check(&turn, "0103c8010303cb00ff45f401026869efbeadde");
+    let fault = Entry::Delivered { notice: Notice::Start, seat: 0, class: AnswerClass::ServerFault, latency_ms: 0 };
+    check(&fault, "01020000080000");
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn what_is_not_an_entry_is_refused() {
     refuse(&[], "it ends too early");
     refuse(&[2, 1], "written in another format: by a newer version?");
     refuse(&[1, 9], "an unknown kind");
-    refuse(&[1, 2, 0, 0, 8, 0, 0], "an unknown class of answer");
+    refuse(&[1, 2, 0, 0, 9, 0, 0], "an unknown class of answer");
     refuse(&[1, 2, 2, 0, 0, 0, 0], "an unknown kind of Notice");
     refuse(&[1, 2, 0, 0, 0, 0, 0, 0], "something follows its end");
     refuse(&[1, 3, 1, 17], "more seats than any match has");

@@ -118,6 +118,42 @@ fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
     check(second, valid(Move::Down, 1), (Move::Down, AnswerClass::Valid));
 }
 
+/// A match of two: what the first bot's calls end with, turn by turn (the last for ever), against one that circles.
+#[test]
+fn silence_and_faults_of_the_server_are_told_apart() {
+    use AnswerClass::{BadStatus, Late, Malformed, ServerFault, Unreachable, Valid};
+    #[track_caller]
+    fn check(classes: &[AnswerClass], want: (u32, [bool; 2])) {
+        let answer =
+            |class| BotAnswer { class, mv: (class == Valid).then_some(Move::Up), latency_ms: 1, shout: String::new() };
+        let (log, history) = play(spec(2, 5_000, 4), |turn, seat| match seat {
+            0 => Some(answer(classes[(turn as usize).min(classes.len() - 1)])),
+            _ => circler(turn, seat),
+        });
+        let last = history.last().unwrap();
+        assert_eq!((last.server_faults(), [last.is_silent(0), last.is_silent(1)]), want, "{classes:?}");
+        let resumed = MatchMachine::resume(last.spec().clone(), &log).unwrap();
+        assert_eq!((resumed.server_faults(), resumed.is_silent(0)), (last.server_faults(), last.is_silent(0)));
+    }
+    check(&[Valid], (0, [false, false]));
+    check(&[Late], (0, [true, false]));
+    check(&[Unreachable, Malformed, BadStatus], (0, [true, false]));
+    check(&[Late, Valid, Late], (0, [false, false]));
+    check(&[Late, ServerFault, Late], (1, [false, false]));
+}
+
+#[test]
+fn a_start_that_the_server_could_not_send_is_its_fault() {
+    let mut machine = MatchMachine::new(spec(2, 30, 5)).unwrap();
+    let step = machine.record_opened(Vec::new());
+    machine.accept(step);
+    for (seat, class) in [AnswerClass::ServerFault, AnswerClass::Late].into_iter().enumerate() {
+        let step = machine.record_delivery(Notice::Start, seat, class, 0);
+        machine.accept(step);
+    }
+    assert_eq!(machine.server_faults(), 1);
+}
+
 #[test]
 fn shouts_are_cut_to_the_limit() {
     let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
