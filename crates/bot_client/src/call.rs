@@ -1,5 +1,6 @@
 //! What is sent to a bot.
 
+use super::signing::CallSigner;
 use bytes::Bytes;
 use std::time::Duration;
 
@@ -34,4 +35,30 @@ pub struct BotCall {
     pub body: Bytes,
     /// From sending to the end of the answer.
     pub timeout: Duration,
+    /// Signs the call, if the bot's owner wants that.
+    pub signer: Option<CallSigner>,
+}
+
+/// The calls of a probe, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeStep {
+    /// GET /
+    Index,
+    Start,
+    Move,
+    End,
+}
+
+impl ProbeStep {
+    pub const ALL: [Self; 4] = [Self::Index, Self::Start, Self::Move, Self::End];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Start => "start",
+            Self::Move => "move",
+            Self::End => "end",
+        }
+    }
 }

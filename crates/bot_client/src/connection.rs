@@ -1,21 +1,35 @@
 //! One connection to a bot: a TCP socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
 
+use super::address::is_public;
+use super::failure::{self, CallFailure};
 use super::target::Target;
-use crate::address::is_public;
-use engine::matches::entry::AnswerClass;
+use engine::health::CallFault;
 use metrics::Metrics;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// Bytes read at a time, on the stack of one poll.
 const READ_BYTES: usize = 4 * 1024;
+
+/// How long the steps of opening a connection took; `None` for those that were not finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectTimes {
+    /// To resolve the name; hardly anything for a literal address.
+    pub resolve: Option<Duration>,
+    /// To connect, over all addresses that were tried.
+    pub connect: Option<Duration>,
+    /// The TLS handshake; only of https.
+    pub tls: Option<Duration>,
+}
 
 /// An open connection: the metrics count it until it is dropped.
 pub(super) struct BotConnection {
@@ -34,23 +48,24 @@ impl BotConnection {
         target: &Target,
         is_private_allowed: bool,
         metrics: &Arc<Metrics>,
-    ) -> Result<Self, AnswerClass> {
-        let mut failure = AnswerClass::Unreachable;
-        for address in addresses(target).await? {
-            if !is_private_allowed && !is_public(address.ip()) {
-                failure = AnswerClass::Forbidden;
-                continue;
-            }
-            if let Ok(stream) = TcpStream::connect(address).await {
-                // Requests are small and wait for each other; a failure to set this only costs time.
-                let _ = stream.set_nodelay(true);
-                let stream = secure(stream, target).await?;
-                metrics.matches.bot_connections_opened.inc();
-                metrics.matches.bot_connections.inc();
-                return Ok(Self { stream, metrics: metrics.clone() });
-            }
-        }
-        Err(failure)
+        times: &mut ConnectTimes,
+    ) -> Result<Self, CallFailure> {
+        let begun = Instant::now();
+        let addresses = addresses(target, is_private_allowed).await?;
+        let resolved = Instant::now();
+        times.resolve = Some(resolved - begun);
+        let stream = connect(&addresses).await?;
+        let connected = Instant::now();
+        times.connect = Some(connected - resolved);
+        // Requests are small and wait for each other; a failure to set this only costs time.
+        let _ = stream.set_nodelay(true);
+        let stream = match target.key.is_tls {
+            true => secure(stream, target).await.inspect(|_| times.tls = Some(connected.elapsed()))?,
+            false => BotStream::Plain(stream),
+        };
+        metrics.matches.bot_connections_opened.inc();
+        metrics.matches.bot_connections.inc();
+        Ok(Self { stream, metrics: metrics.clone() })
     }
 
     /// Whether an idle connection can still be used: no unexpected bytes came, and the peer has not closed it.
@@ -100,13 +115,26 @@ impl Drop for BotConnection {
     }
 }
 
-async fn secure(stream: TcpStream, target: &Target) -> Result<BotStream, AnswerClass> {
-    if !target.key.is_tls {
-        return Ok(BotStream::Plain(stream));
+/// The first address that takes the connection. A failure of ours outweighs what other addresses said.
+async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, CallFailure> {
+    let mut fault = CallFault::NotConnected;
+    for &address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(_) if fault == CallFault::ServerFault => {}
+            Err(error) => fault = failure::connect_fault(&error, address),
+        }
     }
-    let name = ServerName::try_from(target.key.host.clone()).map_err(|_| AnswerClass::Unreachable)?;
-    let tls = TlsConnector::from(tls_config()).connect(name, stream).await.map_err(|_| AnswerClass::Unreachable)?;
-    Ok(BotStream::Tls(Box::new(tls)))
+    Err(fault.into())
+}
+
+async fn secure(stream: TcpStream, target: &Target) -> Result<BotStream, CallFailure> {
+    let failed = |detail: &str| CallFailure::with_detail(CallFault::TlsFailed, detail);
+    let name = ServerName::try_from(target.key.host.clone()).map_err(|_| failed("the host is no name for TLS"))?;
+    match TlsConnector::from(tls_config()).connect(name, stream).await {
+        Ok(tls) => Ok(BotStream::Tls(Box::new(tls))),
+        Err(error) => Err(failed(&error.to_string())),
+    }
 }
 
 /// The stack buffer lives only while this runs, never across a wait.
@@ -117,14 +145,17 @@ fn read_now(stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     Ok(count)
 }
 
-async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, AnswerClass> {
-    if let Ok(ip) = target.key.host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, target.key.port)]);
-    }
-    match lookup_host((target.key.host.as_str(), target.key.port)).await {
-        Ok(found) => Ok(found.collect()),
-        Err(_) => Err(AnswerClass::Unreachable),
-    }
+/// The addresses of the target that may be called, at least one.
+async fn addresses(target: &Target, is_private_allowed: bool) -> Result<Vec<SocketAddr>, CallFailure> {
+    let found: Vec<SocketAddr> = match target.key.host.parse::<IpAddr>() {
+        Ok(ip) => vec![SocketAddr::new(ip, target.key.port)],
+        Err(_) => match lookup_host((target.key.host.as_str(), target.key.port)).await {
+            Ok(found) => found.collect(),
+            Err(error) => return Err(failure::resolve_fault(&error).into()),
+        },
+    };
+    let allowed: Vec<_> = found.into_iter().filter(|address| is_private_allowed || is_public(address.ip())).collect();
+    if allowed.is_empty() { Err(CallFault::NoPublicAddress.into()) } else { Ok(allowed) }
 }
 
 /// Trusts the certificate authorities that browsers trust.

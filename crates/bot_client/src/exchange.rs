@@ -1,39 +1,54 @@
 //! One request and its response on one connection of a slot.
 
-use super::connection::BotConnection;
+use super::connection::{BotConnection, ConnectTimes};
+use super::failure::{self, CallFailure};
 use super::pool::BotConnectionPermit;
 use super::response::{Progress, Response, ResponseParser};
+use super::signing::{CallSigner, SIGNATURE_HEADER};
 use super::target::Target;
-use engine::matches::entry::AnswerClass;
+use engine::health::CallFault;
 use std::io::Write;
 
 /// A request, ready to be written.
 pub(super) struct Request(Vec<u8>);
 
 impl Request {
-    pub(super) fn post(target: &Target, segment: &str, body: &[u8]) -> Self {
+    pub(super) fn post(target: &Target, segment: &str, body: &[u8], signer: Option<&CallSigner>) -> Self {
         let mut bytes = Vec::with_capacity(160 + target.base_path.len() + target.authority.len() + body.len());
         let (path, host, length) = (&target.base_path, &target.authority, body.len());
         let _ = write!(
             bytes,
             "POST {path}/{segment} HTTP/1.1\r\nhost: {host}\r\nuser-agent: gauntlet\r\ncontent-type: application/json\r\n\
-             accept: application/json\r\ncontent-length: {length}\r\n\r\n"
+             accept: application/json\r\ncontent-length: {length}\r\n"
         );
+        if let Some(signer) = signer {
+            put_signature(&mut bytes, signer, &format!("{path}/{segment}"), body);
+        }
+        bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(body);
         Self(bytes)
     }
 
-    pub(super) fn get(target: &Target) -> Self {
+    pub(super) fn get(target: &Target, signer: Option<&CallSigner>) -> Self {
         let (path, host) = (&target.base_path, &target.authority);
-        let request =
-            format!("GET {path}/ HTTP/1.1\r\nhost: {host}\r\nuser-agent: gauntlet\r\naccept: application/json\r\n\r\n");
-        Self(request.into_bytes())
+        let mut bytes =
+            format!("GET {path}/ HTTP/1.1\r\nhost: {host}\r\nuser-agent: gauntlet\r\naccept: application/json\r\n")
+                .into_bytes();
+        if let Some(signer) = signer {
+            put_signature(&mut bytes, signer, &format!("{path}/"), b"");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        Self(bytes)
     }
+}
+
+fn put_signature(head: &mut Vec<u8>, signer: &CallSigner, path: &str, body: &[u8]) {
+    let _ = write!(head, "{SIGNATURE_HEADER}: {}\r\n", signer.keys.header_value(signer.at, path, body));
 }
 
 /// How one attempt on one connection failed.
 struct AttemptError {
-    class: AnswerClass,
+    failure: CallFailure,
     /// Whether a reused connection broke before any byte of the response: the peer may just have closed it.
     is_stale: bool,
 }
@@ -42,26 +57,26 @@ struct AttemptError {
 /// the bot may have received it.
 ///
 /// # Errors
-/// The class of answer that a missing response counts as.
+/// Why there is no response.
 pub(super) async fn run(
     mut slot: BotConnectionPermit,
     target: &Target,
     request: Request,
     is_repeatable: bool,
-) -> Result<Response, AnswerClass> {
+) -> Result<Response, CallFailure> {
     if let Some(idle) = slot.take_idle()
         && idle.is_reusable()
     {
         match attempt(idle, &request, true).await {
             Ok((response, connection)) => return Ok(finish(slot, response, connection)),
             Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
-            Err(tried) => return Err(tried.class),
+            Err(tried) => return Err(tried.failure),
         }
     }
-    let connection = slot.open(target).await?;
+    let connection = slot.open(target, &mut ConnectTimes::default()).await?;
     match attempt(connection, &request, false).await {
         Ok((response, connection)) => Ok(finish(slot, response, connection)),
-        Err(tried) => Err(tried.class),
+        Err(tried) => Err(tried.failure),
     }
 }
 
@@ -77,19 +92,29 @@ async fn attempt(
     request: &Request,
     is_old: bool,
 ) -> Result<(Response, BotConnection), AttemptError> {
-    let broke = |is_stale| AttemptError { class: AnswerClass::Unreachable, is_stale };
-    connection.write_all(&request.0).await.map_err(|_| broke(is_old))?;
     let mut incoming = ResponseParser::default();
+    match send_and_receive(&mut connection, request, &mut incoming, || {}).await {
+        Ok(response) => Ok((response, connection)),
+        Err(failure) => Err(AttemptError { is_stale: is_old && incoming.is_empty(), failure }),
+    }
+}
+
+/// Sends a request on an open connection and reads the response into `incoming`; `on_arrival` runs each time that something has arrived.
+pub(super) async fn send_and_receive(
+    connection: &mut BotConnection,
+    request: &Request,
+    incoming: &mut ResponseParser,
+    mut on_arrival: impl FnMut(),
+) -> Result<Response, CallFailure> {
+    connection.write_all(&request.0).await.map_err(|error| failure::broken_fault(&error))?;
     loop {
-        let is_stale = is_old && incoming.is_empty();
-        let count = connection.read_more(incoming.buffer()).await.map_err(|_| broke(is_stale))?;
+        let count = connection.read_more(incoming.buffer()).await.map_err(|error| failure::broken_fault(&error))?;
         if count == 0 && incoming.is_empty() {
-            return Err(broke(is_old));
+            return Err(CallFault::Closed.into());
         }
-        match incoming.advance(count == 0) {
-            Ok(Progress::Complete(response)) => return Ok((response, connection)),
-            Ok(Progress::Partial) => {}
-            Err(class) => return Err(AttemptError { class, is_stale: false }),
+        on_arrival();
+        if let Progress::Complete(response) = incoming.advance(count == 0)? {
+            return Ok(response);
         }
     }
 }

@@ -8,9 +8,13 @@ pub mod address;
 mod call;
 mod connection;
 mod exchange;
+mod failure;
 mod pool;
+pub mod probe;
 mod replies;
 mod response;
+pub mod signing;
+pub mod statistics;
 mod target;
 pub mod view;
 
@@ -18,6 +22,8 @@ pub mod view;
 mod tests;
 
 pub use call::{BotCall, Webhook};
+pub use connection::ConnectTimes;
+pub use failure::CallFailure;
 
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
@@ -26,6 +32,7 @@ use exchange::Request;
 use metrics::Metrics;
 use pool::Pool;
 use quotas::socket_budget::SocketBudget;
+use signing::CallSigner;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +42,10 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long a bot's face is cached.
 const FACE_TTL: Duration = Duration::from_secs(60);
+/// A late answer is this process's own fault when its tasks ran late for this part of the call's time, one of so many …
+const STALL_PART: u32 = 4;
+/// … and for this long.
+const STALL_MIN: Duration = Duration::from_millis(50);
 /// Faces that are cached at the same time.
 const FACES_MAX: usize = 10_000;
 
@@ -71,8 +82,9 @@ impl BotClient {
         let slot = self.pool.acquire(&target).await;
         let sent = Instant::now();
         self.metrics.matches.bot_permit_wait.observe(sent - requested_at);
-        let request = Request::post(&target, call.webhook.segment(), &call.body);
+        let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref());
         drop(call.body);
+        let stalled_before = self.metrics.process.stalled();
         let is_repeatable = call.webhook == Webhook::Move;
         let result = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
         let took = sent.elapsed();
@@ -85,15 +97,18 @@ impl BotClient {
                 BotAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
             }
             Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
-            Ok(Err(class)) => answer_without_move(class, took, call.timeout),
+            Ok(Err(failure)) => answer_without_move(failure.class(), took, call.timeout),
+            Err(_) if self.was_stalled(took, call.timeout, stalled_before) => {
+                answer_without_move(AnswerClass::ServerFault, call.timeout, call.timeout)
+            }
             Err(_) => answer_without_move(AnswerClass::Late, call.timeout, call.timeout),
         }
     }
 
     /// A bot's face; requested once a minute at most, however many matches open.
-    pub async fn face(&self, url: &str) -> Face {
+    pub async fn face(&self, url: &str, signer: Option<CallSigner>) -> Face {
         let cell = self.face_cell(url);
-        cell.get_or_init(|| self.fetch_face(url)).await.clone()
+        cell.get_or_init(|| self.fetch_face(url, signer)).await.clone()
     }
 
     /// Closes connections that were idle for a while, and drops outdated faces. For a background job.
@@ -117,6 +132,12 @@ impl BotClient {
         self.pool.has_reusable_idle()
     }
 
+    /// Whether this process ran late during a call that has timed out: its timer fired late, or the probe of the scheduler was stalled.
+    fn was_stalled(&self, took: Duration, timeout: Duration, stalled_before: Duration) -> bool {
+        let stalled = took.saturating_sub(timeout) + self.metrics.process.stalled().saturating_sub(stalled_before);
+        stalled >= STALL_MIN.max(timeout / STALL_PART)
+    }
+
     fn face_cell(&self, url: &str) -> FaceCell {
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -133,10 +154,10 @@ impl BotClient {
         cell
     }
 
-    async fn fetch_face(&self, url: &str) -> Face {
+    async fn fetch_face(&self, url: &str, signer: Option<CallSigner>) -> Face {
         let Some(target) = Target::parse(url) else { return Face::default() };
         let slot = self.pool.acquire(&target).await;
-        let request = Request::get(&target);
+        let request = Request::get(&target, signer.as_ref());
         let result = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
         match result {
             Ok(Ok(response)) if response.status == 200 => replies::parse_face(&response.body),

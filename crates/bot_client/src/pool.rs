@@ -1,9 +1,9 @@
 //! Connections to bots, pooled by host with a hard limit: a permit is the right to one connection, and comes with an idle one when there is
 //! one.
 
-use super::connection::BotConnection;
+use super::connection::{BotConnection, ConnectTimes};
+use super::failure::CallFailure;
 use super::target::{HostKey, Target};
-use engine::matches::entry::AnswerClass;
 use metrics::Metrics;
 use quotas::socket_budget::{SocketBudget, SocketPermit};
 use std::collections::HashMap;
@@ -113,8 +113,8 @@ impl BotConnectionPermit {
     }
 
     /// Opens a connection under this permit.
-    pub(super) async fn open(&self, target: &Target) -> Result<BotConnection, AnswerClass> {
-        BotConnection::open(target, self.is_private_allowed, &self.metrics).await
+    pub(super) async fn open(&self, target: &Target, times: &mut ConnectTimes) -> Result<BotConnection, CallFailure> {
+        BotConnection::open(target, self.is_private_allowed, &self.metrics, times).await
     }
 
     /// Returns the connection to the pool, unless its socket is needed elsewhere.

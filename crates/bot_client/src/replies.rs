@@ -1,7 +1,10 @@
 //! Classifies the body of a bot's answer: what it means for the match.
 
+use super::call::ProbeStep;
+use engine::health::CallFault;
 use engine::matches::entry::{AnswerClass, Face};
 use rules::snake::Move;
+use serde_json::{Map, Value};
 use wire::webhook::{IndexReply, MoveReply};
 
 /// Longest name of a drawing or a colour that is kept, in characters.
@@ -19,6 +22,37 @@ pub(super) fn classify_move(body: &[u8]) -> (AnswerClass, Option<Move>, String) 
     }
 }
 
+/// What is wrong with a whole response to a step of a probe, for the bot's owner; `None`: nothing.
+pub(super) fn fault(step: ProbeStep, status: u16, is_declared_html: bool, body: &[u8]) -> Option<CallFault> {
+    match status {
+        200 => {}
+        300..400 => return Some(CallFault::Redirect),
+        404 | 405 => return Some(CallFault::NoSuchRoute),
+        500.. => return Some(CallFault::BotError),
+        _ => return Some(CallFault::BadStatus),
+    }
+    match step {
+        // Whatever a bot answers to a notice counts for nothing.
+        ProbeStep::Start | ProbeStep::End => None,
+        ProbeStep::Index => match serde_json::from_slice::<Map<String, Value>>(body) {
+            Ok(reply) if reply.get("apiversion").and_then(Value::as_str) == Some("1") => None,
+            Ok(_) => Some(CallFault::NoApiVersion),
+            Err(_) => Some(no_object(is_declared_html, body)),
+        },
+        ProbeStep::Move => match classify_move(body).0 {
+            AnswerClass::Valid => None,
+            AnswerClass::UnknownMove => Some(CallFault::UnknownMove),
+            _ if serde_json::from_slice::<Map<String, Value>>(body).is_ok() => Some(CallFault::NoMove),
+            _ => Some(no_object(is_declared_html, body)),
+        },
+    }
+}
+
+/// A body that is not a JSON object.
+fn no_object(is_declared_html: bool, body: &[u8]) -> CallFault {
+    if is_declared_html || body.trim_ascii_start().starts_with(b"<") { CallFault::Html } else { CallFault::NotJson }
+}
+
 /// The face in a `GET /` answer; the default for each value that is missing.
 pub(super) fn parse_face(body: &[u8]) -> Face {
     let Ok(reply) = serde_json::from_slice::<IndexReply<'_>>(body) else { return Face::default() };
@@ -31,5 +65,42 @@ pub(super) fn parse_face(body: &[u8]) -> Face {
         color: or(reply.color.as_deref(), default.color),
         head: or(reply.head.as_deref(), default.head),
         tail: or(reply.tail.as_deref(), default.tail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(step: ProbeStep, status: u16, body: &str, want: Option<CallFault>) {
+        assert_eq!(fault(step, status, false, body.as_bytes()), want, "{step:?} {status} {body}");
+    }
+
+    #[test]
+    fn owners_are_told_what_is_wrong() {
+        use ProbeStep::{End, Index, Move, Start};
+        check(Move, 200, r#"{"move":"up"}"#, None);
+        check(Move, 200, r#"{"move":"UP"}"#, Some(CallFault::UnknownMove));
+        check(Move, 200, r#"{"mvoe":"up"}"#, Some(CallFault::NoMove));
+        check(Move, 200, r#"{"move":7}"#, Some(CallFault::NoMove));
+        check(Move, 200, "\n <!doctype html>", Some(CallFault::Html));
+        check(Move, 200, "up", Some(CallFault::NotJson));
+        check(Move, 200, "[]", Some(CallFault::NotJson));
+        check(Move, 200, "", Some(CallFault::NotJson));
+        check(Move, 302, "", Some(CallFault::Redirect));
+        check(Move, 404, "", Some(CallFault::NoSuchRoute));
+        check(Move, 405, "", Some(CallFault::NoSuchRoute));
+        check(Move, 500, "", Some(CallFault::BotError));
+        check(Move, 401, "", Some(CallFault::BadStatus));
+        check(Move, 201, r#"{"move":"up"}"#, Some(CallFault::BadStatus));
+        check(Start, 200, "ok", None);
+        check(End, 200, "", None);
+        check(Start, 404, "", Some(CallFault::NoSuchRoute));
+        check(Index, 200, r#"{"apiversion":"1","x":{}}"#, None);
+        check(Index, 200, r#"{"apiversion":1}"#, Some(CallFault::NoApiVersion));
+        check(Index, 200, "{}", Some(CallFault::NoApiVersion));
+        check(Index, 200, "<html>", Some(CallFault::Html));
+        assert_eq!(fault(Move, 200, true, b"Welcome!"), Some(CallFault::Html));
     }
 }

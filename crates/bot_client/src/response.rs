@@ -1,7 +1,7 @@
 //! Reading one HTTP/1.1 response from bytes that arrive in pieces. Pure: bytes in, progress out (RFC 9112, sections 4–7).
 
+use engine::health::CallFault;
 use engine::limits::{BOT_ANSWER_BYTES_MAX, BOT_ANSWER_HEAD_BYTES_MAX};
-use engine::matches::entry::AnswerClass;
 
 const HEADERS_MAX: usize = 64;
 
@@ -62,19 +62,29 @@ impl ResponseParser {
         self.bytes.is_empty()
     }
 
+    /// What has arrived, and how much of it was parsed.
+    pub(super) fn received(&self) -> (&[u8], usize) {
+        (&self.bytes, self.parsed)
+    }
+
+    /// The status, once the head is complete.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.head.map(|head| head.status)
+    }
+
     /// Continues with what has arrived; `is_closed` says that no more will come.
-    pub(super) fn advance(&mut self, is_closed: bool) -> Result<Progress, AnswerClass> {
+    pub(super) fn advance(&mut self, is_closed: bool) -> Result<Progress, CallFault> {
         let Some(head) = self.head()? else {
-            return if is_closed { Err(AnswerClass::Unreachable) } else { Ok(Progress::Partial) };
+            return if is_closed { Err(CallFault::Closed) } else { Ok(Progress::Partial) };
         };
         if self.bytes.len() > BOT_ANSWER_BYTES_MAX + 2 * BOT_ANSWER_HEAD_BYTES_MAX {
-            return Err(AnswerClass::Oversized);
+            return Err(CallFault::TooLarge);
         }
         let rest = &self.bytes[self.parsed..];
         let whole = match head.framing {
             Framing::Length(length) => (rest.len() >= length).then(|| (rest[..length].to_vec(), rest.len() == length)),
             Framing::Chunked => self.chunks()?,
-            Framing::UntilClose if rest.len() > BOT_ANSWER_BYTES_MAX => return Err(AnswerClass::Oversized),
+            Framing::UntilClose if rest.len() > BOT_ANSWER_BYTES_MAX => return Err(CallFault::TooLarge),
             Framing::UntilClose => is_closed.then(|| (rest.to_vec(), false)),
         };
         match whole {
@@ -82,19 +92,19 @@ impl ResponseParser {
                 let is_reusable = is_exact && head.keeps_alive && !is_closed;
                 Ok(Progress::Complete(Response { status: head.status, body, is_reusable }))
             }
-            None if is_closed => Err(AnswerClass::Unreachable),
+            None if is_closed => Err(CallFault::Closed),
             None => Ok(Progress::Partial),
         }
     }
 
     /// The head, once it is complete. Interim responses before it are skipped; together with the head they have one limit, or a peer could
     /// send them for ever. 101 would change the protocol, which was not requested: it counts as the response.
-    fn head(&mut self) -> Result<Option<Head>, AnswerClass> {
+    fn head(&mut self) -> Result<Option<Head>, CallFault> {
         while self.head.is_none() {
             let Some(head) = read_head(&self.bytes[self.parsed..])? else { return Ok(None) };
             self.parsed += head.bytes;
             if self.parsed > BOT_ANSWER_HEAD_BYTES_MAX {
-                return Err(AnswerClass::Oversized);
+                return Err(CallFault::TooLarge);
             }
             self.head = (head.status >= 200 || head.status == 101).then_some(head);
         }
@@ -102,25 +112,25 @@ impl ResponseParser {
     }
 
     /// The content of a chunked body, and whether nothing follows it; `None` while it is incomplete (RFC 9112, section 7.1).
-    fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, AnswerClass> {
+    fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, CallFault> {
         loop {
             let rest = &self.bytes[self.parsed..];
             let (size_line, size) = match httparse::parse_chunk_size(rest) {
                 Ok(httparse::Status::Complete(found)) => found,
                 Ok(httparse::Status::Partial) => return Ok(None),
-                Err(_) => return Err(AnswerClass::Malformed),
+                Err(_) => return Err(CallFault::NotHttp),
             };
             if size == 0 {
                 let end = end_of_trailers(&rest[size_line..]);
                 return Ok(end.map(|end| (std::mem::take(&mut self.content), rest.len() == size_line + end)));
             }
             if size > (BOT_ANSWER_BYTES_MAX - self.content.len()) as u64 {
-                return Err(AnswerClass::Oversized);
+                return Err(CallFault::TooLarge);
             }
             let end = size_line + size as usize;
             match rest.get(end..end + 2) {
                 Some(b"\r\n") => self.content.extend_from_slice(&rest[size_line..end]),
-                Some(_) => return Err(AnswerClass::Malformed),
+                Some(_) => return Err(CallFault::NotHttp),
                 None => return Ok(None),
             }
             self.parsed += end + 2;
@@ -128,16 +138,16 @@ impl ResponseParser {
     }
 }
 
-fn read_head(bytes: &[u8]) -> Result<Option<Head>, AnswerClass> {
+fn read_head(bytes: &[u8]) -> Result<Option<Head>, CallFault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
     let length = match response.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length <= BOT_ANSWER_HEAD_BYTES_MAX => length,
         Ok(httparse::Status::Partial) if bytes.len() <= BOT_ANSWER_HEAD_BYTES_MAX => return Ok(None),
-        Ok(_) => return Err(AnswerClass::Oversized),
-        Err(_) => return Err(AnswerClass::Malformed),
+        Ok(_) => return Err(CallFault::TooLarge),
+        Err(_) => return Err(CallFault::NotHttp),
     };
-    let status = response.code.ok_or(AnswerClass::Malformed)?;
+    let status = response.code.ok_or(CallFault::NotHttp)?;
     let framing = framing(status, response.headers)?;
     let connection_has = |what: &str| {
         response.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection")).any(|header| {
@@ -152,7 +162,7 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, AnswerClass> {
 }
 
 /// RFC 9112, section 6.3. Several lengths that differ, or a transfer coding other than chunked, are refused.
-fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, AnswerClass> {
+fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, CallFault> {
     if status < 200 || status == 204 || status == 304 {
         return Ok(Framing::Length(0));
     }
@@ -164,18 +174,18 @@ fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, Ans
     };
     if let Some(coding) = values("transfer-encoding").next() {
         let is_chunked = coding.eq_ignore_ascii_case(b"chunked") && values("transfer-encoding").count() == 1;
-        return if is_chunked { Ok(Framing::Chunked) } else { Err(AnswerClass::Malformed) };
+        return if is_chunked { Ok(Framing::Chunked) } else { Err(CallFault::NotHttp) };
     }
     let mut lengths = values("content-length");
     let Some(first) = lengths.next() else { return Ok(Framing::UntilClose) };
     let is_number = !first.is_empty() && first.iter().all(u8::is_ascii_digit);
     if !is_number || lengths.any(|other| other != first) {
-        return Err(AnswerClass::Malformed);
+        return Err(CallFault::NotHttp);
     }
     let length = str::from_utf8(first).ok().and_then(|text| text.parse::<usize>().ok());
     match length {
         Some(length) if length <= BOT_ANSWER_BYTES_MAX => Ok(Framing::Length(length)),
-        _ => Err(AnswerClass::Oversized),
+        _ => Err(CallFault::TooLarge),
     }
 }
 
@@ -191,17 +201,17 @@ fn end_of_trailers(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn whole(status: u16, body: &str, is_reusable: bool) -> Result<Progress, AnswerClass> {
+    fn whole(status: u16, body: &str, is_reusable: bool) -> Result<Progress, CallFault> {
         Ok(Progress::Complete(Response { status, body: body.into(), is_reusable }))
     }
 
     /// All of these bytes at once.
-    fn read(bytes: &[u8], is_closed: bool) -> Result<Progress, AnswerClass> {
+    fn read(bytes: &[u8], is_closed: bool) -> Result<Progress, CallFault> {
         ResponseParser { bytes: bytes.to_vec(), ..ResponseParser::default() }.advance(is_closed)
     }
 
     /// The same bytes one by one, until they are whole or refused.
-    fn read_one_by_one(bytes: &[u8], is_closed: bool) -> Result<Progress, AnswerClass> {
+    fn read_one_by_one(bytes: &[u8], is_closed: bool) -> Result<Progress, CallFault> {
         let mut incoming = ResponseParser::default();
         for &byte in bytes {
             incoming.buffer().push(byte);
@@ -215,7 +225,7 @@ mod tests {
 
     /// Every prefix is partial (or refused the same way), the whole is `want`.
     #[track_caller]
-    fn check(bytes: &str, want: &Result<Progress, AnswerClass>) {
+    fn check(bytes: &str, want: &Result<Progress, CallFault>) {
         assert_eq!(&read(bytes.as_bytes(), false), want, "{bytes:?}");
         assert_eq!(&read_one_by_one(bytes.as_bytes(), false), want, "{bytes:?} byte by byte");
         if want.is_ok() {
@@ -254,19 +264,19 @@ mod tests {
     #[test]
     fn refusals() {
         let no = |error| Err(error);
-        check("SSH-2.0-OpenSSH\r\n", &no(AnswerClass::Malformed));
-        check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", &no(AnswerClass::Malformed));
-        check("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx", &no(AnswerClass::Malformed));
-        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx", &no(AnswerClass::Malformed));
-        check("HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n", &no(AnswerClass::Oversized));
-        check("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", &no(AnswerClass::Oversized));
-        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n", &no(AnswerClass::Oversized));
-        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", &no(AnswerClass::Malformed));
-        check(&format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(9_000)), &no(AnswerClass::Oversized));
+        check("SSH-2.0-OpenSSH\r\n", &no(CallFault::NotHttp));
+        check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", &no(CallFault::NotHttp));
+        check("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx", &no(CallFault::NotHttp));
+        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx", &no(CallFault::NotHttp));
+        check("HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n", &no(CallFault::TooLarge));
+        check("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", &no(CallFault::TooLarge));
+        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n", &no(CallFault::TooLarge));
+        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", &no(CallFault::NotHttp));
+        check(&format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(9_000)), &no(CallFault::TooLarge));
         // A flood of interim responses once kept a worker busy until its lease expired.
-        check(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000), &no(AnswerClass::Oversized));
-        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), no(AnswerClass::Unreachable));
-        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true), no(AnswerClass::Unreachable));
+        check(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000), &no(CallFault::TooLarge));
+        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), no(CallFault::Closed));
+        assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true), no(CallFault::Closed));
     }
 
     proptest::proptest! {

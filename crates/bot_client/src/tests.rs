@@ -1,5 +1,8 @@
 //! The client against scripted peers on real sockets.
 
+mod probe;
+mod signed;
+
 use super::*;
 use bytes::Bytes;
 use rules::snake::Move;
@@ -65,7 +68,13 @@ fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: A
 }
 
 fn call(address: SocketAddr, path: Webhook) -> BotCall {
-    BotCall { url: format!("http://{address}/bot/"), webhook: path, body: Bytes::from_static(b"{}"), timeout: TIMEOUT }
+    BotCall {
+        url: format!("http://{address}/bot/"),
+        webhook: path,
+        body: Bytes::from_static(b"{}"),
+        timeout: TIMEOUT,
+        signer: None,
+    }
 }
 
 /// One /move answered with these bytes, after which the peer closes.
@@ -276,7 +285,7 @@ async fn faces_are_requested_once_for_many_matches() {
     let faces: Vec<_> = (0..4)
         .map(|_| {
             let (bots, url) = (bots.clone(), url.clone());
-            tokio::spawn(async move { bots.face(&url).await })
+            tokio::spawn(async move { bots.face(&url, None).await })
         })
         .collect();
     let mut stream = peer.connection().await;

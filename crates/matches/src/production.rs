@@ -64,7 +64,7 @@ impl MatchEnvironment for ProductionEnvironment {
     }
 
     async fn fetch_face(&self, url: String) -> Face {
-        self.bots.face(&url).await
+        self.bots.face(&url, None).await
     }
 
     async fn call(&self, call: BotCall) -> BotAnswer {

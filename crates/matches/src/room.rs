@@ -259,8 +259,13 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let view = View::new(&self.machine);
         let spec = self.machine.spec();
         let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
-        let call =
-            |seat: usize| BotCall { url: spec.seats[seat].url.clone(), webhook: path, body: view.body(seat), timeout };
+        let call = |seat: usize| BotCall {
+            url: spec.seats[seat].url.clone(),
+            webhook: path,
+            body: view.body(seat),
+            timeout,
+            signer: None,
+        };
         seats.iter().map(|seat| (seat, call(seat))).collect()
     }
 }

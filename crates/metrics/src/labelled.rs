@@ -56,7 +56,7 @@ impl Exposed for ByClass {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "counter");
         for (class, counter) in AnswerClass::ALL.into_iter().zip(&self.0) {
-            if !matches!(class, AnswerClass::Valid | AnswerClass::Late) {
+            if !matches!(class, AnswerClass::Valid | AnswerClass::Late | AnswerClass::ServerFault) {
                 page.sample(name, &[("class", class.name())], counter.get());
             }
         }

@@ -50,6 +50,8 @@ metrics! {
     leases_lost: Counter = "gauntlet_leases_lost_total", "Leases of this process that ended before it released them.";
     spectators: Gauge = "gauntlet_spectators", "Spectators that are connected.";
     scheduler_delay: Histogram = "gauntlet_scheduler_delay_seconds", "Delay of a task's wake-up after its timer fired, in seconds.";
+    scheduler_stalled_ms: Counter = "gauntlet_scheduler_stalled_ms_total",
+        "Delays of at least 20 ms of that kind, together, in milliseconds: this process did not get the processor.";
     http_requests: ByRoute = "gauntlet_http_requests_total", "Requests that got a response, by route and class of status.";
     http_request: Histogram = "gauntlet_http_request_seconds", "Time from the head of a request to the head of its response, in seconds.";
     http_held: Histogram = "gauntlet_http_held_seconds",
@@ -80,6 +82,25 @@ metrics! {
         "Requests that were refused because their client address was at its quota, by kind.";
     world_connections: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     jobs_failed: Counter = "gauntlet_background_jobs_failed_total", "Background jobs that failed and will be retried.";
+}
+
+/// Shortest delay of a task that counts as a stall: timers alone are late by a few milliseconds.
+const STALL_MIN: Duration = Duration::from_millis(20);
+
+impl ProcessMetrics {
+    /// A task woke this long after its timer fired.
+    pub fn record_scheduler_delay(&self, delay: Duration) {
+        self.scheduler_delay.observe(delay);
+        if delay >= STALL_MIN {
+            self.scheduler_stalled_ms.add(delay.as_millis() as u64);
+        }
+    }
+
+    /// How long this process was stalled since its start, in all.
+    #[must_use]
+    pub fn stalled(&self) -> Duration {
+        Duration::from_millis(self.scheduler_stalled_ms.get())
+    }
 }
 
 /// All metrics of one process. Shared by reference; all methods may be called from anywhere, at any rate.

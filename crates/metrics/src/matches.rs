@@ -13,6 +13,9 @@ metrics! {
     late_moves: Counter = "gauntlet_late_moves_total", "Moves that arrived after their deadline or never.";
     broken_moves: ByClass = "gauntlet_broken_moves_total", "Responses to /move that arrived in time but held no valid move, by class.";
     bot_calls: Counter = "gauntlet_bot_calls_total", "Calls of /move that ended, with any outcome.";
+    bot_calls_uncounted: Counter = "gauntlet_bot_calls_uncounted_total",
+        "Calls of /move that are missing in the statistics of their bots: too many bots at once, or the store could not be written.";
+    server_faults: Counter = "gauntlet_bot_calls_server_fault_total", "Calls of bots that this server could not make, or was too slow for.";
     bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
     bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
         "Time that a call waited for a connection under its host's limit, in seconds.";
@@ -45,5 +48,6 @@ impl MatchMetrics {
         self.bot_calls.inc();
         self.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
         self.broken_moves.inc(class);
+        self.server_faults.add(u64::from(class == AnswerClass::ServerFault));
     }
 }

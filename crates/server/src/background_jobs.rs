@@ -239,7 +239,7 @@ async fn probe_scheduler(app: &App) {
     loop {
         let due = Instant::now() + pause;
         sleep_until(due).await;
-        app.metrics.process.scheduler_delay.observe(due.elapsed());
+        app.metrics.process.record_scheduler_delay(due.elapsed());
     }
 }
 

@@ -144,7 +144,8 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                 let answer = |seat: usize| {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
                     let url = spec.seats[seat].url.clone();
-                    bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout }).0
+                    bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout, signer: None })
+                        .0
                 };
                 let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat)));
                 machine.play_turn(answers.collect()).expect("planned matches can be played")

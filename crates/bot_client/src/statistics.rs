@@ -1,0 +1,152 @@
+//! How the bots of this process's matches answered, counted until it is written to the store: latencies and classes by bot and hour, and
+//! matches in which a bot did not play at all.
+//!
+//! Soft state: what was not written when a process dies is lost. Memory is bounded; beyond it calls are not counted, and the metrics say
+//! how many.
+
+use engine::health::BotCalls;
+use engine::ids::BotId;
+use engine::limits::BOT_CALLS_BOTS_MAX;
+use engine::matches::entry::AnswerClass;
+use engine::rows::BotCallsRow;
+use engine::time::UnixMs;
+use metrics::Metrics;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Locks, so that rooms on different threads seldom wait for each other.
+const SHARDS: usize = 32;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Matches of one bot since the last write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BotMatches {
+    /// In which it gave at least one valid move.
+    pub played: u32,
+    /// In which it gave none.
+    pub silent: u32,
+    /// Whether any was a competition's.
+    pub is_competing: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    calls: HashMap<(BotId, u32), BotCalls>,
+    matches: HashMap<BotId, BotMatches>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BotStatistics {
+    shards: Arc<[Mutex<Shard>; SHARDS]>,
+    metrics: Arc<Metrics>,
+}
+
+impl BotStatistics {
+    #[must_use]
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        Self { shards: Arc::new(std::array::from_fn(|_| Mutex::default())), metrics }
+    }
+
+    /// A call for a move ended.
+    pub fn record_call(&self, bot: BotId, at: UnixMs, class: AnswerClass, latency_ms: u16) {
+        let mut shard = self.shard(bot);
+        match bounded_entry(&mut shard.calls, (bot, hour_of(at))) {
+            Some(calls) => calls.record(class, latency_ms),
+            None => self.metrics.matches.bot_calls_uncounted.inc(),
+        }
+    }
+
+    /// A match ended in which the bot had a seat.
+    pub fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool) {
+        let mut shard = self.shard(bot);
+        let Some(matches) = bounded_entry(&mut shard.matches, bot) else { return };
+        let count = if is_silent { &mut matches.silent } else { &mut matches.played };
+        *count = count.saturating_add(1);
+        matches.is_competing |= is_competing;
+    }
+
+    /// Takes out all calls, in the order in which rows are written everywhere.
+    #[must_use]
+    pub fn take_calls(&self) -> Vec<BotCallsRow> {
+        let taken = self.shards.iter().flat_map(|shard| std::mem::take(&mut lock(shard).calls));
+        let mut rows: Vec<_> = taken.map(|((bot, hour), calls)| BotCallsRow { bot, hour, calls }).collect();
+        rows.sort_unstable_by_key(|row| (row.bot, row.hour));
+        rows
+    }
+
+    /// Takes out all matches.
+    #[must_use]
+    pub fn take_matches(&self) -> Vec<(BotId, BotMatches)> {
+        self.shards.iter().flat_map(|shard| std::mem::take(&mut lock(shard).matches)).collect()
+    }
+
+    /// Bots' ids end in random bits.
+    fn shard(&self, bot: BotId) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[bot.0 as usize % SHARDS])
+    }
+}
+
+/// The hour of a time, counted from 1970.
+#[must_use]
+pub fn hour_of(at: UnixMs) -> u32 {
+    u32::try_from(at.since(UnixMs(0)).as_secs() / HOUR.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// The value of a key, unless there are as many as one shard may have.
+fn bounded_entry<K: Eq + std::hash::Hash, V: Default>(map: &mut HashMap<K, V>, key: K) -> Option<&mut V> {
+    let is_full = map.len() >= BOT_CALLS_BOTS_MAX / SHARDS;
+    match map.entry(key) {
+        Entry::Occupied(entry) => Some(entry.into_mut()),
+        Entry::Vacant(_) if is_full => None,
+        Entry::Vacant(entry) => Some(entry.insert(V::default())),
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: UnixMs = UnixMs(12 * 3_600_000);
+
+    #[test]
+    fn calls_are_counted_by_bot_and_hour_until_they_are_taken() {
+        let statistics = BotStatistics::new(Arc::default());
+        for (bot, at, latency_ms) in
+            [(1, NOON, 10), (1, UnixMs(NOON.0 + 3_599_999), 20), (1, UnixMs(NOON.0 + 3_600_000), 30), (2, NOON, 40)]
+        {
+            statistics.record_call(BotId(bot), at, AnswerClass::Valid, latency_ms);
+        }
+        let rows = statistics.take_calls();
+        let shown: Vec<_> =
+            rows.iter().map(|row| (row.bot.0, row.hour, row.calls.total(), row.calls.latency.max_ms())).collect();
+        assert_eq!(shown, [(1, 12, 2, 20), (1, 13, 1, 30), (2, 12, 1, 40)]);
+        assert_eq!(statistics.take_calls(), []);
+    }
+
+    #[test]
+    fn matches_are_counted_by_bot() {
+        let statistics = BotStatistics::new(Arc::default());
+        statistics.record_match(BotId(1), true, false);
+        statistics.record_match(BotId(1), false, true);
+        statistics.record_match(BotId(1), true, false);
+        let want = BotMatches { played: 1, silent: 2, is_competing: true };
+        assert_eq!(statistics.take_matches(), [(BotId(1), want)]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_not_counted_is() {
+        let metrics: Arc<Metrics> = Arc::default();
+        let statistics = BotStatistics::new(metrics.clone());
+        let bots = 2 * BOT_CALLS_BOTS_MAX as u128;
+        (0..bots).for_each(|bot| statistics.record_call(BotId(bot), NOON, AnswerClass::Late, 500));
+        let counted = statistics.take_calls().len();
+        assert!(counted <= BOT_CALLS_BOTS_MAX, "{counted}");
+        assert_eq!(metrics.matches.bot_calls_uncounted.get(), bots as u64 - counted as u64);
+    }
+}
