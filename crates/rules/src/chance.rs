@@ -50,6 +50,10 @@ pub enum Purpose {
     HuntPhase = 16,
     /// Which bots of a ladder play next; the turn is the number of the first match of the plan.
     LadderPairing = 17,
+    /// Where the hazards of a map appear; turn 0 for what stays the same during the match.
+    MapHazards = 18,
+    /// The walls of a maze that is built in this turn.
+    Maze = 19,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.
@@ -160,6 +164,8 @@ mod tests {
         check(0, 0, Purpose::StoriesEarned, [5, 77, 1, 1, 976_880, 1_091_859_704]);
         check(0, 0, Purpose::StoriesBotDelay, [4, 82, 1, 1, 944_040, 2_020_826_064]);
         check(0, 0, Purpose::StoriesBotChoice, [0, 77, 1, 0, 874_194, 2_065_888_227]);
+        check(0, 0, Purpose::MapHazards, [1, 91, 0, 0, 559_273, 119_414_067]);
+        check(0, 0, Purpose::Maze, [0, 53, 0, 1, 610_476, 2_519_572_370]);
         check(0, 1, Purpose::Food, [2, 33, 2, 0, 137_996, 941_952_701]);
         check(u64::MAX, u32::MAX, Purpose::Food, [0, 52, 0, 1, 539_778, 1_373_642_604]);
     }

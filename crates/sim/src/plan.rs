@@ -6,7 +6,7 @@ use engine::ids::{BotId, MatchId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
 use rules::chance::Seed;
-use rules::snake::{Map, Rules, Ruleset, Settings};
+use rules::snake::{BoardSizes, Map, Rules, Ruleset, Settings};
 
 /// The options of one simulation.
 #[derive(Clone, Debug)]
@@ -36,9 +36,10 @@ impl MatchPlan {
 }
 
 fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
-    let seats = 1 + dice.below(4) as u8;
     let ruleset = Ruleset::ALL[dice.below(Ruleset::ALL.len() as u64) as usize];
     let map = Map::ALL[dice.below(Map::ALL.len() as u64) as usize];
+    let seats = 1 + dice.below(u64::from(map.snakes_max().min(4))) as u8;
+    let (width, height) = board_size(map);
     let random = dice.id_bytes(at as u8);
     let seat = |seat: u8| SeatSpec {
         bot: BotId(u128::from(seat) + 1),
@@ -49,13 +50,21 @@ fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
     MatchSpec {
         id: MatchId::new(UnixMs(1_700_000_000_000 + at as i64), random),
         rules: Rules::for_snakes(ruleset, map, Settings::default(), seats),
-        width: 11,
-        height: 11,
+        width,
+        height,
         seed: Seed(dice.next()),
         timeout_ms: 100 + dice.below(400) as u16,
         turns_max: 1 + dice.below(150) as u32,
         is_public: false,
         origin: None,
         seats: (0..seats).map(seat).collect(),
+    }
+}
+
+/// 11x11 where the map takes it, else its smallest board.
+fn board_size(map: Map) -> (u8, u8) {
+    match map.sizes() {
+        BoardSizes::Only(sizes) if !sizes.contains(&(11, 11)) => sizes[0],
+        _ => (11, 11),
     }
 }

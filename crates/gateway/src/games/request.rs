@@ -15,7 +15,7 @@ use wire::api::{CreateGame, SeedText, SettingsChoice};
 const JSON_NUMBER_MAX: u64 = (1 << 53) - 1;
 const BOARD_DEFAULT: (u8, u8) = (11, 11);
 /// The game type that is a map: standard rules on `snail_mode`.
-const SNAIL_NAMES: [&str; 2] = ["snail_mode", "snail"];
+const SNAIL_NAMES: [&str; 3] = ["snail_mode", "snailmode", "snail"];
 /// Food that a game may always have on the board: as much as the largest board has cells.
 const MINIMUM_FOOD_MAX: u32 = SIDE_MAX as u32 * SIDE_MAX as u32;
 
@@ -178,7 +178,7 @@ fn parse_settings(wanted: Option<&SettingsChoice>, defaults: Settings) -> ApiRes
         shrink_every_n_turns: parse_setting(
             "shrinkEveryNTurns",
             wanted.shrink_every_n_turns,
-            1..=TURNS_MAX.into(),
+            0..=TURNS_MAX.into(),
             defaults.shrink_every_n_turns,
         )?,
     })

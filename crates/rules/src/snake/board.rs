@@ -4,6 +4,7 @@
 //! list. This file does not know the rules: nothing here moves, eats or dies.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The longest side of a board, in cells. The largest official board is 25x25.
 pub const SIDE_MAX: u8 = 25;
@@ -238,7 +239,10 @@ pub struct Board {
     /// Food, at most one per cell.
     pub food: Vec<Point>,
     /// Hazards; a cell named twice hurts twice. May hold entries above the board, see [`Board::hazards_on_board`].
-    pub hazards: Vec<Point>,
+    ///
+    /// Shared, because most turns of most maps leave them as they are: the boards of a match, and all matches on a map whose hazards
+    /// never change, have one list. [`Arc::make_mut`] copies it where it is about to change.
+    pub hazards: Arc<Vec<Point>>,
     /// All snakes by seat, eliminated ones too.
     pub snakes: Vec<Snake>,
 }
@@ -246,8 +250,8 @@ pub struct Board {
 impl Board {
     /// An empty board before its first turn.
     #[must_use]
-    pub const fn new(width: u8, height: u8) -> Self {
-        Self { turn: 0, width, height, food: Vec::new(), hazards: Vec::new(), snakes: Vec::new() }
+    pub fn new(width: u8, height: u8) -> Self {
+        Self { turn: 0, width, height, food: Vec::new(), hazards: Arc::default(), snakes: Vec::new() }
     }
 
     /// Whether a cell lies on the board.
@@ -274,6 +278,21 @@ impl Board {
     /// The snakes still in the game, to be changed.
     pub(crate) fn living_mut(&mut self) -> impl Iterator<Item = &mut Snake> {
         self.snakes.iter_mut().filter(|snake| snake.is_alive())
+    }
+
+    /// One hazard entry more on a cell.
+    pub(crate) fn add_hazard(&mut self, cell: Point) {
+        Arc::make_mut(&mut self.hazards).push(cell);
+    }
+
+    /// More hazard entries, in this order.
+    pub(crate) fn add_hazards(&mut self, cells: impl IntoIterator<Item = Point>) {
+        Arc::make_mut(&mut self.hazards).extend(cells);
+    }
+
+    /// The number of cells.
+    pub(crate) fn area(&self) -> usize {
+        usize::from(self.width) * usize::from(self.height)
     }
 
     /// The hazards that bots and viewers are shown.

@@ -24,11 +24,14 @@ pub enum RuleError {
     /// Royale with a shrink interval of 0 turns.
     #[error("royale game can't shrink more frequently than every turn")]
     ShrinkTooOften,
+    /// The map `hz_hazard_pits` with steps of 0 turns.
+    #[error("map hz_hazard_pits fills its pits every shrinkEveryNTurns turns: 1 or more, not 0")]
+    PitsNeverFill,
     /// The game is over: there is no next turn.
     #[error("the game is over: it has no next turn")]
     GameIsOver,
     /// The map does not take this many snakes.
-    #[error("map {} takes {} to {} snakes, not {snakes}", map.name(), Map::PLAYERS.start(), Map::PLAYERS.end())]
+    #[error("map {} takes {}, not {snakes}", map.name(), snakes_in_words(*map))]
     Players {
         /// Which map.
         map: Map,
@@ -36,7 +39,7 @@ pub enum RuleError {
         snakes: u8,
     },
     /// The map does not take a board of this size.
-    #[error("map {} takes {}, not {width}x{height}", map.name(), Map::SIZES_IN_WORDS)]
+    #[error("map {} takes {}, not {width}x{height}", map.name(), map.sizes())]
     BoardSize {
         /// Which map.
         map: Map,
@@ -58,4 +61,11 @@ pub enum RuleError {
         /// Requested snakes.
         snakes: u8,
     },
+}
+
+fn snakes_in_words(map: Map) -> String {
+    match map.snakes_max() {
+        1 => "one snake".to_owned(),
+        most => format!("1 to {most} snakes"),
+    }
 }

@@ -21,7 +21,7 @@ pub use board::{
     Board, Cause, Elimination, HEALTH_MAX, Move, MoveOrder, Point, SIDE_MAX, SNAKES_MAX, START_LENGTH, Seat, Snake,
 };
 pub use error::RuleError;
-pub use maps::Map;
+pub use maps::{BoardSizes, Map};
 pub use outcome::{Outcome, outcome};
 pub use ruleset::{Rules, Ruleset, Settings};
 pub use state_hash::state_hash;
@@ -36,11 +36,12 @@ pub const RULES_VERSION: u16 = 1;
 
 /// The board before the first turn.
 ///
-/// Plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does; [`Rules::validate`] checks
-/// whether the map takes such a board.
+/// Where the map has no fixed layout, it plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does;
+/// [`Rules::validate`] checks whether the map takes such a board.
 ///
 /// # Errors
-/// [`RuleError::BeyondLimits`], or there is no room for the snakes or for the food of the start.
+/// [`RuleError::BeyondLimits`], there is no room for the snakes or for the food of the start, or the map has a fixed layout for boards
+/// of another size.
 pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Result<Board, RuleError> {
     let side = 1..=SIDE_MAX;
     if !side.contains(&width) || !side.contains(&height) || !(1..=SNAKES_MAX).contains(&snakes) {
@@ -64,7 +65,7 @@ pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Re
 ///
 /// # Errors
 /// [`RuleError::GameIsOver`]; [`RuleError::MoveMissing`] and [`RuleError::BodyMissing`] for living snakes;
-/// [`RuleError::ShrinkTooOften`]. The given board is untouched in any case.
+/// [`RuleError::ShrinkTooOften`]; [`RuleError::PitsNeverFill`]. The given board is untouched in any case.
 pub fn turn(rules: &Rules, board: &Board, orders: &[MoveOrder], seed: Seed) -> Result<Board, RuleError> {
     let pipeline = pipeline_for(rules);
     if pipeline.is_over(board) {

@@ -42,12 +42,37 @@ fn place_snakes_fixed(board: &mut Board, count: u8, dice: &mut impl Dice) {
     board.snakes.extend(first.into_iter().chain(second).take(usize::from(count)).map(Snake::at));
 }
 
-/// Four positions in each quadrant; the quadrants take turns, and each gives one of its positions by chance.
+/// Puts snakes on given positions, in their order.
+///
+/// # Errors
+/// [`RuleError::TooManySnakes`]: more snakes than positions.
+pub(crate) fn place_snakes_at(
+    board: &mut Board,
+    count: u8,
+    starts: impl IntoIterator<Item = Point>,
+) -> Result<(), RuleError> {
+    board.snakes.extend(starts.into_iter().take(usize::from(count)).map(Snake::at));
+    if board.snakes.len() < usize::from(count) { Err(RuleError::TooManySnakes) } else { Ok(()) }
+}
+
+/// Four positions in each quadrant, and the quadrants take turns.
 fn place_snakes_by_quadrants(board: &mut Board, count: u8, dice: &mut impl Dice) -> Result<(), RuleError> {
-    let mut quadrants = quadrants(board);
+    place_snakes_by_turns(board, quadrants(board), count, dice)
+}
+
+/// Four groups of positions take turns, from a random one on, and each gives one of its positions by chance.
+///
+/// # Errors
+/// [`RuleError::NoRoomForSnake`]: a group has no position left when its turn comes.
+pub(crate) fn place_snakes_by_turns(
+    board: &mut Board,
+    mut groups: [Vec<Point>; 4],
+    count: u8,
+    dice: &mut impl Dice,
+) -> Result<(), RuleError> {
     let start = dice.below(4) as usize;
     for turn in 0..usize::from(count) {
-        let left = &mut quadrants[(start + turn) % 4];
+        let left = &mut groups[(start + turn) % 4];
         if left.is_empty() {
             return Err(RuleError::NoRoomForSnake);
         }
@@ -110,12 +135,16 @@ fn place_start_food_randomly(board: &mut Board, dice: &mut impl Dice) {
 fn place_food_beside_snakes(board: &mut Board, dice: &mut impl Dice) -> Result<(), RuleError> {
     for seat in 0..board.snakes.len() {
         let Some(head) = board.snakes[seat].head() else { continue };
-        let diagonals = [(-1, -1), (-1, 1), (1, -1), (1, 1)].map(|(dx, dy)| Point::new(head.x + dx, head.y + dy));
-        let good: Vec<Point> = diagonals.into_iter().filter(|cell| is_good_start_food(board, head, *cell)).collect();
-        let food = pick_random(&good, dice).ok_or(RuleError::NoRoomForFood)?;
+        let food = pick_random(&start_food_near(board, head), dice).ok_or(RuleError::NoRoomForFood)?;
         board.food.push(food);
     }
     Ok(())
+}
+
+/// The cells for the food of a snake's start, see [`is_good_start_food`].
+pub(crate) fn start_food_near(board: &Board, head: Point) -> Vec<Point> {
+    let diagonals = [(-1, -1), (-1, 1), (1, -1), (1, 1)].map(|(dx, dy)| Point::new(head.x + dx, head.y + dy));
+    diagonals.into_iter().filter(|cell| is_good_start_food(board, head, *cell)).collect()
 }
 
 /// Not the centre, not on other food, farther from the centre than the head on one axis at least, not in a corner.
@@ -130,10 +159,20 @@ fn is_good_start_food(board: &Board, head: Point, cell: Point) -> bool {
 }
 
 /// Food on random free cells; where there are fewer cells than food, less food.
-pub(crate) fn place_food_randomly(board: &mut Board, count: usize, dice: &mut impl Dice) {
+pub(crate) fn place_food_randomly(board: &mut Board, count: usize, hazards: Hazards, dice: &mut impl Dice) {
     let mut free = free_cells(board, Reach::BodiesAndNextSteps);
+    if hazards == Hazards::HaveNoFood {
+        free.retain(|cell| !board.hazards.contains(cell));
+    }
     dice.shuffle_front(&mut free, count);
     board.food.extend(free.into_iter().take(count));
+}
+
+/// Whether food may appear on hazards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hazards {
+    MayHaveFood,
+    HaveNoFood,
 }
 
 /// Which cells a living snake keeps from being free.
@@ -162,7 +201,8 @@ fn free_cells(board: &Board, reach: Reach) -> Vec<Point> {
     board.cells().zip(taken).filter(|(_, taken)| !taken).map(|(cell, _)| cell).collect()
 }
 
-fn pick_random(cells: &[Point], dice: &mut impl Dice) -> Option<Point> {
+/// One of the cells, each equally likely.
+pub(crate) fn pick_random(cells: &[Point], dice: &mut impl Dice) -> Option<Point> {
     if cells.is_empty() {
         return None;
     }
@@ -173,7 +213,8 @@ fn is_square(board: &Board) -> bool {
     board.width == board.height
 }
 
-fn centre(board: &Board) -> Point {
+/// The middle cell; of the middle ones the lower left one.
+pub(crate) fn centre(board: &Board) -> Point {
     Point::new(half_of(board.width), half_of(board.height))
 }
 

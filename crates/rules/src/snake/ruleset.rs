@@ -14,7 +14,8 @@ pub struct Settings {
     pub minimum_food: u32,
     /// Health lost per hazard entry under the head; negative heals.
     pub hazard_damage_per_turn: i32,
-    /// Royale: the safe area loses one row or column every so many turns.
+    /// Turns between two steps of what a rule set or map does over time: royale shrinks, pits fill, a sinkhole grows, a pool disappears.
+    /// What 0 means, if it is allowed, is said by each of them.
     pub shrink_every_n_turns: u32,
 }
 
@@ -94,10 +95,10 @@ impl Rules {
     /// The first thing that the map or the rule set does not take: number of snakes, size of the board, settings.
     pub fn validate(&self, width: u8, height: u8, snakes: u8) -> Result<(), RuleError> {
         let Self { ruleset, map, settings, .. } = *self;
-        if !Map::PLAYERS.contains(&snakes) {
+        if !(1..=map.snakes_max()).contains(&snakes) {
             return Err(RuleError::Players { map, snakes });
         }
-        if !Map::takes_size(width, height) {
+        if !map.sizes().contain(width, height) {
             return Err(RuleError::BoardSize { map, width, height });
         }
         if settings.food_spawn_chance > 100 {
@@ -105,6 +106,9 @@ impl Rules {
         }
         if settings.shrink_every_n_turns == 0 && (ruleset == Ruleset::Royale || map == Map::Royale) {
             return Err(RuleError::ShrinkTooOften);
+        }
+        if settings.shrink_every_n_turns == 0 && map == Map::HazardPits {
+            return Err(RuleError::PitsNeverFill);
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use rules::snake::{
     state_hash, turn,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One turn's steps by seat; `None` is an invalid answer.
 type Steps = Vec<Option<Move>>;
@@ -15,7 +16,8 @@ type Steps = Vec<Option<Move>>;
 #[derive(Clone, Debug)]
 struct Match {
     rules: Rules,
-    side: u8,
+    width: u8,
+    height: u8,
     snakes: u8,
     seed: Seed,
     steps: Vec<Steps>,
@@ -39,14 +41,29 @@ fn any_step() -> impl Strategy<Value = Option<Move>> {
 
 fn any_match() -> impl Strategy<Value = Match> {
     let steps = prop::collection::vec(prop::collection::vec(any_step(), 16), 1..40);
-    let size = (prop::sample::select(vec![7, 9, 11, 19]), 1..=16_u8);
-    (any_rules(), size, any::<u64>(), steps).prop_map(|(rules, (side, snakes), seed, steps)| Match {
+    let rules_and_board = any_rules().prop_flat_map(|rules| {
+        let size = prop::sample::select(board_sizes(rules.map));
+        (Just(rules), size, 1..=rules.map.snakes_max())
+    });
+    (rules_and_board, any::<u64>(), steps).prop_map(|((rules, (width, height), snakes), seed, steps)| Match {
         rules,
-        side,
+        width,
+        height,
         snakes,
         seed: Seed(seed),
         steps,
     })
+}
+
+/// The boards of a map, but of those that take all sizes the large ones only now and then, because they take their time.
+fn board_sizes(map: Map) -> Vec<(u8, u8)> {
+    let sides = [7, 9, 11, 19, 21, 25];
+    let all = sides.into_iter().flat_map(|width| sides.map(|height| (width, height)));
+    let mut sizes: Vec<_> = all.filter(|(width, height)| map.sizes().contain(*width, *height)).collect();
+    let small: Vec<_> =
+        sizes.iter().copied().filter(|(width, height)| u16::from(*width) * u16::from(*height) <= 121).collect();
+    sizes.extend(small.repeat(3));
+    sizes
 }
 
 fn orders(steps: &Steps) -> Vec<MoveOrder> {
@@ -55,7 +72,7 @@ fn orders(steps: &Steps) -> Vec<MoveOrder> {
 
 impl Match {
     fn start(&self) -> Board {
-        setup(&self.rules, self.side, self.side, self.snakes, self.seed).expect("every legal board can be set up")
+        setup(&self.rules, self.width, self.height, self.snakes, self.seed).expect("every legal board can be set up")
     }
 
     /// All boards, from the start to the end of the game or of the orders.
@@ -77,10 +94,13 @@ fn has_duplicates(points: &[Point]) -> bool {
     points.iter().enumerate().any(|(i, point)| points[..i].contains(point))
 }
 
-/// Once dead, a snake stays as it is; only constrictor fills it up and stacks its tail, once.
+/// Once dead, a snake stays as it is; only constrictor fills it up and stacks its tail, once, and `solo_maze` puts it into the next maze.
 fn is_at_rest(rules: &Rules, before: &Snake, after: &Snake) -> bool {
     let constrictor = matches!(rules.ruleset, Ruleset::Constrictor | Ruleset::WrappedConstrictor);
-    before == after || constrictor && before.elimination == after.elimination && after.body.starts_with(&before.body)
+    let moved = rules.map == Map::SoloMaze && before.elimination == after.elimination;
+    before == after
+        || moved
+        || constrictor && before.elimination == after.elimination && after.body.starts_with(&before.body)
 }
 
 proptest! {
@@ -166,7 +186,7 @@ proptest! {
             let seat = seat % board.snakes.len();
             match what % 6 {
                 0 => board.food.push(Point::new(x, y)),
-                1 => board.hazards.push(Point::new(x, y)),
+                1 => Arc::make_mut(&mut board.hazards).push(Point::new(x, y)),
                 2 => board.snakes[seat].health = x.unsigned_abs().min(HEALTH_MAX),
                 3 => board.snakes[seat].body.clear(),
                 4 => board.snakes[seat].body.insert(0, Point::new(x, y)),
@@ -195,8 +215,8 @@ proptest! {
     fn a_mirrored_match_is_a_match(game in any_match()) {
         let settings = Settings { food_spawn_chance: 0, minimum_food: 0, ..game.rules.settings };
         let ruleset = if game.rules.ruleset == Ruleset::Royale { Ruleset::Standard } else { game.rules.ruleset };
-        let rules = Rules { ruleset, map: Map::Empty, settings, ..game.rules };
         let mut seen = game.start();
+        let rules = Rules { ruleset, map: Map::Empty, settings, ..game.rules };
         for steps in &game.steps {
             // An invalid answer goes up from a stacked start, which has no mirror image but itself.
             let mirrored_orders: Vec<MoveOrder> = orders(steps).into_iter().map(mirrored_order).collect();
@@ -222,7 +242,7 @@ fn mirrored(board: &Board) -> Board {
     let mut image = board.clone();
     let x_max = i8::try_from(board.width).expect("small") - 1;
     let bodies = image.snakes.iter_mut().flat_map(|snake| &mut snake.body);
-    for point in bodies.chain(&mut image.food).chain(&mut image.hazards) {
+    for point in bodies.chain(&mut image.food).chain(Arc::make_mut(&mut image.hazards)) {
         point.x = x_max - point.x;
     }
     image

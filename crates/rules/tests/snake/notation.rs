@@ -18,7 +18,7 @@ pub(crate) fn board(text: &str) -> Board {
     for part in parts {
         match part.split_once(' ').unwrap() {
             ("food", points) => board.food = stacks(points),
-            ("hazards", points) => board.hazards = stacks(points),
+            ("hazards", points) => board.hazards = stacks(points).into(),
             (seat, snake) => {
                 assert_eq!(seat, letter(board.snakes.len()), "snakes come by seat");
                 board.snakes.push(self::snake(snake));
@@ -32,7 +32,7 @@ pub(crate) fn text(board: &Board) -> String {
     let mut parts = vec![format!("t{} {}x{}", board.turn, board.width, board.height)];
     parts
         .extend(board.snakes.iter().enumerate().map(|(seat, snake)| format!("{} {}", letter(seat), snake_text(snake))));
-    for (name, points) in [("food", &board.food), ("hazards", &board.hazards)] {
+    for (name, points) in [("food", &board.food), ("hazards", &*board.hazards)] {
         if !points.is_empty() {
             parts.push(format!("{name} {}", stacks_text(points)));
         }

@@ -2,7 +2,9 @@
 //! of them; and a few matches are pinned by the hash of their last board.
 
 use rules::chance::{Chance, Dice, Purpose, Seed};
-use rules::snake::{Board, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, is_over, setup, state_hash, turn};
+use rules::snake::{
+    Board, BoardSizes, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, is_over, setup, state_hash, turn,
+};
 
 const TURNS_MAX: u32 = 300;
 
@@ -33,19 +35,29 @@ fn play(rules: &Rules, mut board: Board, seed: Seed) -> Vec<Board> {
     boards
 }
 
-fn all_rules(snakes: u8) -> impl Iterator<Item = Rules> {
-    Ruleset::ALL.into_iter().flat_map(move |ruleset| {
-        Map::ALL.map(|map| {
-            Rules::for_snakes(ruleset, map, Settings { shrink_every_n_turns: 10, ..Settings::default() }, snakes)
-        })
+/// Every rule set on every map, with up to four snakes.
+fn all_rules() -> impl Iterator<Item = (Rules, u8)> {
+    let settings = Settings { shrink_every_n_turns: 10, ..Settings::default() };
+    let pairs = Ruleset::ALL.into_iter().flat_map(|ruleset| Map::ALL.map(|map| (ruleset, map)));
+    pairs.map(move |(ruleset, map)| {
+        let snakes = map.snakes_max().min(4);
+        (Rules::for_snakes(ruleset, map, settings, snakes), snakes)
     })
+}
+
+/// 11x11 where the map takes it.
+fn board_size(map: Map) -> (u8, u8) {
+    match map.sizes() {
+        BoardSizes::Only(sizes) if !sizes.contains(&(11, 11)) => sizes[0],
+        _ => (11, 11),
+    }
 }
 
 #[test]
 fn an_interrupted_match_equals_the_uninterrupted_one() {
-    for (number, rules) in all_rules(4).enumerate() {
-        let seed = Seed(number as u64);
-        let whole = play(&rules, setup(&rules, 11, 11, 4, seed).unwrap(), seed);
+    for (number, (rules, snakes)) in all_rules().enumerate() {
+        let (seed, (width, height)) = (Seed(number as u64), board_size(rules.map));
+        let whole = play(&rules, setup(&rules, width, height, snakes, seed).unwrap(), seed);
         let middle = whole.len() / 2;
         let resumed = play(&rules, whole[middle].clone(), seed);
         assert_eq!(whole[middle..], resumed, "{rules:?}");
@@ -64,7 +76,8 @@ fn another_seed_is_another_match() {
 #[track_caller]
 fn check_pinned(ruleset: Ruleset, map: Map, snakes: u8, expect_turn: u32, expect_hash: u64) {
     let rules = Rules::for_snakes(ruleset, map, Settings::default(), snakes);
-    let last = play(&rules, setup(&rules, 11, 11, snakes, Seed(2026)).unwrap(), Seed(2026)).pop().unwrap();
+    let (width, height) = board_size(map);
+    let last = play(&rules, setup(&rules, width, height, snakes, Seed(2026)).unwrap(), Seed(2026)).pop().unwrap();
     let (have_turn, have_hash) = (last.turn, state_hash(&last));
     assert_eq!(
         (have_turn, have_hash),

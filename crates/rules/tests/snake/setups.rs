@@ -13,20 +13,57 @@ fn check(rules: Rules, width: u8, height: u8, snakes: u8, expect: &str) {
 
 #[test]
 fn what_may_be_created() {
-    for map in Map::ALL {
-        let rules = Rules { map, ..Rules::default() };
-        for (side, snakes) in [(7, 1), (7, 16), (11, 2), (19, 8), (25, 16)] {
-            check(rules, side, side, snakes, "ok");
-        }
-    }
     let rules = Rules::default();
-    let sizes = "map standard takes squares with an odd side of 7 to 25";
-    check(rules, 5, 5, 2, &format!("{sizes}, not 5x5"));
-    check(rules, 27, 27, 2, &format!("{sizes}, not 27x27"));
-    check(rules, 8, 8, 2, &format!("{sizes}, not 8x8"));
-    check(rules, 11, 9, 2, &format!("{sizes}, not 11x9"));
+    for (side, snakes) in [(7, 1), (7, 16), (11, 2), (19, 8), (25, 16)] {
+        check(rules, side, side, snakes, "ok");
+        check(Rules { map: Map::ExpandScatter, ..rules }, side, side, snakes, "ok");
+    }
+    for (width, height) in [(7, 25), (25, 7), (9, 11), (19, 21)] {
+        check(rules, width, height, 16, "ok");
+        check(Rules { map: Map::Empty, ..rules }, width, height, 16, "ok");
+    }
     check(rules, 11, 11, 0, "map standard takes 1 to 16 snakes, not 0");
     check(Rules { map: Map::SnailMode, ..rules }, 11, 11, 17, "map snail_mode takes 1 to 16 snakes, not 17");
+}
+
+#[test]
+fn boards_that_a_map_does_not_take() {
+    let refused = |map: Map, width, height, expect: &str| {
+        let expect = format!("map {} takes {expect}, not {width}x{height}", map.name());
+        check(Rules { map, ..Rules::default() }, width, height, 1, &expect);
+    };
+    let odd_sides = "boards with odd sides of 7 to 25";
+    refused(Map::Standard, 5, 5, odd_sides);
+    refused(Map::Standard, 27, 27, odd_sides);
+    refused(Map::Standard, 8, 8, odd_sides);
+    refused(Map::Empty, 11, 10, odd_sides);
+    refused(Map::Royale, 11, 9, "squares with an odd side of 7 to 25");
+    refused(Map::HazardPits, 7, 7, "11x11");
+    refused(Map::RiversBridgesLarge, 11, 11, "19x19");
+    refused(Map::CastleWallExtraLarge, 19, 19, "25x25");
+    refused(Map::Sinkholes, 9, 9, "7x7, 11x11 or 19x19");
+    refused(Map::ArcadeMaze, 21, 19, "19x21");
+    refused(Map::SoloMaze, 9, 9, "7x7, 11x11, 19x19, 19x21 or 25x25");
+}
+
+/// The table of the official module, by the number that each map takes.
+#[test]
+fn snakes_that_a_map_takes() {
+    let maps_with =
+        |most| Map::ALL.into_iter().filter(|map| map.snakes_max() == most).map(Map::name).collect::<Vec<_>>().join(" ");
+    assert_eq!(maps_with(1), "solo_maze");
+    assert_eq!(maps_with(4), "hz_hazard_pits hz_islands_bridges");
+    assert_eq!(maps_with(6), "arcade_maze");
+    assert_eq!(maps_with(8), "sinkholes healing_pools hz_castle_wall hz_castle_wall_lg hz_rivers_bridges");
+    assert_eq!(maps_with(12), "hz_castle_wall_xl hz_rivers_bridges_lg hz_rivers_bridges_xl");
+    check(
+        Rules { map: Map::IslandsBridges, ..Rules::default() },
+        11,
+        11,
+        5,
+        "map hz_islands_bridges takes 1 to 4 snakes, not 5",
+    );
+    check(Rules { map: Map::SoloMaze, ..Rules::default() }, 11, 11, 2, "map solo_maze takes one snake, not 2");
 }
 
 #[test]
@@ -45,6 +82,10 @@ fn settings_are_checked_where_they_matter() {
     check(with(Ruleset::Royale, Map::Standard, too_often), 11, 11, 2, refusal);
     check(with(Ruleset::Standard, Map::Royale, too_often), 11, 11, 2, refusal);
     check(with(Ruleset::Standard, Map::Standard, too_often), 11, 11, 2, "ok");
+    check(with(Ruleset::Standard, Map::Sinkholes, too_often), 11, 11, 2, "ok");
+    check(with(Ruleset::Standard, Map::HealingPools, too_often), 11, 11, 2, "ok");
+    let refusal = "map hz_hazard_pits fills its pits every shrinkEveryNTurns turns: 1 or more, not 0";
+    check(with(Ruleset::Standard, Map::HazardPits, too_often), 11, 11, 2, refusal);
 }
 
 #[test]
@@ -64,14 +105,37 @@ fn setup_plays_what_check_would_refuse_but_has_limits() {
 #[test]
 fn every_board_that_may_be_created_can_be_set_up() {
     for map in Map::ALL {
-        for (side, snakes) in (7..=25).step_by(2).flat_map(|side| Map::PLAYERS.map(move |snakes| (side, snakes))) {
-            let rules = Rules { map, ..Rules::default() };
-            assert_eq!(rules.validate(side, side, snakes), Ok(()));
-            let board = setup(&rules, side, side, snakes, SEED).unwrap();
-            assert_eq!(board.snakes.len(), usize::from(snakes), "{map:?} {side} {snakes}");
-            assert_eq!(board.food.is_empty(), map == Map::Empty, "{map:?} {side} {snakes}");
+        let mut played = 0;
+        for (width, height) in (1..=27).flat_map(|width| (1..=27).map(move |height| (width, height))) {
+            for (snakes, seed) in (1..=map.snakes_max()).flat_map(|snakes| [(snakes, SEED), (snakes, Seed(4))]) {
+                let rules = Rules { map, ..Rules::default() };
+                if rules.validate(width, height, snakes).is_err() {
+                    continue;
+                }
+                played += 1;
+                let board = setup(&rules, width, height, snakes, seed).unwrap();
+                assert_eq!(board.snakes.len(), usize::from(snakes), "{map:?} {width}x{height} {snakes}");
+                let has_no_food =
+                    matches!(map, Map::Empty | Map::CastleWall | Map::CastleWallLarge | Map::CastleWallExtraLarge);
+                assert_eq!(board.food.is_empty(), has_no_food, "{map:?} {width}x{height} {snakes}");
+            }
         }
+        assert!(played > 0, "{map:?}");
     }
+}
+
+/// [`setup`] plays what a map would refuse where it can, but a fixed layout fits its own boards only.
+#[test]
+fn a_layout_fits_its_board_only() {
+    let refusal = |map, side, snakes| {
+        let rules = Rules { map, ..Rules::default() };
+        setup(&rules, side, side, snakes, SEED).map_err(|error| error.to_string()).err()
+    };
+    assert_eq!(refusal(Map::CastleWall, 9, 2).as_deref(), Some("map hz_castle_wall takes 11x11, not 9x9"));
+    assert_eq!(refusal(Map::CastleWall, 11, 9).as_deref(), Some("too many snakes for fixed start positions"));
+    assert_eq!(refusal(Map::HazardPits, 11, 5).as_deref(), Some("too many snakes for fixed start positions"));
+    assert_eq!(refusal(Map::RiversBridges, 11, 9).as_deref(), Some("not enough space to place snake"));
+    assert_eq!(refusal(Map::Sinkholes, 9, 2), None);
 }
 
 #[test]
@@ -97,9 +161,14 @@ fn names_are_the_official_ones() {
     assert_eq!(Ruleset::from_name("squad").unwrap_or_default(), Ruleset::Standard);
     assert_eq!(Ruleset::from_name("Standard"), None);
 
-    assert_eq!(Map::ALL.map(Map::name), ["standard", "empty", "royale", "snail_mode"]);
+    let mut maps = Map::ALL.map(Map::name);
+    maps.sort_unstable();
+    let official = "arcade_maze empty healing_pools hz_castle_wall hz_castle_wall_lg hz_castle_wall_xl hz_columns hz_expand_box \
+        hz_expand_scatter hz_grow_box hz_hazard_pits hz_inner_wall hz_islands_bridges hz_islands_bridges_lg hz_rings \
+        hz_rivers_bridges hz_rivers_bridges_lg hz_rivers_bridges_xl hz_scatter hz_spiral royale sinkholes snail_mode solo_maze standard";
+    assert_eq!(maps.join(" "), official);
     assert_eq!(Map::ALL.map(|map| Map::from_name(map.name())), Map::ALL.map(Some));
-    assert_eq!(Map::from_name("hz_spiral"), None);
+    assert_eq!(Map::from_name("hz_rivers"), None);
 
     assert_eq!(["up", "down", "left", "right"].map(Move::parse), Move::ALL.map(Some));
     assert_eq!(["Up", "", "up ", "north"].map(Move::parse), [None; 4]);

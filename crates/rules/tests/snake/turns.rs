@@ -2,7 +2,7 @@
 
 use super::notation;
 use rules::chance::Seed;
-use rules::snake::{Map, Rules, Ruleset, Settings, is_over, turn};
+use rules::snake::{Map, Point, Rules, Ruleset, Settings, is_over, turn};
 
 /// No food by chance: what food there is, is in the row.
 const RULES: Rules = Rules {
@@ -422,7 +422,7 @@ fn royale_shrinks_every_so_many_turns() {
 fn a_side_once_lost_stays_lost_and_map_and_ruleset_agree() {
     let (ruleset, map) = (shrinking(Ruleset::Royale, Map::Empty, 2), shrinking(Ruleset::Standard, Map::Royale, 2));
     for seed in (0..50).map(Seed) {
-        let mut previous = Vec::new();
+        let mut previous = std::sync::Arc::<Vec<Point>>::default();
         for turn_number in 0..60 {
             let mut board = notation::board("t0 11x11 | A 100 5,5 .. | B 100 1,1 ..");
             board.turn = turn_number;

@@ -14,14 +14,18 @@ pub struct CreateGame {
     /// Ids of the snakes, by seat. The same snake may sit twice. How many may play depends on the map, 16 at most.
     #[schema(min_items = 1, max_items = 16, example = json!(["0190b5a4-7c1e-7000-8000-000000000001"]))]
     pub snakes: Vec<String>,
-    /// Width and height in cells.
+    /// Width and height in cells, such as `19x21`. Which boards a map takes stands in docs/maps.md; a refusal names them.
     #[schema(default = "11x11", pattern = "^[0-9]{1,2}x[0-9]{1,2}$")]
     pub board: Option<String>,
-    /// `standard`, `solo`, `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also `snail`): the
-    /// standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no difference.
+    /// `standard`, `solo`, `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also `snailmode`,
+    /// `snail`): the standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no difference.
     #[schema(default = "standard")]
     pub game_type: Option<String>,
-    /// `standard`, `empty`, `royale` or `snail_mode`; when absent, the map that goes with the game type.
+    /// One of the 25 official maps: `standard`, `empty`, `royale`, `snail_mode`, `hz_inner_wall`, `hz_rings`, `hz_columns`, `hz_spiral`,
+    /// `hz_scatter`, `hz_grow_box`, `hz_expand_box`, `hz_expand_scatter`, `hz_hazard_pits`, `sinkholes`, `healing_pools`,
+    /// `hz_castle_wall`, `hz_castle_wall_lg`, `hz_castle_wall_xl`, `hz_rivers_bridges`, `hz_rivers_bridges_lg`,
+    /// `hz_rivers_bridges_xl`, `hz_islands_bridges`, `hz_islands_bridges_lg`, `arcade_maze`, `solo_maze`; when absent, the map that
+    /// goes with the game type. Boards, numbers of snakes and settings of each stand in docs/maps.md.
     pub map: Option<String>,
     /// Where all chance of the game comes from; when absent, the server draws one. The same seed, rules and answers make
     /// the same game.
@@ -61,10 +65,12 @@ pub struct SettingsChoice {
     /// Food that is always on the board.
     #[schema(minimum = 0)]
     pub minimum_food: Option<i64>,
-    /// Health that a turn on a hazard costs.
+    /// Health that a turn on one layer of hazards costs; negative heals.
+    #[schema(minimum = -100, maximum = 100)]
     pub hazard_damage_per_turn: Option<i64>,
-    /// Royale: turns between two steps of the shrinking board.
-    #[schema(minimum = 1)]
+    /// Turns between two steps: `royale` loses a side, `hz_hazard_pits` fills up (both refuse 0), `sinkholes` grows (0 stands for 10),
+    /// `healing_pools` loses a pool (0: never). Other maps do not use it.
+    #[schema(minimum = 0)]
     pub shrink_every_n_turns: Option<i64>,
 }
 
@@ -155,7 +161,7 @@ pub struct SettingsView {
     pub minimum_food: i64,
     /// Health that a turn on a hazard costs.
     pub hazard_damage_per_turn: i64,
-    /// Royale: turns between two steps of the shrinking board.
+    /// Turns between two steps of what the rule set or the map does over time.
     pub shrink_every_n_turns: i64,
 }
 

@@ -51,6 +51,9 @@ fn rules_are_read() {
         json!({"game_type": "Snail Mode", "map": "snail-mode"}),
         "standard on snail_mode 11x11 15/1/14/25 solo=false as snail_mode",
     );
+    for name in ["snailmode", "SnailMode"] {
+        check_rules(json!({ "game_type": name }), "standard on snail_mode 11x11 15/1/14/25 solo=false as snail_mode");
+    }
     check_rules(json!({"game_type": "WRAPPED"}), "wrapped on standard 11x11 15/1/14/25 solo=false as wrapped");
     check_rules(
         json!({"game_type": "constrictor"}),
@@ -74,7 +77,7 @@ fn bad_values_are_named() {
     for board in ["", "11", "x", "11x", "11X11", "011x11", "+11x11", "11x11x11", "300x300", "-1x-1", "11 x 11"] {
         check_refused(json!({ "board": board }), "bad_value /board");
     }
-    check_refused(json!({"board": "11x7"}), "unplayable ");
+    check_refused(json!({"board": "11x8"}), "unplayable ");
     check_refused(json!({"board": "0x0"}), "unplayable ");
     check_refused(json!({"board": "255x255"}), "unplayable ");
     check_refused(json!({"game_type": "squad"}), "bad_value /game_type");
@@ -84,8 +87,39 @@ fn bad_values_are_named() {
     check_refused(json!({"settings": {"foodSpawnChance": 101}}), "bad_value /settings/foodSpawnChance");
     check_refused(json!({"settings": {"minimumFood": -1}}), "bad_value /settings/minimumFood");
     check_refused(json!({"settings": {"hazardDamagePerTurn": 101}}), "bad_value /settings/hazardDamagePerTurn");
-    check_refused(json!({"settings": {"shrinkEveryNTurns": 0}}), "bad_value /settings/shrinkEveryNTurns");
+    check_refused(json!({"settings": {"shrinkEveryNTurns": -1}}), "bad_value /settings/shrinkEveryNTurns");
     check_refused(json!({"settings": {"shrinkEveryNTurns": i64::MAX}}), "bad_value /settings/shrinkEveryNTurns");
+}
+
+#[test]
+fn maps_have_boards_numbers_of_snakes_and_settings_of_their_own() {
+    let of = |map: &str, figures: &str| format!("standard on {map} {figures} solo=false as standard");
+    for map in Map::ALL.into_iter().filter(|map| map.sizes().contain(11, 11) && map.snakes_max() > 1) {
+        let name = map.name();
+        let game_type = if map == Map::SnailMode { "snail_mode" } else { "standard" };
+        check_rules(json!({ "map": name }), &format!("standard on {name} 11x11 15/1/14/25 solo=false as {game_type}"));
+    }
+    check_rules(json!({"map": "arcade_maze", "board": "19x21"}), &of("arcade_maze", "19x21 15/1/14/25"));
+    check_rules(json!({"map": "HZ Rings", "board": "25x25"}), &of("hz_rings", "25x25 15/1/14/25"));
+    check_rules(json!({"board": "11x7"}), &of("standard", "11x7 15/1/14/25"));
+    let never = json!({"shrinkEveryNTurns": 0, "hazardDamagePerTurn": -20});
+    check_rules(json!({"map": "healing_pools", "settings": never}), &of("healing_pools", "11x11 15/1/-20/0"));
+    check_rules(
+        json!({"map": "solo_maze", "board": "19x21", "snakes": [A]}),
+        "standard on solo_maze 19x21 15/1/14/25 solo=true as standard",
+    );
+    for refused in [
+        json!({"map": "arcade_maze"}),
+        json!({"map": "arcade_maze", "board": "21x19"}),
+        json!({"map": "solo_maze"}),
+        json!({"map": "hz_islands_bridges", "snakes": vec![A; 5]}),
+        json!({"map": "hz_hazard_pits", "settings": {"shrinkEveryNTurns": 0}}),
+        json!({"map": "royale", "settings": {"shrinkEveryNTurns": 0}}),
+        json!({"game_type": "royale", "settings": {"shrinkEveryNTurns": 0}}),
+        json!({"map": "hz_spiral", "board": "11x9"}),
+    ] {
+        check_refused(refused, "unplayable ");
+    }
 }
 
 #[track_caller]

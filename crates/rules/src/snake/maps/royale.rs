@@ -2,13 +2,11 @@
 
 use super::super::stages::royale::{close_in, shrinks};
 use super::super::{Board, RuleError, Settings};
-use super::standard;
 use crate::chance::Seed;
 
-/// Food as on the standard map, then the hazards of this turn. Before the first shrink the hazards of the board stay, unlike in the
+/// The hazards of this turn. Before the first shrink the hazards of the board stay, unlike in the
 /// royale rule set, which clears them.
 pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) -> Result<(), RuleError> {
-    standard::post_update(board, settings, seed);
     let shrinks = shrinks(board, settings.shrink_every_n_turns)?;
     if shrinks > 0 {
         close_in(board, shrinks, seed);

@@ -4,19 +4,17 @@
 //! board height above its place, so that the board alone is the whole state. [`Board::hazards_on_board`] hides what waits.
 //! The list is kept column by column: the official program has no fixed order here.
 
-use super::super::{Board, Point, Settings, Snake};
-use super::standard;
-use crate::chance::Seed;
+use super::super::{Board, Point, Snake};
+use std::sync::Arc;
 
-/// Food as on the standard map, then the trails move on by one turn.
-pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) {
-    standard::post_update(board, settings, seed);
+/// The trails move on by one turn.
+pub(crate) fn post_update(board: &mut Board) {
     let (mut lying, waiting) = lying_and_waiting(board);
     fade(&mut lying);
     lying.extend(waiting.into_iter().filter(|cell| !is_living_head(board, *cell)));
     lying.extend(board.living().flat_map(|(_, snake)| trail_left_by(snake, board.height)));
     lying.sort_unstable();
-    board.hazards = lying;
+    board.hazards = Arc::new(lying);
 }
 
 /// The hazards on the board, and those that waited, moved to their place. Both keep the order of the list.

@@ -1,20 +1,27 @@
 //! The standard map: more food by and by.
 
-use super::super::{Board, Settings, placement};
+use super::super::placement::{self, Hazards};
+use super::super::{Board, Settings};
 use crate::chance::{Chance, Dice, Purpose, Seed};
 
 /// Spawns food, after the eliminations of the turn: an eliminated snake leaves its cells free at once.
 pub(crate) fn post_update(board: &mut Board, settings: &Settings, seed: Seed) {
-    // Most turns of most games need no draw, and a stream is not free.
-    if board.food.len() < settings.minimum_food as usize || settings.food_spawn_chance > 0 {
-        spawn_food(board, settings, &mut Chance::new(seed, board.turn, Purpose::Food));
-    }
+    spawn_food(board, settings, seed, Hazards::MayHaveFood);
 }
 
-fn spawn_food(board: &mut Board, settings: &Settings, dice: &mut impl Dice) {
-    let count = food_needed(board, settings, dice);
-    if count > 0 {
-        placement::place_food_randomly(board, count, dice);
+/// The same, but not on hazards.
+pub(crate) fn post_update_off_hazards(board: &mut Board, settings: &Settings, seed: Seed) {
+    spawn_food(board, settings, seed, Hazards::HaveNoFood);
+}
+
+fn spawn_food(board: &mut Board, settings: &Settings, seed: Seed, hazards: Hazards) {
+    // Most turns of most games need no draw, and a stream is not free.
+    if board.food.len() < settings.minimum_food as usize || settings.food_spawn_chance > 0 {
+        let mut chance = Chance::new(seed, board.turn, Purpose::Food);
+        let count = food_needed(board, settings, &mut chance);
+        if count > 0 {
+            placement::place_food_randomly(board, count, hazards, &mut chance);
+        }
     }
 }
 

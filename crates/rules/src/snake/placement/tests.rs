@@ -243,7 +243,7 @@ fn no_room_for_food_in_the_centre() {
 #[track_caller]
 fn check_spawn(board: &Board, count: usize, dice: &mut impl Dice, expect: &[(i8, i8)]) {
     let mut board = board.clone();
-    place_food_randomly(&mut board, count, dice);
+    place_food_randomly(&mut board, count, Hazards::MayHaveFood, dice);
     let have: Vec<(i8, i8)> = board.food.iter().map(|food| (food.x, food.y)).collect();
     assert_eq!(have, expect);
 }
@@ -253,7 +253,7 @@ fn food_spawns_off_bodies_and_next_steps_of_the_living() {
     use crate::snake::Cause;
     let mut board = Board::new(3, 3);
     board.snakes = vec![Snake::at(Point::new(0, 0)), Snake::at(Point::new(2, 2))];
-    board.hazards = vec![Point::new(0, 2)];
+    board.add_hazard(Point::new(0, 2));
     // Taken: both heads and the four cells next to them. Hazards do not matter; columns come first.
     check_spawn(&board, 9, &mut Least, &[(0, 2), (1, 1), (2, 0)]);
     check_spawn(&board, 9, &mut Greatest, &[(2, 0), (0, 2), (1, 1)]);

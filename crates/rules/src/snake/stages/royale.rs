@@ -3,13 +3,15 @@
 use super::super::{Board, Point, RuleError};
 use super::StageContext;
 use crate::chance::{Chance, Dice, Purpose, Seed};
+use std::sync::Arc;
 
 /// The rule set's stage: hazards are drawn anew every turn, and there are none before the first shrink. They hurt from the next turn.
 pub(crate) fn shrink(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     let shrinks = shrinks(board, call.settings.shrink_every_n_turns)?;
-    board.hazards.clear();
     if shrinks > 0 {
         close_in(board, shrinks, call.seed);
+    } else if !board.hazards.is_empty() {
+        board.hazards = Arc::default();
     }
     Ok(())
 }
@@ -28,9 +30,7 @@ pub(crate) fn shrinks(board: &Board, every_n_turns: u32) -> Result<u32, RuleErro
 /// alike for the same seed.
 pub(crate) fn close_in(board: &mut Board, shrinks: u32, seed: Seed) {
     let safe = SafeArea::after(shrinks, board.width, board.height, &mut Chance::new(seed, 0, Purpose::Hazards));
-    let cells = board.cells();
-    board.hazards.clear();
-    board.hazards.extend(cells.filter(|cell| !safe.contains(*cell)));
+    board.hazards = Arc::new(board.cells().filter(|cell| !safe.contains(*cell)).collect());
 }
 
 /// A rectangle, all bounds inclusive; empty when a lower bound has passed its upper one.
