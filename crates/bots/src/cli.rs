@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use crate::config::{Config, Faults, parse_think};
+use crate::config::{Config, Faults, check_share, parse_think};
 use crate::hunt::HuntArgs;
 
 /// Serves sample bots for many matches at once: http://INTERFACE:PORT/random, /hungry and /flood
@@ -20,6 +20,9 @@ pub struct BotsArgs {
     /// Time that a bot thinks about a move: 200ms, 1s, 0
     #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = parse_think, conflicts_with = "hunt")]
     pub think: Duration,
+    /// Share of moves made without looking: a handicap
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
+    pub careless: f64,
     /// Share of moves answered after the timeout of their match
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub late: f64,
@@ -44,8 +47,9 @@ impl BotsArgs {
     /// A sentence that names the probability which is out of range.
     pub fn config(self) -> Result<(SocketAddr, Config), String> {
         let faults = Faults::new(self.late, self.garbage, self.refuse)?;
+        check_share("careless", self.careless)?;
         let address = SocketAddr::new(self.interface, self.port);
-        Ok((address, Config { think: self.think, seed: self.seed, faults }))
+        Ok((address, Config { think: self.think, seed: self.seed, careless: self.careless, faults }))
     }
 }
 
@@ -78,7 +82,12 @@ mod tests {
         check("", Ok(("127.0.0.1:4100", Config { think, ..Config::default() })));
         check("--port 0 --interface ::1 --think 0 --seed 7", Ok(("[::1]:0", Config { seed: 7, ..Config::default() })));
         let faults = Faults::new(0.1, 0.2, 0.3).expect("in range");
-        check("--late 0.1 --garbage 0.2 --refuse 0.3", Ok(("127.0.0.1:4100", Config { think, seed: 0, faults })));
+        check(
+            "--late 0.1 --garbage 0.2 --refuse 0.3",
+            Ok(("127.0.0.1:4100", Config { think, faults, ..Config::default() })),
+        );
+        check("--careless 0.5", Ok(("127.0.0.1:4100", Config { think, careless: 0.5, ..Config::default() })));
+        check("--careless 1.5", Err("careless is 1.5: a probability"));
         check("--think 200", Err("not a duration"));
         check("--think 61s", Err("invalid value '61s' for '--think <DURATION>': at most 60s"));
         check("--late 2", Err("late is 2"));

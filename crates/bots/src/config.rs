@@ -12,6 +12,8 @@ pub struct Config {
     pub think: Duration,
     /// Decides every choice that is left to chance; two bots with one seed still differ by match and snake.
     pub seed: u64,
+    /// Share of moves made without looking, from 0 to 1: a handicap of known size. Unlike a fault, such a move is a proper answer.
+    pub careless: f64,
     /// What goes wrong, and how often.
     pub faults: Faults,
 }
@@ -37,9 +39,7 @@ impl Faults {
     /// A sentence that names the number which is out of range.
     pub fn new(late: f64, garbage: f64, refuse: f64) -> Result<Faults, String> {
         for (name, share) in [("late", late), ("garbage", garbage), ("refuse", refuse)] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(format!("{name} is {share}: a probability lies between 0 and 1"));
-            }
+            check_share(name, share)?;
         }
         let sum = late + garbage + refuse;
         // Shares like 0.1 have no exact form; their sum may pass 1 by a rounding.
@@ -48,6 +48,15 @@ impl Faults {
         }
         Ok(Faults { late, garbage, refuse })
     }
+}
+
+/// Whether this is a probability.
+///
+/// # Errors
+/// A sentence with the name and the number.
+pub(crate) fn check_share(name: &str, share: f64) -> Result<(), String> {
+    let is_share = (0.0..=1.0).contains(&share);
+    if is_share { Ok(()) } else { Err(format!("{name} is {share}: a probability lies between 0 and 1")) }
 }
 
 /// Parses a thinking time.

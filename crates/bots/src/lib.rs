@@ -11,6 +11,7 @@
 //! path      = "/" character *( "/" modifier ) [ "/" call ]
 //! character = "random" | "hungry" | "flood"
 //! modifier  = "think-" duration      200ms, 1s, 0
+//!           | "careless-" probability 0 to 1: moves without looking, a handicap of known size
 //!           | "late-" probability    0 to 1: answers after the timeout of the match
 //!           | "garbage-" probability 0 to 1: answers nonsense
 //!           | "refuse-" probability  0 to 1: disconnects or answers 500

@@ -1,7 +1,7 @@
 //! From method and path to a bot and a call: the grammar of URLs (see the crate's head) and nothing else.
 
 use crate::characters::Character;
-use crate::config::{Config, Faults, parse_think};
+use crate::config::{Config, Faults, check_share, parse_think};
 use crate::http::{Method, Problem, Status};
 
 /// The route of a request.
@@ -73,6 +73,10 @@ fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
         match name {
             "think" => config.think = parse_think(value).map_err(refused)?,
             "seed" => config.seed = value.parse().map_err(|_| refused("a seed is a whole number".to_owned()))?,
+            "careless" => {
+                config.careless = parse_share(value).map_err(refused)?;
+                check_share(name, config.careless).map_err(|why| bad_modifier(segment, &why))?;
+            }
             "late" => late = parse_share(value).map_err(refused)?,
             "garbage" => garbage = parse_share(value).map_err(refused)?,
             "refuse" => refuse = parse_share(value).map_err(refused)?,
@@ -106,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    const USUAL: Config = Config { think: Duration::from_millis(200), seed: 3, faults: Faults::NONE };
+    const USUAL: Config = Config { think: Duration::from_millis(200), seed: 3, careless: 0.0, faults: Faults::NONE };
 
     #[track_caller]
     fn check(method: Method, target: &str, expected: Result<Route, Status>) {
@@ -134,10 +138,16 @@ mod tests {
     fn modifiers_change_one_bot() {
         check(Method::Get, "/hungry/late-0.1", Ok(Route::Index(Character::Hungry)));
         check(Method::Post, "/hungry/think-1s/move", a_move(Config { think: Duration::from_secs(1), ..USUAL }));
+        check(Method::Post, "/hungry/careless-0.25/move", a_move(Config { careless: 0.25, ..USUAL }));
         check(
             Method::Post,
             "/hungry/seed-7/late-0.1/refuse-0.01/think-0/garbage-0.05/move",
-            a_move(Config { think: Duration::ZERO, seed: 7, faults: Faults::new(0.1, 0.05, 0.01).expect("in range") }),
+            a_move(Config {
+                think: Duration::ZERO,
+                seed: 7,
+                faults: Faults::new(0.1, 0.05, 0.01).expect("in range"),
+                ..USUAL
+            }),
         );
     }
 
@@ -153,6 +163,8 @@ mod tests {
         check(Method::Get, "/healthz/deep", Err(Status::NOT_FOUND));
         check(Method::Post, "/hungry/late-2/move", Err(Status::BAD_REQUEST));
         check(Method::Post, "/hungry/late-x/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/careless-2/move", Err(Status::BAD_REQUEST));
+        check(Method::Post, "/hungry/careless-NaN/move", Err(Status::BAD_REQUEST));
         check(Method::Post, "/hungry/late-0.1/late-0.1/move", Err(Status::BAD_REQUEST));
         check(Method::Post, "/hungry/late-0.6/garbage-0.6/move", Err(Status::BAD_REQUEST));
         check(Method::Post, "/hungry/think-61s/move", Err(Status::BAD_REQUEST));

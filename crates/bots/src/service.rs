@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wire::webhook::Request;
 
-use crate::characters::{Chance, Character, Purpose};
+use crate::characters::{Chance, Character, Decision, Purpose};
 use crate::config::Config;
 use crate::counters::{Counters, count};
 use crate::fault::{self, Fault};
@@ -61,7 +61,8 @@ impl BotService {
     fn respond_to_move(&self, character: Character, config: &Config, body: &[u8]) -> Result<Reply, Problem> {
         let request = read(body)?;
         let fault = fault::draw(&config.faults, &mut Chance::of(config.seed, &request, Purpose::Fault));
-        let decision = character.decide(&request, config.seed);
+        let decision = Decision::careless(&request, config.seed, config.careless)
+            .unwrap_or_else(|| character.decide(&request, config.seed));
         count(&self.counters.moves);
         if let Some(fault) = fault {
             self.counters.count_fault(fault);

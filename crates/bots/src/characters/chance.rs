@@ -10,6 +10,8 @@ pub(crate) enum Purpose {
     Move = 1,
     /// Whether and how something goes wrong.
     Fault = 2,
+    /// Whether a move is made without looking, and which.
+    Carelessness = 3,
 }
 
 /// A stream of numbers (splitmix64).

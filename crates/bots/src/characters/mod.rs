@@ -111,6 +111,13 @@ impl Character {
 }
 
 impl Decision {
+    /// A move without looking, for this share of the requests.
+    #[must_use]
+    pub fn careless(request: &Request<'_>, seed: u64, share: f64) -> Option<Decision> {
+        let mut chance = Chance::of(seed, request, Purpose::Carelessness);
+        (chance.unit_f64() < share).then(|| Decision::random_direction(&mut chance, None))
+    }
+
     fn random_direction(chance: &mut Chance, shout: Option<&'static str>) -> Decision {
         Decision { direction: Direction::ALL[chance.below(Direction::ALL.len())], shout }
     }

@@ -134,6 +134,16 @@ fn flood_takes_the_larger_space_and_eats_when_weak_where_it_fits() {
 }
 
 #[test]
+fn careless_moves_come_as_often_as_configured() {
+    let request = request("standard", (7, 7), vec![snake("you", 90, &[at(3, 3), at(3, 2)])]);
+    for share in [0.0, 0.1, 0.5, 1.0] {
+        let moves: Vec<_> = (0..10_000).filter_map(|seed| Decision::careless(&request, seed, share)).collect();
+        assert!((moves.len() as f64 / 10_000.0 - share).abs() < 0.02, "{} of 10,000 for {share}", moves.len());
+        assert!(moves.is_empty() || Direction::ALL.iter().all(|way| moves.iter().any(|made| made.direction == *way)));
+    }
+}
+
+#[test]
 fn names_lead_back_to_characters() {
     for character in Character::ALL {
         assert_eq!(Character::from_name(character.name()), Some(character));
