@@ -193,7 +193,7 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let beside = scenario_dir(args);
     add_referenced_files(&mut document, name, &beside);
     let scenario = Scenario::read(&document)
-        .map_err(|errors| scenario_error(name, &add_feed_errors(errors, &document, &beside)))?;
+        .map_err(|errors| scenario_error(name, &add_feed_errors(errors, &document, name, &beside)))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(CliError::usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
@@ -202,13 +202,16 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
             "--pid {pid}: there is no such process here; give the id of the target's"
         )));
     }
-    let feeds = read_feeds(&scenario.feeds, &beside).map_err(|errors| scenario_error(name, &errors))?;
+    let feeds = read_feeds(&scenario.feeds, name, &beside).map_err(|errors| scenario_error(name, &errors))?;
+    scenario.known_values(&feeds).map_err(|errors| scenario_error(name, &errors))?;
     Ok(AssembledTrial { document, scenario, feeds })
 }
 
 /// The errors of a scenario, and its feeds whose files are missing: all of it at once.
-fn add_feed_errors(mut errors: ValidationErrors, document: &Document, beside: &Path) -> ValidationErrors {
-    for (origin, key, file) in document.feed_files() {
+fn add_feed_errors(mut errors: ValidationErrors, document: &Document, name: &str, beside: &Path) -> ValidationErrors {
+    for (origin, key, file) in
+        document.feed_files().into_iter().filter(|(_, _, file)| built_in_file(name, file).is_none())
+    {
         if let Err(message) = check_feed_size(&beside.join(file)) {
             errors.0.push(ValidationError { origin, key, message });
         }
@@ -219,10 +222,11 @@ fn add_feed_errors(mut errors: ValidationErrors, document: &Document, beside: &P
 }
 
 /// The rows of all feeds, whose files are next to the scenario; or everything that is wrong with them.
-fn read_feeds(feeds: &[Feed], beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
+fn read_feeds(feeds: &[Feed], name: &str, beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
     let (mut rows, mut errors) = (Vec::with_capacity(feeds.len()), Vec::new());
     for feed in feeds {
-        match read_feed(feed, &beside.join(&feed.file)) {
+        let built_in = built_in_file(name, &feed.file).map(|text| feed.parse_rows(text).map_err(unusable));
+        match built_in.unwrap_or_else(|| read_feed(feed, &beside.join(&feed.file))) {
             Ok(read) => rows.push(read),
             Err(message) => errors.push(feed.validation_error(message)),
         }
@@ -242,16 +246,24 @@ fn check_feed_size(path: &Path) -> Result<(), String> {
 fn read_feed(feed: &Feed, path: &Path) -> Result<FeedRows, String> {
     check_feed_size(path)?;
     let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
-    feed.parse_rows(&std::fs::read_to_string(path).map_err(cannot)?)
-        .map_err(|message| format!("cannot be used: {message}"))
+    feed.parse_rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(unusable)
+}
+
+fn unusable(message: String) -> String {
+    format!("cannot be used: {message}")
+}
+
+/// A file that comes with the lab, for the scenarios that do.
+fn built_in_file(name: &str, file: &str) -> Option<&'static str> {
+    let found = BUILTIN_FILES.iter().find(|(known, _)| *known == file);
+    found.filter(|_| builtin(name).is_some()).map(|(_, text)| *text)
 }
 
 /// Adds the files that a scenario names; for a missing one, the reader reports the line in which it is named.
 fn add_referenced_files(document: &mut Document, name: &str, beside: &Path) {
-    let is_builtin = builtin(name).is_some();
     for file in document.required_files() {
-        let text = match BUILTIN_FILES.iter().find(|(known, _)| is_builtin && *known == file) {
-            Some((_, text)) => Some((*text).to_owned()),
+        let text = match built_in_file(name, &file) {
+            Some(text) => Some(text.to_owned()),
             None => std::fs::read_to_string(beside.join(&file)).ok(),
         };
         if let Some(text) = text {

@@ -9,8 +9,9 @@ pub struct Builtin {
     pub toml: &'static str,
 }
 
-/// The files that built-in scenarios name: the protobuf files of the worlds' protocol.
-pub const BUILTIN_FILES: [(&str, &str); 2] = [
+/// The files that built-in scenarios name: the protobuf files of the worlds' protocol, bots of known strength.
+pub const BUILTIN_FILES: [(&str, &str); 3] = [
+    ("ladder/bots.csv", include_str!("../../../../scenarios/ladder/bots.csv")),
     ("../crates/wire/proto/world.proto", include_str!("../../../wire/proto/world.proto")),
     ("../crates/wire/proto/hunt.proto", include_str!("../../../wire/proto/hunt.proto")),
 ];

@@ -61,7 +61,7 @@ pub fn known_figures(scenario: &Scenario) -> BTreeSet<String> {
     work_specs.iter().for_each(|work| add_work(&mut paths, work));
     phases.iter().for_each(|phase| add_phase(&mut paths, phase, journeys));
     for observer in observers {
-        for (figure, _) in &observer.figures {
+        for figure in observer.figure_names() {
             add(&mut paths, &format!("observe.{}.{figure}", observer.name), &OBSERVED_STATISTICS);
         }
     }

@@ -12,6 +12,7 @@ mod formula;
 mod gate;
 mod journey;
 mod keys;
+mod known_order;
 mod load_profile;
 pub mod message;
 mod observer;
@@ -48,6 +49,7 @@ pub use formula::Formula;
 pub use gate::{ComparisonOp, Gate, HeadlineFigure};
 pub use journey::{BackgroundLoops, Journey};
 pub use keys::KeySet;
+pub use known_order::{KnownOrder, KnownValues, ORDER_FIGURES, PageCursor, spearman};
 pub use load_profile::{EdgeSearch, LoadProfile};
 pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
 pub use observer::Observer;
@@ -139,6 +141,21 @@ impl Scenario {
         let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &errors), &document.files());
         errors.finish()?;
         scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
+    }
+
+    /// For each observer, the true values of what it lists, out of the rows of the feeds.
+    ///
+    /// # Errors
+    /// Every row that cannot be a truth.
+    pub fn known_values(&self, rows: &[FeedRows]) -> Result<Vec<KnownValues>, ValidationErrors> {
+        let (mut all, mut errors) = (Vec::new(), Vec::new());
+        for order in self.observers.iter().map(|observer| observer.order.as_ref()) {
+            match order.map(|order| order.known_values(&self.feeds, rows)).transpose() {
+                Ok(known) => all.push(known.unwrap_or_default()),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(all) } else { Err(ValidationErrors(errors)) }
     }
 
     /// Whether the lab starts the service under test or any other process.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::known_order::{KnownOrder, ORDER_FIGURES};
 use super::reader::{NodeReader, check_name, read_name, read_pointer};
 use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
@@ -20,6 +21,8 @@ pub struct Observer {
     pub interval: Duration,
     /// Figures: name and JSON pointer.
     pub figures: Vec<(String, String)>,
+    /// Lists whose true order is known: two figures more.
+    pub order: Option<KnownOrder>,
 }
 
 impl Observer {
@@ -29,8 +32,18 @@ impl Observer {
             name: fields.required("name", "its figures are found under it", read_name),
             path: fields.required("read", "\"GET /path\" of a JSON document", |at| read_get_path(at, names)),
             interval: fields.or("every", OBSERVE_EVERY, |at| at.duration(OBSERVE_EVERY_MIN..=WAIT_MAX)),
-            figures: fields.required("figures", figures, read_figures),
+            figures: match fields.has("order") {
+                true => fields.optional("figures", read_figures).unwrap_or_default(),
+                false => fields.required("figures", figures, read_figures),
+            },
+            order: fields.optional("order", |at| KnownOrder::read(at, names)),
         })
+    }
+
+    /// The names of all its figures.
+    pub fn figure_names(&self) -> impl Iterator<Item = &str> {
+        let of_order: &[&str] = if self.order.is_some() { &ORDER_FIGURES } else { &[] };
+        self.figures.iter().map(|(figure, _)| figure.as_str()).chain(of_order.iter().copied())
     }
 }
 
@@ -40,6 +53,9 @@ fn read_figures(at: &NodeReader<'_>) -> Option<Vec<(String, String)>> {
     }
     let figures = at.entries(|name, at| {
         check_name(at, name);
+        if ORDER_FIGURES.contains(&name) {
+            at.add_error(format!("must be called otherwise: {} are figures of `order`", ORDER_FIGURES.join(", ")));
+        }
         Some((name.to_owned(), read_pointer(at)?))
     });
     (!figures.is_empty()).then_some(figures)

@@ -77,6 +77,18 @@ pub(crate) struct FeedColumns {
     pub(crate) columns: Rc<RefCell<Vec<String>>>,
 }
 
+impl FeedColumns {
+    /// The index of a column, which is used from now on.
+    pub(crate) fn index_of(&self, column: &str) -> usize {
+        let mut columns = self.columns.borrow_mut();
+        let used = columns.iter().position(|known| known == column);
+        used.unwrap_or_else(|| {
+            columns.push(column.to_owned());
+            columns.len() - 1
+        })
+    }
+}
+
 impl Template {
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
         // A variable that fills a whole text keeps its type; here its digits are meant.
@@ -302,12 +314,7 @@ fn column_part(name: &str, path: &str, names: &TemplateNames, json: bool) -> Res
         .ok_or_else(|| format!("uses `{{{{{name}}}}}`, which names no column: write {{{{feed.NAME.COLUMN}}}}"))?;
     let index = names.feeds.iter().position(|known| known.name == feed);
     let index = index.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [feed.{feed}]"))?;
-    let mut columns = names.feeds[index].columns.borrow_mut();
-    let used = columns.iter().position(|known| known == column);
-    let column = used.unwrap_or_else(|| {
-        columns.push(column.to_owned());
-        columns.len() - 1
-    });
+    let column = names.feeds[index].index_of(column);
     Ok(TemplatePart::Column { feed: index, column, order: names.feeds[index].order, json })
 }
 

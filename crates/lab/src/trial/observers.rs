@@ -6,11 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use serde_json::Value;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::run_context::RunContext;
-use crate::scenario::Observer;
+use crate::limits::OBSERVE_PAGES_MAX;
+use crate::scenario::{KnownValues, ORDER_FIGURES, Observer, Scope, spearman};
 
 /// What was read from the target, and what could not be.
 #[derive(Default)]
@@ -42,36 +44,78 @@ impl Observations {
 
 /// Reads until the trial is over.
 pub(super) async fn observe(context: &RunContext, observations: &Observations, ended: &CancellationToken) {
-    let observers = context.scenario.observers.iter();
+    let observers = context.scenario.observers.iter().zip(&context.known_values);
     tokio::select! {
         () = ended.cancelled() => {}
-        _ = join_all(observers.map(|observer| read_figures(context, observer, observations))) => {}
+        _ = join_all(observers.map(|(observer, known)| read_figures(context, observer, known, observations))) => {}
     }
 }
 
-async fn read_figures(context: &RunContext, observer: &Observer, observations: &Observations) {
+async fn read_figures(context: &RunContext, observer: &Observer, known: &KnownValues, observations: &Observations) {
     let mut ticks = tokio::time::interval_at(context.start, observer.interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let timeout = observer.interval.max(Duration::from_millis(100));
     loop {
         ticks.tick().await;
-        let answer = context.prepared.target.read_json(&observer.path, timeout).await;
-        let read = |pointer: &String| answer.as_ref().ok()?.pointer(pointer)?.as_f64();
-        let missing = observer.figures.iter().find(|(_, pointer)| read(pointer).is_none());
-        if let Some((figure, pointer)) = missing {
-            observations.record_failure(&format!("The observer `{}`", observer.name), || match &answer {
-                Err(why) => why.clone(),
-                Ok(_) => format!("the answer has no number for `{figure}` at {pointer}"),
-            });
+        let figures = match Reading::of(context, observer, known).await {
+            Ok(reading) => reading.figures(observer),
+            Err(why) => observer.figure_names().map(|figure| (figure, Err(why.clone()))).collect(),
+        };
+        if let Some((_, Err(why))) = figures.iter().find(|(_, figure)| figure.is_err()) {
+            observations.record_failure(&format!("The observer `{}`", observer.name), || why.clone());
         }
         let mut latest = observations.latest();
-        for (figure, pointer) in &observer.figures {
+        for (figure, value) in figures {
             let name = format!("{}.{figure}", observer.name);
             // What could not be read is missing from the row; it does not keep its previous value.
-            match read(pointer) {
-                Some(value) => latest.insert(name, value),
-                None => latest.remove(&name),
+            match value {
+                Ok(value) => latest.insert(name, value),
+                Err(_) => latest.remove(&name),
             };
         }
+    }
+}
+
+/// What an observer read once.
+struct Reading {
+    /// The first page, where there are several.
+    document: Value,
+    /// The true values of what is listed, in the order of the lists.
+    listed: Vec<f64>,
+}
+
+impl Reading {
+    async fn of(context: &RunContext, observer: &Observer, known: &KnownValues) -> Result<Self, String> {
+        let target = &context.prepared.target;
+        let timeout = observer.interval.max(Duration::from_millis(100));
+        let path = observer.path.render(&Scope::for_run(&target.globals))?;
+        let document = target.read_json_at(&path, timeout).await?;
+        let Some(order) = &observer.order else { return Ok(Self { document, listed: Vec::new() }) };
+        let mut listed = vec![Vec::new(); order.lists.len()];
+        order.append_listed(&document, known, &mut listed);
+        let next = |page: &Value| order.pages.as_ref().and_then(|pages| Some((&pages.query, pages.next(page)?)));
+        let mut cursor = next(&document);
+        for _ in 1..OBSERVE_PAGES_MAX {
+            let Some((query, value)) = cursor else { break };
+            let separator = if path.contains('?') { '&' } else { '?' };
+            let page = target.read_json_at(&format!("{path}{separator}{query}={value}"), timeout).await?;
+            order.append_listed(&page, known, &mut listed);
+            cursor = next(&page);
+        }
+        Ok(Self { document, listed: listed.concat() })
+    }
+
+    fn figures<'o>(&self, observer: &'o Observer) -> Vec<(&'o str, Result<f64, String>)> {
+        let read = |(figure, pointer): &'o (String, String)| {
+            let value = self.document.pointer(pointer).and_then(Value::as_f64);
+            (figure.as_str(), value.ok_or_else(|| format!("the answer has no number for `{figure}` at {pointer}")))
+        };
+        let mut figures: Vec<_> = observer.figures.iter().map(read).collect();
+        if observer.order.is_some() {
+            let correlation = spearman(&self.listed);
+            let why = || format!("an order of {} things of known value says nothing", self.listed.len());
+            figures.push((ORDER_FIGURES[0], correlation.ok_or_else(why)));
+            figures.push((ORDER_FIGURES[1], Ok(self.listed.len() as f64)));
+        }
+        figures
     }
 }

@@ -30,7 +30,7 @@ use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
 use crate::record::{LoadStepAccumulator, LoadStepSpec, Recorder, SampleFile, TimelineLog};
 use crate::safety::is_loopback;
-use crate::scenario::{Phase, Scenario};
+use crate::scenario::{KnownValues, Phase, Scenario};
 use crate::work::{StatusPoller, Trackers};
 
 /// From handing a load spec over to its start, so that every worker has it in time.
@@ -40,6 +40,8 @@ const START_LOAD_LEAD: Duration = Duration::from_millis(20);
 pub(super) struct RunContext {
     pub(super) scenario: Arc<Scenario>,
     pub(super) prepared: PreparedTrial,
+    /// For each observer, the true values of what it lists.
+    pub(super) known_values: Vec<KnownValues>,
     pub(super) worker_pool: WorkerPool,
     pub(super) worker_count: u32,
     pub(super) recorder: Recorder,
@@ -79,6 +81,7 @@ impl RunContext {
         let (start, start_moment) = (Instant::now() + START_LEAD, MonotonicTime::now() + START_LEAD);
         let start_unix_ms = unix_ms_now() + START_LEAD.as_millis() as i64;
         let hlog = Writer::create(&dir.join("intervals.hlog"), start_unix_ms).map_err(file_error)?;
+        let known_values = scenario.known_values(&prepared.feeds).map_err(|errors| errors.to_string())?;
         let config = GeneratorConfig {
             scenario: scenario.clone(),
             segment: Segment::whole(worker_count(&scenario, &addresses) as u32),
@@ -101,6 +104,7 @@ impl RunContext {
         let (worker_pool, reports) =
             WorkerPool::start(config).map_err(|error| format!("the load workers cannot start: {error}"))?;
         let context = Self {
+            known_values,
             worker_count: worker_pool.worker_count() as u32,
             worker_pool,
             recorder: Recorder::new(&scenario.journeys, &scenario.pushes, hlog, samples),

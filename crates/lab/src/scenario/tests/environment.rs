@@ -255,6 +255,47 @@ fn observers() {
 }
 
 #[test]
+fn observers_of_known_orders() {
+    let text = |order: &str| {
+        let feed = "[feed.bots]\nfile = \"bots.csv\"\n";
+        with_rest(&format!("{feed}[[observe]]\nname = \"q\"\nread = \"GET /s\"\norder = {order}\n"))
+    };
+    let good = r#"{ lists = ["/a", "/b"], id = "/name", feed = "bots", by = "name", value = "strength", pages = { at = "/next", query = "after" } }"#;
+    let scenario = read(&text(good), &[]).unwrap();
+    let order = scenario.observers[0].order.as_ref().unwrap();
+    assert_eq!(
+        (&order.lists[..], order.id_column, order.value_column),
+        (&["/a".to_owned(), "/b".to_owned()][..], 0, 1)
+    );
+    let rows = |csv: &str| {
+        scenario.feeds[0]
+            .parse_rows(csv)
+            .and_then(|rows| scenario.known_values(&[rows]).map_err(|errors| errors.to_string()))
+    };
+    assert_eq!(
+        rows("strength,name,more\n1.5,a,x\n-2,b,y\n").unwrap()[0],
+        [("a".to_owned(), 1.5), ("b".to_owned(), -2.0)].into()
+    );
+    let refused = |csv: &str| rows(csv).unwrap_err();
+    assert!(refused("name,strength\na,strong\n").contains("`strong` is the value of `a`, and no number"));
+    assert!(refused("name,strength\na,NaN\n").contains("`NaN` is the value of `a`, and no number"));
+    assert!(refused("name,strength\na,1\na,2\n").contains("`observe.q.order` cannot use bots.csv: `a` is there twice"));
+    assert_eq!(
+        complaints(&text("{ lists = [], id = 7, feed = \"cats\" }")),
+        [
+            "line 22: `observe.q.order` needs `by`: the column of the feed with the ids",
+            "line 22: `observe.q.order` needs `value`: the column of the feed with the values",
+            "line 22: `observe.q.order.feed` must be one of \"bots\", not \"cats\"",
+            "line 22: `observe.q.order.id` must be a JSON pointer such as \"/id\", not a whole number",
+        ]
+    );
+    check(
+        "[[observe]]\nname = \"q\"\nread = \"GET /s\"\nfigures = { listed = \"/a\" }\n",
+        &["line 20: `observe.q.figures.listed` must be called otherwise: spearman, listed are figures of `order`"],
+    );
+}
+
+#[test]
 fn feeds_and_keys() {
     let text = with_rest(
         "path = 1\n[feed.u]\nfile = \"u.csv\"\n[feed.v]\nfile = \"d/v.jsonl\"\norder = \"random\"\n\
@@ -460,6 +501,14 @@ fn gates_know_the_figures_of_every_part() {
     gate("j.throughput_per_s", &[]);
     gate("observe.q.waiting.last", &[]);
     gate("generator.cpu_s", &[]);
+    let known = |figure: &str| {
+        let order = r#"{ lists = "/a", id = "/n", feed = "f", by = "n", value = "v" }"#;
+        let parts = format!(
+            "[feed.f]\nfile = \"f.csv\"\n[[observe]]\nname = \"q\"\nread = \"GET /s\"\norder = {order}\n[gates]\n\"{figure}\" = \"= 0\"\n"
+        );
+        complaints(&with_rest(&parts))
+    };
+    assert!(known("observe.q.spearman.last").is_empty() && known("observe.q.listed.min").is_empty());
     let lacks = |path: &str| format!("line 31: `gates.{path}` is a figure that this trial does not have: `{path}`");
     gate("up.edge_per_s", &[&format!("{}; `up` has journey, peak_per_s", lacks("up.edge_per_s"))]);
     gate("p.peak_per_s", &[&format!("{}; `p` has journey", lacks("p.peak_per_s"))]);
