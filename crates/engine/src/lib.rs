@@ -20,6 +20,7 @@ pub mod ratings;
 pub mod rows;
 pub mod tables;
 pub mod time;
+pub mod tournaments;
 pub mod worlds;
 
 pub use pack::DecodeError;

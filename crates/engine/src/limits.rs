@@ -3,6 +3,10 @@
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
+mod tournaments;
+
+pub use tournaments::*;
+
 use std::time::Duration;
 
 /// Seats of one match. The official maps admit at most 16 snakes.

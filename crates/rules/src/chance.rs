@@ -54,6 +54,12 @@ pub enum Purpose {
     MapHazards = 18,
     /// The walls of a maze that is built in this turn.
     Maze = 19,
+    /// The order of a tournament's field when it is seeded by lot.
+    TournamentSeeds = 40,
+    /// The seeds of the games of a tournament; the turn is the pairing.
+    TournamentGames = 41,
+    /// The lot that decides a pairing of a tournament when nothing else does; the turn is the pairing.
+    TournamentLot = 42,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.

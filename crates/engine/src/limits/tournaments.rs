@@ -1,0 +1,56 @@
+//! Limits of tournaments.
+
+use std::time::Duration;
+
+/// Tournaments of one account that have not ended.
+pub const TOURNAMENTS_PER_ACCOUNT_MAX: usize = 20;
+/// Bots of one tournament.
+pub const TOURNAMENT_ENTRANTS_MAX: u16 = 1_024;
+/// Bots of one round robin, or of one group: everyone plays everyone, so games grow with the square.
+pub const TOURNAMENT_ROUND_ROBIN_MAX: u16 = 64;
+/// Rounds of a Swiss tournament.
+pub const TOURNAMENT_SWISS_ROUNDS_MAX: u16 = 32;
+/// Accounts that may be invited to one tournament.
+pub const TOURNAMENT_INVITED_MAX: usize = 1_024;
+/// Steps before the start (entries, withdrawals, invitations) that are kept of one tournament: each is an entry of its log.
+pub const TOURNAMENT_REGISTRATIONS_MAX: usize = 8 * TOURNAMENT_ENTRANTS_MAX as usize;
+/// Longest series of a pairing.
+pub const TOURNAMENT_BEST_OF_MAX: u8 = 15;
+/// Drawn games of one pairing that are played again.
+pub const TOURNAMENT_REPLAYS_MAX: u8 = 8;
+/// See [`TOURNAMENT_REPLAYS_MAX`].
+pub const TOURNAMENT_REPLAYS_DEFAULT: u8 = 4;
+/// Games of one pairing without a result (failed, cancelled, too late, or this server's fault) before it is decided by the
+/// tie-breaks.
+pub const TOURNAMENT_VOID_GAMES_MAX: u8 = 5;
+/// Games of one pairing in which no bot answered before neither is taken to be there.
+pub const TOURNAMENT_SILENT_GAMES_MAX: u8 = 2;
+/// Games that one tournament may need at the very most, every draw and every failure included.
+pub const TOURNAMENT_GAMES_MAX: u32 = 100_000;
+/// Games of one tournament in the queue or running at once.
+pub const TOURNAMENT_GAMES_AT_ONCE_MAX: u16 = 256;
+/// See [`TOURNAMENT_GAMES_AT_ONCE_MAX`].
+pub const TOURNAMENT_GAMES_AT_ONCE_DEFAULT: u16 = 64;
+/// Shortest time from the creation of a game after which it no longer counts.
+pub const TOURNAMENT_GAME_DEADLINE_MIN: Duration = Duration::from_secs(60);
+/// See [`TOURNAMENT_GAME_DEADLINE_MIN`].
+pub const TOURNAMENT_GAME_DEADLINE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// See [`TOURNAMENT_GAME_DEADLINE_MIN`].
+pub const TOURNAMENT_GAME_DEADLINE_DEFAULT: Duration = Duration::from_secs(2 * 3_600);
+/// How far ahead a start may lie.
+pub const TOURNAMENT_START_AHEAD_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
+/// Results of one tournament that one commit applies.
+pub const TOURNAMENT_RESULTS_PER_STEP_MAX: usize = 256;
+
+const _: () = assert!(
+    (TOURNAMENT_ENTRANTS_MAX as u32) * 2 * (1 + TOURNAMENT_REPLAYS_DEFAULT as u32 + TOURNAMENT_VOID_GAMES_MAX as u32)
+        <= TOURNAMENT_GAMES_MAX,
+    "the largest double elimination in single games is possible"
+);
+const _: () = assert!(TOURNAMENT_BEST_OF_MAX % 2 == 1, "a series has an odd number of games");
+const _: () = assert!(
+    super::TURNS_MAX as u128 * super::BOT_TIMEOUT_DEFAULT.as_millis() < TOURNAMENT_GAME_DEADLINE_DEFAULT.as_millis(),
+    "a game of slow bots ends before it is given up"
+);
+const _: () = assert!(TOURNAMENT_SILENT_GAMES_MAX <= TOURNAMENT_VOID_GAMES_MAX);
+const _: () = assert!(TOURNAMENT_GAMES_AT_ONCE_MAX as usize <= super::COMMIT_COMMANDS_MAX);
