@@ -7,6 +7,7 @@
 pub mod commands;
 pub mod competitions;
 pub mod digest;
+pub mod duels;
 pub mod health;
 pub mod hunts;
 pub mod ids;

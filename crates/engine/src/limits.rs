@@ -7,6 +7,10 @@ mod tournaments;
 
 pub use tournaments::*;
 
+mod duels;
+
+pub use duels::*;
+
 use std::time::Duration;
 
 /// Seats of one match. The official maps admit at most 16 snakes.
