@@ -7,6 +7,7 @@
 //! Knows neither HTTP nor how a match is played.
 
 mod driver;
+pub mod duels;
 mod environment;
 mod production;
 
@@ -14,9 +15,15 @@ pub use driver::{Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;
 
+use duels::DuelStates;
+use engine::leadership::LeaderJob;
 use node::drain::Drain;
+use node::leader::lead;
+use std::sync::Arc;
 
 /// Leads the jobs of the arena whenever no other process does, until the drain.
-pub async fn run<E: ArenaEnvironment>(_environment: E, drain: Drain) {
-    drain.begun().await;
+pub async fn run<E: ArenaEnvironment>(environment: E, duel_states: Arc<DuelStates>, drain: Drain) {
+    let own = environment.clone();
+    let drive_duels = move |lease| duels::run(own.clone(), duel_states.clone(), lease);
+    lead(environment, LeaderJob::Duels, drain, drive_duels).await;
 }

@@ -8,6 +8,7 @@ use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
 use crate::grants::Grants;
+use arena::duels::DuelStates;
 use hunts::Hunts;
 use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
@@ -51,6 +52,8 @@ pub struct AppState {
     /// The aggregator of claims, and the matchmaker.
     pub hunts: Arc<Hunts>,
     pub worlds: Worlds,
+    /// States of duels in memory.
+    pub duels: Arc<DuelStates>,
     /// The limit on sockets of clients, bots and other nodes.
     pub socket_budget: Arc<SocketBudget>,
     pub spectators: SpectatorPermits,

@@ -5,6 +5,7 @@
 
 mod allocator;
 mod decisions;
+mod duels;
 mod gateway;
 mod hunts;
 mod instruments;
@@ -24,6 +25,7 @@ mod worlds;
 pub use allocator::{AllocatorStats, set_allocator_stats_source};
 pub use decisions::OWN_CLASS_PREFIX;
 pub use decisions::{DecisionCounters, DecisionOutcome, Decisions};
+pub use duels::DuelMetrics;
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
 pub use labelled::{ByKind, ByRoute, ByStatus, QuotaKind};
@@ -113,6 +115,7 @@ pub struct Metrics {
     pub tables: TableMetrics,
     pub worlds: WorldMetrics,
     pub hunts: HuntMetrics,
+    pub duels: DuelMetrics,
     pub store: StoreMetrics,
     pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
@@ -168,6 +171,7 @@ impl Default for Metrics {
             tables: TableMetrics::default(),
             worlds: WorldMetrics::default(),
             hunts: HuntMetrics::default(),
+            duels: DuelMetrics::default(),
             store: StoreMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
@@ -235,6 +239,7 @@ impl Metrics {
         self.tables.expose(&mut page);
         self.worlds.expose(&mut page);
         self.hunts.expose(&mut page);
+        self.duels.expose(&mut page);
         self.store.expose(&mut page);
         self.responses.expose(&mut page);
         self.bodies.expose(&mut page);

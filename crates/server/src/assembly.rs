@@ -53,6 +53,7 @@ pub fn assemble(
         grants: Arc::new(Grants::new(metrics.clone())),
         forwards: ForwardPermits::new(config.stories_waiters_max, config.stories_waiters_per_address_max),
         tables,
+        duels: Arc::default(),
         hunts: Arc::new(Hunts::new(
             config.quotas_tickets_per_address_max,
             node.clone(),

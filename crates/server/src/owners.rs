@@ -35,7 +35,7 @@ pub async fn run_arena(app: App) {
     let notifier = app.notifier.clone();
     let environment =
         arena::ProductionEnvironment::new(app.node.clone(), app.metrics.clone(), move || notifier.notify_queue());
-    arena::run(environment, app.drain.clone()).await;
+    arena::run(environment, app.duels.clone(), app.drain.clone()).await;
 }
 
 /// Counts claims, and matches parties for hunts.
