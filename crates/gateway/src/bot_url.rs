@@ -10,7 +10,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Checks the URL of a bot before it is stored.
 pub(super) fn check(url: &str, are_private_allowed: bool) -> ApiResult<()> {
-    let authority = parse_authority(url).map_err(|reason| ApiError::bad_value("/url", format!("the URL {reason}")))?;
+    check_member("/url", url, are_private_allowed)
+}
+
+/// The same of a URL that stands in another member, named as a JSON Pointer.
+pub(super) fn check_member(field: &str, url: &str, are_private_allowed: bool) -> ApiResult<()> {
+    let authority = parse_authority(url).map_err(|reason| ApiError::bad_value(field, format!("the URL {reason}")))?;
     let host = authority.host();
     if are_private_allowed || is_public_host(host) {
         return Ok(());

@@ -15,6 +15,7 @@ mod console;
 mod cors;
 mod credentials;
 mod dispatch;
+mod duels;
 pub mod extract;
 mod forward;
 pub mod forward_permits;
@@ -125,6 +126,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(stories::routes())
         .merge(worlds::routes())
         .merge(hunts::routes())
+        .merge(duels::routes())
         .merge(spectate::routes())
         .merge(admin::routes())
         .merge(rate_limit::routes())

@@ -26,6 +26,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
     components(schemas(Problem)),
     tags(
         (name = "games", description = "Create games, list them, follow their state."),
+        (name = "duels", description = "Which of two bots is better: paired games and a sequential test. docs/duels.md shows it by example."),
         (name = "snakes", description = "Register the bots that play."),
         (name = "tokens", description = "Bearer tokens of your account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
@@ -44,7 +45,8 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 /// Looks for its world only once it is a WebSocket.
 const WORLD_SOCKET: &str = "/api/worlds/{world}/socket";
 /// The code of a 404, by how the path begins.
-const NOT_FOUND: [(&str, &str); 5] = [
+const NOT_FOUND: [(&str, &str); 6] = [
+    ("/api/duels/{id}", "`no_such_duel`"),
     ("/api/games/{id}", "`no_such_game`"),
     ("/api/hunts/{name}", "`no_such_hunt`"),
     ("/api/stories/games/{game}", "`no_such_game`"),

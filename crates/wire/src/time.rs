@@ -1,7 +1,8 @@
 //! Points in time on the wire: RFC 3339 in UTC with milliseconds, such as `2026-01-31T12:00:00.123Z`.
 
 use chrono::{DateTime, Timelike};
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use utoipa::ToSchema;
 
@@ -31,6 +32,13 @@ impl Serialize for Timestamp {
     }
 }
 
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        DateTime::parse_from_rfc3339(&text).map(|at| Self(at.timestamp_millis())).map_err(D::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +46,7 @@ mod tests {
     #[track_caller]
     fn check(ms: i64, want: &str) {
         assert_eq!(Timestamp(ms).to_string(), want);
+        assert_eq!(serde_json::from_str::<Timestamp>(&format!("\"{want}\"")).ok(), Some(Timestamp(ms)));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) enum RouteClass {
 
 /// Routes about the state of the server: never limited, so that an overload can be told apart from an outage.
 const UNLIMITED_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
-const CREATE_ROUTES: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
+const CREATE_ROUTES: [&str; 5] = ["/api/duels", "/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
 /// Sent by POST because the query is long.
 const READ_ROUTES_BY_POST: [&str; 1] = ["/api/games/status"];
 const WATCH_ROUTES: [&str; 5] = [

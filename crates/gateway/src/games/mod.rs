@@ -7,6 +7,9 @@ mod read;
 mod request;
 mod view;
 
+pub(super) use request::{GameParams, game_type, parse_game_params};
+pub(super) use view::{summary, time};
+
 use super::problem::{ApiError, ApiResult, Resource};
 use crate::app::App;
 use engine::ids::MatchId;

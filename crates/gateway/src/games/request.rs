@@ -41,16 +41,32 @@ pub(super) struct AssignedParams {
     pub(super) turns_max: u32,
 }
 
-/// Reads a creation.
-pub(super) fn validate_game(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<ValidatedGame> {
-    let bots = parse_bots(&wanted.snakes)?;
+/// What is played, whoever plays it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GameParams {
+    pub(crate) rules: Rules,
+    pub(crate) width: u8,
+    pub(crate) height: u8,
+    pub(crate) timeout_ms: u16,
+}
+
+/// Reads what is played by so many snakes; the other members of the creation are ignored.
+pub(crate) fn parse_game_params(wanted: &CreateGame, snakes: u8, timeout_ms_default: u16) -> ApiResult<GameParams> {
     let (width, height) = wanted.board.as_deref().map_or(Ok(BOARD_DEFAULT), parse_board)?;
     let (ruleset, map) = parse_ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
     let settings = parse_settings(wanted.settings.as_ref(), default_settings(ruleset))?;
-    let rules = Rules::for_snakes(ruleset, map, settings, bots.len() as u8);
-    rules.validate(width, height, bots.len() as u8).map_err(ApiError::Unplayable)?;
-    let seed = wanted.seed.as_ref().map(parse_seed).transpose()?;
+    let rules = Rules::for_snakes(ruleset, map, settings, snakes);
+    rules.validate(width, height, snakes).map_err(ApiError::Unplayable)?;
     let timeout_ms = wanted.timeout_ms.map_or(Ok(timeout_ms_default), parse_timeout_ms)?;
+    Ok(GameParams { rules, width, height, timeout_ms })
+}
+
+/// Reads a creation.
+pub(super) fn validate_game(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<ValidatedGame> {
+    let bots = parse_bots(&wanted.snakes)?;
+    let GameParams { rules, width, height, timeout_ms } =
+        parse_game_params(wanted, bots.len() as u8, timeout_ms_default)?;
+    let seed = wanted.seed.as_ref().map(parse_seed).transpose()?;
     Ok(ValidatedGame { rules, width, height, seed, timeout_ms, bots })
 }
 
@@ -84,7 +100,7 @@ pub(super) fn seat_bots(
 }
 
 /// The game type that answers name for these rules.
-pub(super) fn game_type(rules: &Rules) -> &'static str {
+pub(crate) fn game_type(rules: &Rules) -> &'static str {
     if is_snail(rules.ruleset, rules.map) { SNAIL_NAMES[0] } else { rules.ruleset.name() }
 }
 

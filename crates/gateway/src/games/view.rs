@@ -8,7 +8,7 @@ use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, SettingsView};
 use wire::time::Timestamp;
 
 /// A game as lists show it.
-pub(super) fn summary(row: &MatchRow) -> GameSummary {
+pub(crate) fn summary(row: &MatchRow) -> GameSummary {
     let (spec, status) = (&row.spec, &row.status);
     let winner = row.result.as_ref().and_then(|result| result.winner);
     GameSummary {
@@ -78,6 +78,6 @@ pub(super) fn status(status: &MatchStatus) -> GameStatus {
 }
 
 /// A point in time on the wire.
-pub(super) fn time(at: UnixMs) -> Timestamp {
+pub(crate) fn time(at: UnixMs) -> Timestamp {
     Timestamp(at.0)
 }

@@ -6,6 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     Game,
+    Duel,
     /// A table of Stories.
     Table,
     /// A card of Stories.
@@ -30,6 +31,7 @@ impl Resource {
     fn texts(self) -> [&'static str; 3] {
         match self {
             Self::Game => ["game", "games", "no_such_game"],
+            Self::Duel => ["duel", "duels", "no_such_duel"],
             Self::Table => ["table", "tables", "no_such_table"],
             Self::Card => ["card", "cards", "no_such_card"],
             Self::Snake => ["snake", "snakes", "no_such_snake"],

@@ -9,6 +9,7 @@ mod batch;
 mod bodies;
 mod creation;
 mod defects;
+mod duels;
 mod faults;
 mod idempotency;
 mod lives;

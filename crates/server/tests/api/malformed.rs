@@ -56,6 +56,10 @@ fn good_body(method: &str, path: &str, games: &[String]) -> Value {
     match (method, path) {
         ("POST", "/api/games") => game,
         ("POST", "/api/games/batch") => json!({ "games": [game, {"snakes": snakes}] }),
+        ("POST", "/api/duels") => {
+            json!({"bots": [{"snake_id": ANNS.to_string()}, {"url": "http://example.com/b", "name": "b"}], "elo0": 0, "elo1": 50,
+                   "alpha": 0.05, "games_max": 100, "pairs_at_once": 2, "board": "11x11", "is_public": true})
+        }
         ("POST", "/api/games/status") => json!({ "game_ids": games }),
         ("POST" | "PUT", _) if path.starts_with("/api/snakes") => {
             json!({"name": "Ophidia", "url": "http://example.com/a", "is_public": true})

@@ -39,7 +39,7 @@ pub struct CreateGame {
 }
 
 /// Reads an object or nothing: a derived reader would take an array of its members as well.
-fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+pub(super) fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     let members = Option::<Map<String, Value>>::deserialize(from)?;
     members.map(|members| T::deserialize(Value::Object(members)).map_err(D::Error::custom)).transpose()
 }

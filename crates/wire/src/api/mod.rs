@@ -5,6 +5,7 @@
 //! server of this API are understood.
 
 mod accounts;
+mod duels;
 mod games;
 mod hunts;
 mod inspection;
@@ -15,6 +16,7 @@ mod stories;
 mod worlds;
 
 pub use accounts::*;
+pub use duels::*;
 pub use games::*;
 pub use hunts::*;
 pub use inspection::*;

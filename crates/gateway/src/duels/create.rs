@@ -1,0 +1,129 @@
+//! Creating a duel, and calling it off.
+
+use super::read::{DuelAccess, find_duel};
+use super::request::{Assigned, ChosenBot, parse_bots, parse_duel};
+use super::view;
+use crate::app::App;
+use crate::extract::{JsonBody, PathId, Player};
+use crate::problem::{ApiError, ApiResult, Resource};
+use arena::duels::status_of;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
+use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
+use engine::duels::{Duel, Entry};
+use engine::ids::{BotId, CompetitionId};
+use engine::limits::DUELS_PER_ACCOUNT_MAX;
+use engine::rows::OwnedBot;
+use node::clock::random_bytes;
+use rules::chance::Seed;
+use std::collections::HashMap;
+use wire::api::{CreateDuel, DuelDetails};
+
+/// How often a cancellation is tried while the driver saves steps of the same duel.
+const CANCEL_ATTEMPTS_MAX: usize = 8;
+
+/// Create a duel
+///
+/// Two bots play pairs of games, each pair from one seed with seats exchanged, until a sequential test knows whether the
+/// second bot is better; three to eight play a league. Bots that are named by a URL are not registered.
+#[utoipa::path(post, path = "/api/duels", tag = "duels", security(("bearer" = [])), request_body = CreateDuel, responses(
+    (status = 201, description = "It begins within a second.", body = DuelDetails),
+    (status = 409, description = "`too_many`: the account has as many duels under way as it may have."),
+))]
+pub(super) async fn create_duel(
+    State(app): State<App>,
+    Player(caller): Player,
+    JsonBody(wanted): JsonBody<CreateDuel>,
+) -> ApiResult<(StatusCode, Json<DuelDetails>)> {
+    let chosen = parse_bots(&wanted, app.config.allow_private_bots)?;
+    let known = load_bots(&app, &chosen).await?;
+    let now = app.node.clock.now();
+    let assigned = Assigned {
+        seed: Seed(u64::from_be_bytes(random_bytes())),
+        bots: chosen.iter().map(|_| BotId::new(now, random_bytes())).collect(),
+        turns_max: app.config.turns_max,
+        timeout_ms_default: u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX),
+    };
+    let (definition, name) = parse_duel(&wanted, &chosen, &known, caller.account, &assigned)?;
+    let id = CompetitionId::new(now, random_bytes());
+    let row = CompetitionRow {
+        is_public: definition.is_public,
+        due_at: Some(now),
+        ..CompetitionRow::new(id, CompetitionKind::Duel, caller.account, name, definition.encode(), now)
+    };
+    let create = CompetitionCommand::Create { row: row.clone(), live_max: DUELS_PER_ACCOUNT_MAX };
+    match app.node.store.commit(Command::Competition(create)).await? {
+        Outcome::Done => {
+            Ok((StatusCode::CREATED, Json(view::details(&row, &Duel::new(definition), DuelAccess::Owner))))
+        }
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Duel)),
+    }
+}
+
+async fn load_bots(app: &App, chosen: &[ChosenBot]) -> ApiResult<HashMap<BotId, OwnedBot>> {
+    let registered = chosen.iter().filter_map(|bot| match bot {
+        ChosenBot::Registered(id) => Some(*id),
+        ChosenBot::Url { .. } => None,
+    });
+    let mut ids: Vec<BotId> = registered.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let bots = app.node.store.read(move |reader| reader.bots_with_owners(&ids)).await?;
+    Ok(bots.into_iter().map(|known| (known.bot.id, known)).collect())
+}
+
+/// Call off one of your duels
+///
+/// Its games that are under way are called off as well. What counted so far stays.
+#[utoipa::path(post, path = "/api/duels/{id}/cancel", tag = "duels", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is over: called off, or it had ended before.", body = DuelDetails),
+    (status = 404, description = "The account has no such duel."),
+))]
+pub(super) async fn cancel_duel(
+    State(app): State<App>,
+    Player(caller): Player,
+    PathId(id): PathId<CompetitionId>,
+) -> ApiResult<Json<DuelDetails>> {
+    for _ in 0..CANCEL_ATTEMPTS_MAX {
+        let (row, duel) = find_duel(&app, id).await?;
+        if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
+            return Err(ApiError::NotFound(Resource::Duel));
+        }
+        let step = duel.cancel();
+        if step.entries.is_empty() {
+            return Ok(Json(view::details(&row, &duel, DuelAccess::Owner)));
+        }
+        let now = app.node.clock.now();
+        let advance = Advance {
+            entries: step.entries.iter().map(Entry::encode).collect(),
+            status: status_of(&step.duel),
+            due_at: None,
+            ..Advance::of(&row, now)
+        };
+        match app.node.store.commit(Command::Competition(CompetitionCommand::Advance(advance))).await? {
+            Outcome::Done => {
+                cancel_games(&app, &duel).await?;
+                let row = CompetitionRow { status: CompetitionStatus::Cancelled, ended_at: Some(now), ..row };
+                return Ok(Json(view::details(&row, &step.duel, DuelAccess::Owner)));
+            }
+            Outcome::VersionConflict(_) => {}
+            refusal => return Err(ApiError::from_outcome(&refusal, Resource::Duel)),
+        }
+    }
+    Err(ApiError::Internal(format!("duel {id} moved on faster than it could be called off")))
+}
+
+async fn cancel_games(app: &App, duel: &Duel) -> ApiResult<()> {
+    for game in duel.games_in_flight() {
+        let cancel = Command::CancelMatch { id: game.match_id, account: None, now: app.node.clock.now() };
+        if app.node.store.commit(cancel).await? == Outcome::Done {
+            app.notifier.notify(game.match_id);
+        }
+    }
+    Ok(())
+}

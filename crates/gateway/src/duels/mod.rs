@@ -1,0 +1,20 @@
+//! `/api/duels`: which of two bots is better; creating duels, following them, calling them off. `/duels/{id}` is the same for people.
+
+mod create;
+mod page;
+mod read;
+mod request;
+mod view;
+
+use crate::app::App;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(read::list_duels, create::create_duel))
+        .routes(routes!(read::duel_details))
+        .routes(routes!(read::list_duel_games))
+        .routes(routes!(create::cancel_duel))
+        .merge(page::routes())
+}

@@ -1,0 +1,90 @@
+//! Views of duels: who sees what, and how much of a history.
+
+use super::*;
+use engine::competitions::CompetitionKind;
+use engine::duels::{Entry, Sprt};
+use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::Rules;
+
+fn duel(bots: usize, pairs: u32) -> (CompetitionRow, Duel) {
+    let bot = |number: usize| DuelBot {
+        bot: BotId(number as u128),
+        name: format!("bot {number}"),
+        owner: String::new(),
+        url: "http://192.0.2.1/x".to_owned(),
+        is_registered: number == 0,
+    };
+    let definition = DuelDefinition {
+        bots: (0..bots).map(bot).collect(),
+        rules: Rules::default(),
+        width: 11,
+        height: 11,
+        timeout_ms: 500,
+        turns_max: 100,
+        seed: Seed(77),
+        test: (bots == 2).then(Sprt::default),
+        pairs_max: 1_000,
+        pairs_at_once: 4,
+        is_public: false,
+    };
+    let bytes = definition.encode();
+    let row = CompetitionRow::new(
+        CompetitionId(1),
+        CompetitionKind::Duel,
+        AccountId(1),
+        "a duel".to_owned(),
+        bytes,
+        UnixMs(0),
+    );
+    let mut duel = Duel::new(definition);
+    let outcomes = (0..pairs).map(|pair| if pair % 7 == 3 { PairOutcome::Void } else { PairOutcome::Played([1, 2]) });
+    duel.apply(&Entry::Counted { pairing: 0, pairs: outcomes.collect() }).expect("its own pairing");
+    (row, duel)
+}
+
+#[track_caller]
+fn check_history(pairs: u32) {
+    let (row, duel) = duel(2, pairs);
+    let details = details(&row, &duel, DuelAccess::Everyone);
+    let played = duel.pairings()[0].counts().pairs();
+    assert_eq!(details.history.last().map_or(0, |point| point.pairs), played);
+    assert!(details.history.len() <= HISTORY_POINTS_MAX, "{}", details.history.len());
+    assert_eq!(details.history.last().map(|point| point.llr), details.pairings[0].llr.filter(|_| played > 0));
+}
+
+#[test]
+fn a_history_is_bounded_and_ends_with_what_is_known_now() {
+    [0, 1, 2, 99, 116, 117, 118, 119, 500, 1_001].into_iter().for_each(check_history);
+}
+
+#[test]
+fn urls_are_the_owners_and_seeds_come_at_the_end() {
+    let (row, mut duel) = duel(2, 3);
+    let owner = details(&row, &duel, DuelAccess::Owner);
+    assert_eq!(owner.summary.bots[1].url.as_deref(), Some("http://192.0.2.1/x"));
+    assert_eq!(owner.seed, None);
+    assert_eq!((owner.summary.bots[0].snake_id.is_some(), owner.summary.bots[1].snake_id.is_some()), (true, false));
+    assert!(details(&row, &duel, DuelAccess::Everyone).summary.bots.iter().all(|bot| bot.url.is_none()));
+    duel.apply(&Entry::Over { end: DuelEnd::H1Accepted }).expect("an end");
+    let ended = details(&row, &duel, DuelAccess::Everyone);
+    assert_eq!((ended.seed.as_deref(), ended.end.as_deref()), (Some("77"), Some("h1_accepted")));
+    assert!(ended.verdict.starts_with("bot 1 is better than bot 0"), "{}", ended.verdict);
+}
+
+#[test]
+fn numbers_without_bound_are_null() {
+    let (row, duel) = duel(2, 0);
+    let strength = details(&row, &duel, DuelAccess::Owner).pairings[0].strength.clone();
+    assert_eq!(strength, DuelStrength { elo: None, elo_low: None, elo_high: None });
+}
+
+#[test]
+fn a_league_has_a_table_and_no_test() {
+    let (row, duel) = duel(3, 10);
+    let details = details(&row, &duel, DuelAccess::Everyone);
+    assert_eq!((details.table.len(), details.pairings.len(), details.history.len()), (3, 3, 0));
+    assert!(details.test.is_none() && details.pairings.iter().all(|pairing| pairing.llr.is_none()));
+    assert!(details.table[1].elo > details.table[0].elo);
+}
