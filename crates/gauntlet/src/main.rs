@@ -3,8 +3,10 @@
 //! Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted; `run` has more (see its help).
 
 mod allocator;
+mod api_client;
 mod bots_command;
 mod cli_settings;
+mod duel;
 mod output;
 mod runtime;
 mod serve;
@@ -35,6 +37,7 @@ fn command() -> Command {
         .subcommand(serve::config_command())
         .subcommand(token::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
+        .subcommand(duel::DuelArgs::augment_args(Command::new("duel")))
         .subcommand(lab::cli::RunArgs::augment_args(Command::new("run")))
         .subcommand(lab::report::cli::ReportArgs::augment_args(Command::new("report")))
         .subcommand(lab::compare::cli::CompareArgs::augment_args(Command::new("compare")))
@@ -49,6 +52,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
+        Some(("duel", typed)) => duel::run(&args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some((lab::generator::WORKER_COMMAND, _)) => Ok(lab::generator::run_worker_process()),

@@ -12,6 +12,7 @@ mod connections;
 mod crash;
 mod disk;
 mod drain;
+mod duels;
 mod feeds;
 mod guard;
 mod hunters;

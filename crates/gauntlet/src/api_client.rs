@@ -1,0 +1,144 @@
+//! Requests of the command line to a server's API: with a token, over HTTP or TLS. Refusals are printed as the server words them.
+
+use crate::output::CliError;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{Method, Request, StatusCode, Uri, header};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::{ClientConfig, RootCertStore};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Time to a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for a whole answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest answer that is read.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+pub(crate) struct ApiClient {
+    server: String,
+    authorization: Option<String>,
+    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+/// An answer that was read to its end.
+struct Answer {
+    status: StatusCode,
+    body: Bytes,
+}
+
+impl ApiClient {
+    pub(crate) fn new(server: &str, token: Option<&str>) -> Result<Self, CliError> {
+        let server = server.trim_end_matches('/').to_owned();
+        let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
+        if !server.parse::<Uri>().is_ok_and(|uri| is_http(&uri)) {
+            return Err(CliError::usage(format_args!(
+                "--server {server}: expected a URL such as http://127.0.0.1:4000"
+            )));
+        }
+        let http = Client::builder(TokioExecutor::new()).build(connector()?);
+        Ok(Self { server, authorization: token.map(|token| format!("Bearer {token}")), http })
+    }
+
+    /// The server's base URL.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// What a GET is answered with.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+        self.exchange(Method::GET, path, None, StatusCode::OK).await
+    }
+
+    /// What a POST of this JSON is answered with, where the answer has the status `want`.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+        want: StatusCode,
+    ) -> Result<T, CliError> {
+        self.exchange(Method::POST, path, Some(body), want).await
+    }
+
+    async fn exchange<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        want: StatusCode,
+    ) -> Result<T, CliError> {
+        let failed = |what: &dyn Display| CliError::failed(format_args!("{}{path}: {what}", self.server));
+        let late = |_| failed(&format_args!("no answer within {} s", ANSWER_TIMEOUT.as_secs()));
+        let answer = timeout(ANSWER_TIMEOUT, self.request(method, path, body)).await.map_err(late)?;
+        let answer = answer.map_err(|reason| failed(&reason))?;
+        if answer.status != want {
+            return Err(self.refused(&answer));
+        }
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| failed(&format_args!("the answer is not what this version expects: {error}")))
+    }
+
+    async fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, String> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.server))
+            .header(header::USER_AGENT, "gauntlet");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let bytes = match body {
+            Some(body) => {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+                Bytes::from(body.to_string())
+            }
+            None => Bytes::new(),
+        };
+        let request = request.body(Full::new(bytes)).map_err(|error| error.to_string())?;
+        let response = self.http.request(request).await.map_err(|error| cause(&error))?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+        let body = body.map_err(|error| format!("the answer ended early: {error}"))?.to_bytes();
+        Ok(Answer { status: head.status, body })
+    }
+
+    /// A refusal as the server words it.
+    fn refused(&self, answer: &Answer) -> CliError {
+        let problem = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
+        let text = match (problem["code"].as_str(), problem["detail"].as_str()) {
+            (Some(code), Some(detail)) => format!("{code}: {detail}"),
+            _ => "it is not an API of Gauntlet's".to_owned(),
+        };
+        let hint = if answer.status == StatusCode::UNAUTHORIZED { " (here: --token, or GAUNTLET_TOKEN)" } else { "" };
+        let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+        CliError::failed(format_args!("{} answered {}: {text}{hint}", self.server, answer.status.as_u16()))
+    }
+}
+
+/// Connections over HTTP, and over TLS to servers whose certificates browsers trust.
+pub(crate) fn connector() -> Result<HttpsConnector<HttpConnector>, CliError> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions()?;
+    let tls = builder.with_root_certificates(roots).with_no_client_auth();
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    Ok(HttpsConnector::from((tcp, Arc::new(tls))))
+}
+
+/// The innermost reason: what hyper says around it is about hyper.
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}

@@ -1,0 +1,235 @@
+//! `gauntlet duel`: is bot B better than bot A? Plays the duel on a server of its own, or on another one, and follows it to its end.
+//!
+//! Exit codes: 0 the second bot is better (of a league: it was played) · 1 it could not be run · 2 usage · 3 the second bot is not
+//! better by as much as was asked · 4 undecided · 130 interrupted.
+
+mod bot_probe;
+mod local_server;
+mod report;
+
+use crate::api_client::ApiClient;
+use crate::output::{CliError, print_line, print_note};
+use crate::runtime::shutdown_signal;
+use clap::Args;
+use engine::ids::BotId;
+use engine::limits::DUEL_BOTS_MAX;
+use hyper::StatusCode;
+use local_server::LocalServer;
+use serde_json::{Value, json};
+use server::process::machine;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use wire::api::DuelDetails;
+
+/// How often the duel is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Shortest time between two lines of progress.
+const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+
+const NOT_BETTER: u8 = 3;
+const UNDECIDED: u8 = 4;
+const INTERRUPTED: u8 = 130;
+
+/// Plays two bots against each other until it is known whether the second one is better
+///
+/// Every two games are one pair: the same board and seed, seats exchanged. A sequential test (GSPRT) stops as soon as it
+/// knows. With three to eight bots, every two play the same number of games, and a table says what follows.
+///
+/// Exit codes: 0 the second bot is better (a league: it was played), 1 it could not be run, 2 usage, 3 the second bot is not
+/// better by as much as was asked, 4 undecided, 130 interrupted
+#[derive(Args, Debug, Clone)]
+pub(crate) struct DuelArgs {
+    /// The baseline, then the candidate (or the bots of a league): URLs, or with --server ids of snakes; NAME=URL names one
+    #[arg(value_name = "BOT", num_args = 2..=DUEL_BOTS_MAX, required = true)]
+    bots: Vec<String>,
+    /// H0: the candidate is this much stronger, in Elo [default: 0]
+    #[arg(long, value_name = "ELO", allow_hyphen_values = true)]
+    elo0: Option<f64>,
+    /// H1: the candidate is this much stronger, in Elo [default: 50 above H0]
+    #[arg(long, value_name = "ELO", allow_hyphen_values = true)]
+    elo1: Option<f64>,
+    /// Rate of accepting H1 where H0 is true [default: 0.05]
+    #[arg(long, value_name = "RATE")]
+    alpha: Option<f64>,
+    /// Rate of accepting H0 where H1 is true [default: 0.05]
+    #[arg(long, value_name = "RATE")]
+    beta: Option<f64>,
+    /// Games of each pairing: at most, or in a league exactly [default: 2000, in a league 100]
+    #[arg(long, value_name = "GAMES")]
+    games: Option<i64>,
+    /// Pairs of games that are played at once [default: 4]
+    #[arg(long, value_name = "PAIRS")]
+    pairs_at_once: Option<i64>,
+    /// What is played: standard, royale, wrapped, constrictor …
+    #[arg(long, value_name = "TYPE")]
+    game_type: Option<String>,
+    /// The map; by default the one that goes with the game type
+    #[arg(long, value_name = "MAP")]
+    map: Option<String>,
+    /// Size of the board, such as 11x11
+    #[arg(long, value_name = "WxH")]
+    board: Option<String>,
+    /// Time that a bot has for a move
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<i64>,
+    /// Play on this server instead of one of its own, which ends with the duel
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Token for that server
+    #[arg(long, value_name = "TOKEN", env = "GAUNTLET_TOKEN", hide_env_values = true, requires = "server")]
+    token: Option<String>,
+    /// Write all numbers to this file at the end, as the API has them
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &DuelArgs) -> Result<ExitCode, CliError> {
+    let request = request(args);
+    let runtime = crate::runtime::runtime(machine().cores.max(2))?;
+    runtime.block_on(async {
+        let interrupted = std::pin::pin!(shutdown_signal()?);
+        let Some(server) = &args.server else {
+            bot_probe::probe_all(&urls(&request)).await?;
+            let server = LocalServer::start().await?;
+            let client = ApiClient::new(&server.url(), Some(server.token()))?;
+            let played = play(&client, args, &request, interrupted).await;
+            server.stop().await?;
+            return played;
+        };
+        play(&ApiClient::new(server, args.token.as_deref())?, args, &request, interrupted).await
+    })
+}
+
+/// The body of the creation. What was not given is left to the server.
+fn request(args: &DuelArgs) -> Value {
+    let members = [
+        ("elo0", json!(args.elo0)),
+        ("elo1", json!(args.elo1)),
+        ("alpha", json!(args.alpha)),
+        ("beta", json!(args.beta)),
+        ("games_max", json!(args.games)),
+        ("pairs_at_once", json!(args.pairs_at_once)),
+        ("game_type", json!(args.game_type)),
+        ("map", json!(args.map)),
+        ("board", json!(args.board)),
+        ("timeout_ms", json!(args.timeout_ms)),
+        ("bots", args.bots.iter().map(|bot| bot_choice(bot)).collect()),
+    ];
+    members.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn bot_choice(text: &str) -> Value {
+    if text.parse::<BotId>().is_ok() {
+        return json!({"snake_id": text});
+    }
+    // A name has no colon; what has one before the first `=` is a URL with a `=` in its path.
+    match text.split_once('=').filter(|(name, _)| !name.contains(':')) {
+        Some((name, url)) => json!({"url": url, "name": name}),
+        None => json!({"url": text}),
+    }
+}
+
+fn urls(request: &Value) -> Vec<String> {
+    let bots = request["bots"].as_array().into_iter().flatten();
+    bots.filter_map(|bot| bot["url"].as_str().map(str::to_owned)).collect()
+}
+
+/// Creates the duel and follows it to its end, or to an interruption.
+async fn play(
+    client: &ApiClient,
+    args: &DuelArgs,
+    request: &Value,
+    mut interrupted: Pin<&mut impl Future<Output = ()>>,
+) -> Result<ExitCode, CliError> {
+    let mut duel: DuelDetails = client.post("/api/duels", request, StatusCode::CREATED).await?;
+    let path = format!("/api/duels/{}", duel.summary.id);
+    if args.server.is_some() {
+        print_note(format_args!("duel {}: {}/duels/{}", duel.summary.id, client.server(), duel.summary.id));
+    }
+    let (mut last_line, mut last_games) = (Instant::now(), 0);
+    while duel.end.is_none() {
+        tokio::select! {
+            biased;
+            () = &mut interrupted => {
+                let duel: DuelDetails = client.post(&format!("{path}/cancel"), &json!({}), StatusCode::OK).await?;
+                finish(args, &duel)?;
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            () = sleep(LOOK_EVERY) => {}
+        }
+        duel = client.get(&path).await?;
+        let games = report::games_counted(&duel);
+        if games > last_games && last_line.elapsed() >= PROGRESS_EVERY {
+            (last_line, last_games) = (Instant::now(), games);
+            print_note(report::progress(&duel));
+        }
+    }
+    finish(args, &duel)?;
+    Ok(exit_code(&duel))
+}
+
+fn finish(args: &DuelArgs, duel: &DuelDetails) -> Result<(), CliError> {
+    print_line(report::summary(duel))?;
+    let Some(file) = &args.json else { return Ok(()) };
+    let text = serde_json::to_string_pretty(duel)?;
+    std::fs::write(file, text + "\n")
+        .map_err(|error| CliError::failed(format_args!("{} cannot be written: {error}", file.display())))
+}
+
+fn exit_code(duel: &DuelDetails) -> ExitCode {
+    let is_league = duel.test.is_none();
+    match duel.end.as_deref() {
+        Some("h1_accepted") => ExitCode::SUCCESS,
+        Some("games_played") if is_league => ExitCode::SUCCESS,
+        Some("h0_accepted") => ExitCode::from(NOT_BETTER),
+        _ => ExitCode::from(UNDECIDED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::borrow::Borrow;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        duel: DuelArgs,
+    }
+
+    #[track_caller]
+    fn check(typed: &str, want: impl Borrow<Value>) {
+        let words = std::iter::once("duel").chain(typed.split_whitespace());
+        let program = Program::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(&request(&program.duel), want.borrow(), "{typed}");
+    }
+
+    #[test]
+    fn arguments_become_a_request() {
+        check("http://a http://b", json!({"bots": [{"url": "http://a"}, {"url": "http://b"}]}));
+        check(
+            "old=http://a http://b/x=1",
+            json!({"bots": [{"url": "http://a", "name": "old"}, {"url": "http://b/x=1"}]}),
+        );
+        let id = "0190b5a4-7c1e-7000-8000-000000000001";
+        check(&format!("{id} http://b"), json!({"bots": [{"snake_id": id}, {"url": "http://b"}]}));
+        check(
+            "http://a http://b --elo0 -5 --elo1 20 --games 400 --board 7x7",
+            json!({
+                "bots": [{"url": "http://a"}, {"url": "http://b"}],
+                "elo0": -5.0, "elo1": 20.0, "games_max": 400, "board": "7x7"
+            }),
+        );
+    }
+
+    #[test]
+    fn one_bot_and_a_token_without_a_server_are_refused() {
+        for typed in ["duel http://a", "duel http://a http://b --token x"] {
+            assert!(Program::try_parse_from(typed.split(' ')).is_err(), "{typed}");
+        }
+    }
+}

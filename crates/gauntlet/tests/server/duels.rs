@@ -1,0 +1,93 @@
+//! Duels by the built program: `gauntlet duel` without a server, and a duel on a server that is killed in the middle.
+
+use crate::support::bots::Bots;
+use crate::support::{Folder, Server, until};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Bounds so far apart that a handful of pairs decides.
+const WIDE: &str = "--elo1 300 --timeout-ms 10000";
+
+#[track_caller]
+fn check(bots: &Bots, line: &str, code: i32, printed: &str) {
+    let folder = Folder::new();
+    let line = line.replace("CIRCLE", &bots.url("circle")).replace("FLOOD", &bots.url("flood"));
+    let output = folder.command(&format!("duel {line}")).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).join("\n");
+    assert_eq!(output.status.code(), Some(code), "{line}: {text}");
+    assert!(text.contains(printed), "{line}: {text}");
+}
+
+#[test]
+fn a_duel_needs_no_server_and_says_who_is_better() {
+    let bots = Bots::start(Duration::ZERO);
+    check(&bots, &format!("old=CIRCLE new=FLOOD {WIDE}"), 0, "new is better than old");
+    check(&bots, &format!("old=FLOOD new=CIRCLE {WIDE}"), 3, "new is not better than old by 300 Elo");
+    check(&bots, &format!("CIRCLE FLOOD --games 2 {WIDE}"), 4, "Undecided");
+    check(&bots, "a=CIRCLE b=FLOOD c=CIRCLE --games 4 --timeout-ms 10000", 0, "stronger than");
+}
+
+#[test]
+fn what_cannot_be_run_says_why() {
+    let bots = Bots::start(Duration::ZERO);
+    check(&bots, "CIRCLE http://127.0.0.1:9/", 1, "the bot at http://127.0.0.1:9/ does not answer");
+    check(&bots, "CIRCLE FLOOD --elo1 3", 1, "bad_value: elo1 must be at least 10 Elo above elo0");
+    check(&bots, "CIRCLE", 2, "BOT");
+    check(&bots, "CIRCLE FLOOD --server nonsense", 2, "--server nonsense");
+}
+
+#[test]
+fn the_numbers_are_written_to_a_file() {
+    let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
+    let line = format!("duel {} {} {WIDE} --json duel.json", bots.url("circle"), bots.url("flood"));
+    assert_eq!(folder.command(&line).status().unwrap().code(), Some(0));
+    let duel: Value = serde_json::from_slice(&std::fs::read(folder.path().join("duel.json")).unwrap()).unwrap();
+    assert_eq!((&duel["end"], &duel["status"]), (&json!("h1_accepted"), &json!("finished")));
+    assert!(check_counts(&duel["pairings"][0]) > 0);
+}
+
+/// The games of a pairing, which fit its pairs.
+#[track_caller]
+fn check_counts(pairing: &Value) -> u64 {
+    let games: u64 = ["wins", "draws", "losses"].iter().map(|member| pairing[member].as_u64().unwrap()).sum();
+    let pairs: u64 = pairing["pairs"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(games, 2 * pairs, "{pairing}");
+    games
+}
+
+/// Whatever dies, each game counts once: the duel that was killed three times has every game of its pairs exactly once.
+#[test]
+fn a_duel_outlives_its_server() {
+    let (bots, folder) = (Bots::start(Duration::from_millis(2)), Folder::new());
+    let mut server = folder.serve_games("");
+    // A league has no test that could end it before all games are played.
+    let bot = |name| json!({"url": bots.url("flood"), "name": name});
+    let wanted = json!({
+        "bots": [bot("a"), bot("b"), bot("c")], "games_max": 8, "pairs_at_once": 2, "timeout_ms": 10_000, "board": "7x7",
+    });
+    let created = server.request_ok("POST /api/duels", &wanted);
+    let id = created["id"].as_str().unwrap().to_owned();
+    for games in [1, 5, 9] {
+        until("some games have ended", || (duel(&server, &id)["games_ended"].as_u64() >= Some(games)).then_some(()));
+        server.kill();
+        server = folder.serve_games("");
+    }
+    let ended = until("the duel is over", || Some(duel(&server, &id)).filter(|duel| !duel["end"].is_null()));
+    assert_eq!((&ended["end"], &ended["status"]), (&json!("games_played"), &json!("finished")));
+    let pairings = ended["pairings"].as_array().unwrap();
+    assert_eq!(pairings.iter().map(check_counts).collect::<Vec<_>>(), [8, 8, 8]);
+    let games = server.request_ok(&format!("GET /api/duels/{id}/games?limit=100"), &Value::Null);
+    let mut finished: BTreeMap<[u64; 3], u32> = BTreeMap::new();
+    for game in games.as_array().unwrap().iter().filter(|game| game["game"]["status"] == "finished") {
+        *finished
+            .entry(["pairing", "pair", "game_of_pair"].map(|member| game[member].as_u64().unwrap()))
+            .or_default() += 1;
+    }
+    assert!(finished.len() == 24 && finished.values().all(|times| *times == 1), "{finished:?}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+fn duel(server: &Server, id: &str) -> Value {
+    server.request_ok(&format!("GET /api/duels/{id}"), &Value::Null)
+}
