@@ -5,16 +5,19 @@
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
 mod competitions;
+mod ladders;
 mod tables;
 mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
 pub use competitions::{Advance, CompetitionCommand};
+pub use ladders::{LadderCommand, RateResults, RepairRatings};
 pub use tables::{ClaimedTable, OpenTable, TableAppend};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
+use crate::ladders::entry::LadderEntry;
 use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
@@ -180,6 +183,8 @@ pub enum Command {
     AcquireLeadership { job: LeaderJob, worker: WorkerId, now: UnixMs },
     /// Something about a ladder, a tournament or a duel.
     Competition(CompetitionCommand),
+    /// Something about a ladder.
+    Ladder(LadderCommand),
     /// Something about a world.
     World(WorldCommand),
 }
@@ -287,6 +292,8 @@ pub enum Outcome {
     },
     /// The leader of the job.
     LedBy(WorldOwner),
-    /// The player cannot join: it is over, or only matched players may join.
+    /// The entry of a ladder, as it is now.
+    LadderEntry(Box<LadderEntry>),
+    /// It is over: nobody can enter any more, or (a hunt) only matched players may join.
     NotOpen,
 }

@@ -121,6 +121,11 @@ id! {
     CompetitionId
 }
 
+id! {
+    /// An entry of a bot on a ladder.
+    EntryId
+}
+
 impl From<AccountId> for PlayerId {
     fn from(account: AccountId) -> Self {
         Self(account.0)

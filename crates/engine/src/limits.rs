@@ -3,13 +3,13 @@
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
+mod duels;
+mod ladders;
 mod tournaments;
 
-pub use tournaments::*;
-
-mod duels;
-
 pub use duels::*;
+pub use ladders::*;
+pub use tournaments::*;
 
 use std::time::Duration;
 

@@ -27,6 +27,7 @@ mod header_values;
 mod home;
 mod hunts;
 mod idempotency;
+mod leaderboards;
 pub mod listener;
 mod openapi;
 pub mod ops;
@@ -121,6 +122,7 @@ fn api_routes() -> OpenApiRouter<App> {
     openapi::router()
         .merge(games::routes())
         .merge(snakes::routes())
+        .merge(leaderboards::routes())
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())

@@ -28,6 +28,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "games", description = "Create games, list them, follow their state."),
         (name = "duels", description = "Which of two bots is better: paired games and a sequential test. docs/duels.md shows it by example."),
         (name = "snakes", description = "Register the bots that play."),
+        (name = "leaderboards", description = "Ladders: enter snakes, follow their ratings. docs/ladders.md shows it by example."),
         (name = "tokens", description = "Bearer tokens of your account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
         (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md shows it by example."),
@@ -45,10 +46,11 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 /// Looks for its world only once it is a WebSocket.
 const WORLD_SOCKET: &str = "/api/worlds/{world}/socket";
 /// The code of a 404, by how the path begins.
-const NOT_FOUND: [(&str, &str); 6] = [
+const NOT_FOUND: [(&str, &str); 7] = [
     ("/api/duels/{id}", "`no_such_duel`"),
     ("/api/games/{id}", "`no_such_game`"),
     ("/api/hunts/{name}", "`no_such_hunt`"),
+    ("/api/leaderboards/{id}", "`no_such_leaderboard`"),
     ("/api/stories/games/{game}", "`no_such_game`"),
     ("/api/stories/tables/{table}", "`no_such_table`"),
     ("/api/worlds/{world}", "`no_such_world`"),

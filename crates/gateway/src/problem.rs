@@ -5,12 +5,14 @@
 
 mod forward;
 mod hunts;
+mod leaderboards;
 mod resource;
 mod stories;
 mod worlds;
 
 pub(crate) use forward::{ForwardError, ForwardTarget};
 pub(crate) use hunts::HuntRefusal;
+pub(crate) use leaderboards::LeaderboardRefusal;
 pub use resource::Resource;
 
 use ::worlds::VisitError;
@@ -261,6 +263,9 @@ pub enum ApiError {
     /// A refusal about hunts.
     #[error(transparent)]
     Hunt(#[from] HuntRefusal),
+    /// A refusal about leaderboards.
+    #[error(transparent)]
+    Leaderboard(#[from] LeaderboardRefusal),
     /// The content of a world was requested that has no visitors.
     #[error("no player is in this world, so that it is not in memory: enter it, or try again later")]
     WorldNotLoaded,
@@ -346,6 +351,7 @@ impl ApiError {
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
             | Outcome::LedBy(_)
+            | Outcome::LadderEntry(_)
             | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
         }
     }
@@ -389,6 +395,7 @@ impl ApiError {
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(error) => worlds::status_and_code(error),
             Self::Hunt(refusal) => refusal.status_and_code(),
+            Self::Leaderboard(refusal) => refusal.status_and_code(),
             Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
@@ -424,6 +431,7 @@ impl ApiError {
             Self::PrivateAddress { .. } => Some("/url"),
             Self::Story(refused) => stories::field(refused),
             Self::Hunt(refusal) => refusal.field(),
+            Self::Leaderboard(refusal) => refusal.field(),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 //! stores name and order them alike; each brings its own [`Columns`].
 
 mod competitions;
+pub(crate) mod ladders;
 mod stories;
 pub(crate) mod worlds;
 
@@ -46,6 +47,7 @@ pub(crate) const LOG: &str = "version, turns, late_moves, data";
 pub(crate) trait Columns {
     fn maybe_id(&mut self) -> Result<Option<u128>, StoreError>;
     fn maybe_int(&mut self) -> Result<Option<i64>, StoreError>;
+    fn maybe_real(&mut self) -> Result<Option<f64>, StoreError>;
     fn maybe_flag(&mut self) -> Result<Option<bool>, StoreError>;
     fn maybe_text(&mut self) -> Result<Option<String>, StoreError>;
     fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError>;
@@ -58,6 +60,9 @@ pub(crate) trait Columns {
     }
     fn int(&mut self) -> Result<i64, StoreError> {
         self.maybe_int()?.ok_or_else(missing)
+    }
+    fn real(&mut self) -> Result<f64, StoreError> {
+        self.maybe_real()?.ok_or_else(missing)
     }
     fn flag(&mut self) -> Result<bool, StoreError> {
         self.maybe_flag()?.ok_or_else(missing)

@@ -1,5 +1,9 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
+mod ladders;
+
+pub use ladders::LadderReader;
+
 use engine::commands::{Command, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
@@ -224,6 +228,8 @@ pub trait Reader: Send {
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
     /// The process that leads a job at `now`.
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
+    /// What is read of ladders alone.
+    fn ladders(&mut self) -> &mut dyn LadderReader;
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
     /// Competitions, newest first.
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;

@@ -6,4 +6,5 @@ pub mod lifecycle;
 pub mod machine;
 pub mod origin;
 pub mod result;
+pub mod settings;
 pub mod spec;

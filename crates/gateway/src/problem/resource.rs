@@ -24,6 +24,7 @@ pub enum Resource {
     Ticket,
     /// A player of a hunt.
     Hunter,
+    Leaderboard,
 }
 
 impl Resource {
@@ -43,6 +44,7 @@ impl Resource {
             Self::World => ["world", "worlds", "no_such_world"],
             Self::Ticket => ["ticket", "tickets", "no_such_ticket"],
             Self::Hunter => ["hunter", "hunters", "no_such_hunter"],
+            Self::Leaderboard => ["leaderboard", "leaderboards", "no_such_leaderboard"],
         }
     }
 

@@ -61,6 +61,10 @@ macro_rules! pass {
 }
 
 impl Reader for FlakyReader {
+    fn ladders(&mut self) -> &mut dyn store::LadderReader {
+        self.inner.ladders()
+    }
+
     pass! {
         token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
         tokens(account: AccountId) -> Vec<engine::rows::Token>;

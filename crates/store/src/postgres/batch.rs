@@ -8,7 +8,7 @@ use super::tables;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
-use engine::commands::{Command, CompetitionCommand, Outcome, WorldCommand};
+use engine::commands::{Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand};
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
 use engine::leadership::LeaderJob;
 use engine::time::UnixMs;
@@ -89,7 +89,21 @@ impl Batch<'_> {
         for job in commands.iter().filter_map(job_of).collect::<BTreeSet<LeaderJob>>() {
             self.session.run("SELECT 1 FROM leaders WHERE job = ?1 FOR NO KEY UPDATE", values![job.name()])?;
         }
-        self.lock_rows("competitions", commands.iter().filter_map(competition_of).map(CompetitionId::to_bytes))
+        self.lock_competitions(commands)
+    }
+
+    /// With those on whose ladders bots are that change: no season ends meanwhile.
+    fn lock_competitions(&mut self, commands: &[Command]) -> Result<(), StoreError> {
+        let changed = |command: &Command| match command {
+            Command::UpdateBot(bot) => Some(bot.id.to_bytes()),
+            Command::DeleteBot { id, .. } => Some(id.to_bytes()),
+            _ => None,
+        };
+        let bots: Vec<IdBytes> = commands.iter().filter_map(changed).collect();
+        let ladders = "SELECT ladder FROM ladder_entries WHERE is_active AND bot";
+        let ladders = self.session.all_each(ladders, "", &bots, |row| row.id_bytes())?;
+        let named = commands.iter().filter_map(competition_of).map(CompetitionId::to_bytes);
+        self.lock_rows("competitions", named.chain(ladders))
     }
 
     fn lock_rows(&mut self, table: &str, ids: impl Iterator<Item = IdBytes>) -> Result<(), StoreError> {
@@ -211,7 +225,20 @@ fn job_of(command: &Command) -> Option<LeaderJob> {
 fn competition_of(command: &Command) -> Option<CompetitionId> {
     match command {
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.id),
+        Command::Ladder(command) => Some(ladder_of(command)),
         _ => None,
+    }
+}
+
+fn ladder_of(command: &LadderCommand) -> CompetitionId {
+    match command {
+        LadderCommand::Enter { ladder, .. }
+        | LadderCommand::Leave { ladder, .. }
+        | LadderCommand::Invite { ladder, .. }
+        | LadderCommand::Uninvite { ladder, .. } => *ladder,
+        LadderCommand::Rate(rate) => rate.advance.id,
+        LadderCommand::EndSeason(advance) => advance.id,
+        LadderCommand::Repair(repair) => repair.ladder,
     }
 }
 
@@ -220,7 +247,7 @@ fn account_of(command: &Command) -> Option<AccountId> {
     match command {
         Command::CreateToken(token) => Some(token.account),
         Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
-        Command::DeleteBot { account, .. } => Some(*account),
+        Command::DeleteBot { account, .. } | Command::Ladder(LadderCommand::Enter { account, .. }) => Some(*account),
         Command::CreateMatches(create) => Some(create.account),
         Command::Competition(CompetitionCommand::Create { row, .. }) => Some(row.account),
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.account),

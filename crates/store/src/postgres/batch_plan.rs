@@ -134,6 +134,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::EnsureSecret { .. }
         | Command::AcquireLeadership { .. }
         | Command::Competition(CompetitionCommand::Create { .. })
+        | Command::Ladder(_)
         | Command::World(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()

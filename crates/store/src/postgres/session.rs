@@ -249,6 +249,9 @@ impl Columns for PgColumns<'_> {
     fn maybe_int(&mut self) -> Result<Option<i64>, StoreError> {
         self.take()
     }
+    fn maybe_real(&mut self) -> Result<Option<f64>, StoreError> {
+        self.take()
+    }
     fn maybe_flag(&mut self) -> Result<Option<bool>, StoreError> {
         self.take()
     }

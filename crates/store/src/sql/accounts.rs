@@ -117,14 +117,19 @@ impl<S: Dialect> Batch<'_, S> {
             "UPDATE bots SET name = ?2, url = ?3, is_public = ?4, updated_at = ?5 WHERE id = ?1",
             values![bot.id, &bot.name, &bot.url, bot.is_public, bot.updated_at],
         )?;
+        if !bot.is_public {
+            self.leave_all_ladders(bot.id)?;
+        }
         Ok(Outcome::Done)
     }
 
     pub(crate) fn delete_bot(&mut self, id: BotId, account: AccountId) -> Result<Outcome, StoreError> {
+        self.keep_bot_name(id, account)?;
         let sql = "DELETE FROM bots WHERE id = ?1 AND account = ?2";
         if self.session.run(sql, values![id, account])? == 0 {
             return Ok(Outcome::NotFound);
         }
+        self.leave_all_ladders(id)?;
         self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = ?1", values![account])?;
         Ok(Outcome::Done)
     }

@@ -114,6 +114,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
             Command::AcquireLeadership { job, worker, now } => self.acquire_leadership(*job, *worker, *now),
             Command::Competition(command) => self.competition(command),
+            Command::Ladder(command) => self.ladder(command),
             Command::World(command) => self.world(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)

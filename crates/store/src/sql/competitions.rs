@@ -120,7 +120,7 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Done)
     }
 
-    fn advance_competition(&mut self, advance: &Advance) -> Result<Outcome, StoreError> {
+    pub(super) fn advance_competition(&mut self, advance: &Advance) -> Result<Outcome, StoreError> {
         let Some(row) = by_id_of(self.session, advance.id)? else { return Ok(Outcome::NotFound) };
         let have = (row.version, row.results_applied);
         if have != (advance.expected_version, advance.expected_results_applied) {

@@ -9,6 +9,7 @@ pub(crate) mod competitions;
 mod creations;
 pub(crate) mod game_index;
 pub(crate) mod game_retirement;
+pub(crate) mod ladders;
 pub(crate) mod leaders;
 pub(crate) mod leases;
 mod limit_rules;

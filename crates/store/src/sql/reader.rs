@@ -7,7 +7,8 @@ use super::{
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    BotFilter, CompetitionFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    BotFilter, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader, RecordedGame,
+    RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
@@ -333,6 +334,10 @@ impl<R: SqlReader> Reader for R {
 
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
         leaders::leader(self.session(), job, now)
+    }
+
+    fn ladders(&mut self) -> &mut dyn LadderReader {
+        self
     }
 
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError> {

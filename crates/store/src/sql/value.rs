@@ -1,19 +1,23 @@
 //! Values for the placeholders of a statement, as both databases take them.
 
 use super::IdBytes;
-use engine::ids::{AccountId, BotId, CompetitionId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId};
+use engine::ids::{
+    AccountId, BotId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+};
 use engine::time::UnixMs;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::error::Error;
 
-/// A value for a placeholder. Ids are blobs of 16 bytes in SQLite and UUIDs in PostgreSQL, every number is a BIGINT.
+/// A value for a placeholder. Ids are blobs of 16 bytes in SQLite and UUIDs in PostgreSQL, every whole number is a BIGINT, every other
+/// a double.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'v> {
     Null,
     Id(IdBytes),
     Int(i64),
+    Real(f64),
     Flag(bool),
     Text(&'v str),
     Bytes(&'v [u8]),
@@ -41,6 +45,7 @@ from! {
     IdBytes: id => Self::Id(id);
     AccountId: id => Self::Id(id.to_bytes());
     BotId: id => Self::Id(id.to_bytes());
+    EntryId: id => Self::Id(id.to_bytes());
     CompetitionId: id => Self::Id(id.to_bytes());
     MatchId: id => Self::Id(id.to_bytes());
     PlayerId: id => Self::Id(id.to_bytes());
@@ -50,6 +55,7 @@ from! {
     WorkerId: id => Self::Id(id.to_bytes());
     WorldId: id => Self::Id(id.to_bytes());
     UnixMs: at => Self::Int(at.0);
+    f64: number => Self::Real(number);
     i64: number => Self::Int(number);
     i32: number => Self::Int(number.into());
     u32: number => Self::Int(number.into());
@@ -76,6 +82,7 @@ impl rusqlite::ToSql for Value<'_> {
             Self::Null => ValueRef::Null,
             Self::Id(id) => ValueRef::Blob(id),
             Self::Int(number) => ValueRef::Integer(*number),
+            Self::Real(number) => ValueRef::Real(*number),
             Self::Flag(flag) => ValueRef::Integer((*flag).into()),
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
@@ -92,6 +99,7 @@ impl ToSql for Value<'_> {
                 Ok(IsNull::No)
             }
             Self::Int(number) => number.to_sql(kind, out),
+            Self::Real(number) => number.to_sql(kind, out),
             Self::Flag(flag) => flag.to_sql(kind, out),
             Self::Text(text) => text.to_sql(kind, out),
             Self::Bytes(bytes) => bytes.to_sql(kind, out),
@@ -99,7 +107,7 @@ impl ToSql for Value<'_> {
     }
 
     fn accepts(kind: &Type) -> bool {
-        [Type::UUID, Type::INT8, Type::BOOL, Type::TEXT, Type::BYTEA].contains(kind)
+        [Type::UUID, Type::INT8, Type::FLOAT8, Type::BOOL, Type::TEXT, Type::BYTEA].contains(kind)
     }
 
     to_sql_checked!();

@@ -10,6 +10,7 @@ mod creation;
 mod fixtures;
 mod games;
 mod hunts;
+mod ladders;
 mod life;
 mod limit_rules;
 mod logs;
@@ -191,6 +192,17 @@ laws! {
         matches_of_a_competition_are_listed
         competitions_with_something_to_do_are_found
         a_job_has_one_leader
+    }
+    ladders {
+        a_bot_enters_once
+        only_own_public_bots_enter
+        invitations_open_a_ladder
+        bots_that_are_gone_or_private_leave
+        results_are_rated_once
+        rankings_are_paged
+        a_season_that_ends_is_kept
+        a_repair_writes_what_was_recomputed
+        entries_of_an_account_are_bounded
     }
     retire {
         the_oldest_end_goes_first

@@ -154,6 +154,7 @@ impl Database {
                 "bigint" => "g",
                 "text" => "'x' || g",
                 "boolean" => "g % 2 = 0",
+                "double precision" => "g",
                 "bytea" => "decode(md5(g::text), 'hex')",
                 other => panic!("{table}.{column} is of type {other}: say what such columns hold"),
             });
@@ -231,6 +232,7 @@ fn value(kind: &str) -> String {
         "bigint" | "integer" | "smallint" => number.to_string(),
         "text" => format!("'x{number}'"),
         "boolean" => "true".to_owned(),
+        "double precision" => number.to_string(),
         "bytea" => format!("decode(md5('{number}'), 'hex')"),
         other => panic!("a parameter is of type {other}: say what such a value is"),
     };

@@ -1,0 +1,38 @@
+//! Limits of ladders.
+
+use super::SEATS_MAX;
+use std::time::Duration;
+
+/// Fewest bots of a ladder's match: one alone says nothing about it against others.
+pub const LADDER_PLAYERS_MIN: u8 = 2;
+/// Most of them.
+pub const LADDER_PLAYERS_MAX: u8 = SEATS_MAX as u8;
+/// Rated games after which an entry has a rank.
+pub const LADDER_MIN_GAMES: u32 = 10;
+/// Shortest season: a bot that enters an hour late still gets its ranked games.
+pub const LADDER_SEASON_MIN: Duration = Duration::from_secs(24 * 3_600);
+/// Longest season.
+pub const LADDER_SEASON_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
+/// Ladders of one account that have not ended. An operator's account may have [`LADDERS_OF_OPERATOR_MAX`].
+pub const LADDERS_PER_ACCOUNT_MAX: usize = 5;
+/// See [`LADDERS_PER_ACCOUNT_MAX`].
+pub const LADDERS_OF_OPERATOR_MAX: usize = 1_000;
+/// Active entries of one ladder.
+pub const LADDER_ENTRIES_MAX: usize = 20_000;
+/// Active entries that one account may have in one ladder.
+pub const LADDER_ENTRIES_PER_ACCOUNT_MAX: usize = 1_000;
+/// Accounts that are invited to one ladder.
+pub const LADDER_INVITATIONS_MAX: usize = 1_000;
+/// Entries of one page of a ranking, ranked and in placement together: programs that know no pages get as many.
+pub const RANKING_PAGE_MAX: usize = 500;
+/// Results that are rated in one commit.
+pub const RATED_AT_ONCE_MAX: usize = 256;
+/// Rows that one commit of a repair writes.
+pub const REPAIR_ROWS_MAX: usize = 4_096;
+
+const _: () = assert!(LADDER_PLAYERS_MIN >= 2 && LADDER_PLAYERS_MIN < LADDER_PLAYERS_MAX);
+const _: () = assert!(LADDER_SEASON_MIN.as_secs() < LADDER_SEASON_MAX.as_secs());
+const _: () = assert!(
+    LADDER_ENTRIES_PER_ACCOUNT_MAX * 10 <= LADDER_ENTRIES_MAX,
+    "one account cannot fill a ladder by itself, nor can a few"
+);

@@ -1,0 +1,188 @@
+//! Leaderboards themselves: made, listed, read, ended.
+
+use super::{find, require_owner, view};
+use crate::app::App;
+use crate::auth::Principal;
+use crate::extract::{JsonBody, MaybePrincipal, PathId, Player, QueryParams};
+use crate::games::{GameParams, parse_game_params};
+use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
+use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
+use crate::text;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Advance, Command, CompetitionCommand, LadderCommand, Outcome};
+use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
+use engine::ids::CompetitionId;
+use engine::ladders::definition::{LadderDefinition, LadderError, STANDARD_LADDER};
+use engine::ladders::season::{SeasonEnd, current_season};
+use engine::limits::{LADDERS_OF_OPERATOR_MAX, LADDERS_PER_ACCOUNT_MAX, PAGE_MAX};
+use engine::matches::settings::MatchSettings;
+use engine::rows::Role;
+use engine::time::UnixMs;
+use node::clock::random_bytes;
+use serde::Deserialize;
+use std::time::Duration;
+use store::CompetitionFilter;
+use wire::api::{CreateGame, CreateLeaderboard, Leaderboard, LeaderboardDetails};
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+const DAYS_MAX: i64 = 100_000;
+/// How often an end is tried again that results came before.
+const END_TRIES_MAX: usize = 10;
+
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct OfQuery {
+    /// `me`: your own leaderboards, or those to which you are `invited`; public ones when absent.
+    of: Option<String>,
+}
+
+/// List leaderboards, newest first
+///
+/// Public ones; with `of=me` your own, with `of=invited` those to which you are invited (oldest first).
+#[utoipa::path(get, path = "/api/leaderboards", tag = "leaderboards", params(PageQuery, OfQuery), responses(
+    (status = 200, description = "A page of leaderboards, 100 when no limit is given.", body = Vec<Leaderboard>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+))]
+pub(super) async fn list_leaderboards(
+    State(app): State<App>,
+    MaybePrincipal(caller): MaybePrincipal,
+    QueryParams(page): QueryParams<PageQuery>,
+    QueryParams(OfQuery { of }): QueryParams<OfQuery>,
+) -> ApiResult<ListResponse<Leaderboard>> {
+    let (limit, after) = (page.limit(PAGE_MAX)?, page.after::<CompetitionId>()?);
+    let account = match (of.as_deref(), caller) {
+        (None, _) => None,
+        (Some("me" | "invited"), Some(Principal::Account(caller))) => Some(caller.account),
+        (Some("me" | "invited"), Some(Principal::Guest(_))) => return Err(ApiError::AccountNeeded),
+        (Some("me" | "invited"), None) => return Err(ApiError::TokenMissing),
+        (Some(_), _) => {
+            return Err(ApiError::bad_value("of", "of is me or invited, or absent for public leaderboards"));
+        }
+    };
+    let is_invited = of.as_deref() == Some("invited");
+    let rows = app.node.store.read(move |reader| match account.filter(|_| is_invited) {
+        Some(account) => {
+            let ids = reader.ladders().ladders_invited_to(account, after, limit + 1)?;
+            ids.into_iter().filter_map(|id| reader.competition(id).transpose()).collect()
+        }
+        None => {
+            let kind = CompetitionKind::Ladder;
+            reader.competitions(&CompetitionFilter { kind, account, before: after, limit: limit + 1 })
+        }
+    });
+    let filter = of.map_or_else(String::new, |of| format!("of={of}&"));
+    let Page { rows, link } = Page::new("/api/leaderboards", &filter, rows.await?, limit, |row| Some(row.id));
+    Ok((link, Json(readable_rows(rows.iter().map(view::leaderboard)))))
+}
+
+/// Make a leaderboard
+///
+/// Snakes that enter are paired and rated until it is ended.
+#[utoipa::path(post, path = "/api/leaderboards", tag = "leaderboards", security(("bearer" = [])), request_body = CreateLeaderboard, responses(
+    (status = 201, description = "It is open.", body = Leaderboard),
+    (status = 409, description = "`too_many`: the account has as many as it may have."),
+))]
+pub(super) async fn create_leaderboard(
+    State(app): State<App>,
+    Player(caller): Player,
+    JsonBody(wanted): JsonBody<CreateLeaderboard>,
+) -> ApiResult<(StatusCode, Json<Leaderboard>)> {
+    let name = text::check_name("/name", &wanted.name)?;
+    let definition = validate(&app, &wanted)?;
+    let now = app.node.clock.now();
+    let season_ms = definition.season.map(|season| i64::try_from(season.as_millis()).unwrap_or(i64::MAX));
+    let (id, kind) = (CompetitionId::new(now, random_bytes()), CompetitionKind::Ladder);
+    let row = CompetitionRow {
+        status: CompetitionStatus::Running,
+        is_public: wanted.is_public,
+        due_at: season_ms.map(|ms| UnixMs(now.0.saturating_add(ms))),
+        ..CompetitionRow::new(id, kind, caller.account, name, definition.encode(), now)
+    };
+    let live_max = if caller.role >= Role::Operator { LADDERS_OF_OPERATOR_MAX } else { LADDERS_PER_ACCOUNT_MAX };
+    let create = CompetitionCommand::Create { row: row.clone(), live_max };
+    match app.node.store.commit(Command::Competition(create)).await? {
+        Outcome::Done => Ok((StatusCode::CREATED, Json(view::leaderboard(&row)?))),
+        Outcome::LimitReached => Err(LeaderboardRefusal::TooMany.into()),
+        other => Err(ApiError::from_outcome(&other, Resource::Account)),
+    }
+}
+
+fn validate(app: &App, wanted: &CreateLeaderboard) -> ApiResult<LadderDefinition> {
+    let standard = LadderDefinition::standard();
+    let players = wanted.players.unwrap_or_else(|| standard.players.into());
+    let players = u8::try_from(players).map_err(|_| LeaderboardRefusal::from(LadderError::Players(u8::MAX)))?;
+    LadderDefinition { players, ..standard }.validate().map_err(LeaderboardRefusal::from)?;
+    let season = match wanted.season_days {
+        Some(days @ 1..=DAYS_MAX) => Some(DAY * days as u32),
+        Some(_) => return Err(LeaderboardRefusal::from(LadderError::Season).into()),
+        None => None,
+    };
+    let game = CreateGame {
+        snakes: Vec::new(),
+        board: wanted.board.clone(),
+        game_type: wanted.game_type.clone(),
+        map: wanted.map.clone(),
+        seed: None,
+        timeout_ms: wanted.timeout_ms,
+        settings: wanted.settings.clone(),
+    };
+    let timeout_ms_default = u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX);
+    let GameParams { rules, width, height, timeout_ms } = parse_game_params(&game, players, timeout_ms_default)?;
+    let settings = MatchSettings { rules, width, height, timeout_ms, turns_max: app.config.turns_max };
+    let definition = LadderDefinition { settings, players, season };
+    definition.validate().map_err(LeaderboardRefusal::from)?;
+    Ok(definition)
+}
+
+/// Get a leaderboard
+#[utoipa::path(get, path = "/api/leaderboards/{id}", tag = "leaderboards", params(("id" = String, Path)), responses(
+    (status = 200, description = "The leaderboard.", body = LeaderboardDetails),
+))]
+pub(super) async fn get_leaderboard(
+    State(app): State<App>,
+    MaybePrincipal(caller): MaybePrincipal,
+    PathId(id): PathId<CompetitionId>,
+) -> ApiResult<Json<LeaderboardDetails>> {
+    let row = find(&app, caller.as_ref(), id).await?;
+    let season = current_season(&row);
+    let entries_active = app.node.store.read(move |reader| reader.ladders().ladder_active_entries(id, season)).await?;
+    let leaderboard = view::leaderboard(&row)?;
+    let note = view::note(&row, leaderboard.players, entries_active);
+    Ok(Json(LeaderboardDetails { leaderboard, entries_active, note }))
+}
+
+/// End a leaderboard
+///
+/// No snake can enter any more and no game begins. Games under way still count. Its standings stay.
+#[utoipa::path(delete, path = "/api/leaderboards/{id}", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 204, description = "It has ended."),
+    (status = 409, description = "`built_in`: every server has this one."),
+))]
+pub(super) async fn end_leaderboard(
+    State(app): State<App>,
+    Player(caller): Player,
+    PathId(id): PathId<CompetitionId>,
+) -> ApiResult<StatusCode> {
+    for _ in 0..END_TRIES_MAX {
+        let row = find(&app, Some(&Principal::Account(caller)), id).await?;
+        require_owner(&row, caller.account, caller.role)?;
+        if row.id == STANDARD_LADDER {
+            return Err(LeaderboardRefusal::BuiltIn.into());
+        }
+        if row.status.is_ended() {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+        let now = app.node.clock.now();
+        let (season, last_result) = (current_season(&row), row.results_applied);
+        let end = SeasonEnd { season, last_result, ended_at: now, is_last: true };
+        let status = CompetitionStatus::Finished;
+        let advance = Advance { entries: vec![end.encode()], status, due_at: None, ..Advance::of(&row, now) };
+        match app.node.store.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await? {
+            Outcome::Done => return Ok(StatusCode::NO_CONTENT),
+            Outcome::VersionConflict(_) => {}
+            other => return Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
+        }
+    }
+    Err(LeaderboardRefusal::Busy.into())
+}

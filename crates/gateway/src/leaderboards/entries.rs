@@ -1,0 +1,184 @@
+//! Entries: a snake enters and leaves, and what is kept of it.
+
+use super::{SeasonQuery, find, view};
+use crate::app::App;
+use crate::auth::Principal;
+use crate::extract::{JsonBody, MaybePrincipal, Player, QueryParams};
+use crate::pagination::{ListResponse, Page, PageQuery};
+use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use engine::commands::{Command, LadderCommand, Outcome};
+use engine::ids::{BotId, CompetitionId, EntryId};
+use engine::ladders::entry::{LadderEntry, RatedGame};
+use engine::ladders::ranking::{RankingCursor, RankingOrder};
+use engine::ladders::season::current_season;
+use engine::limits::PAGE_DEFAULT;
+use engine::rows::Role;
+use node::clock::random_bytes;
+use std::str::FromStr;
+use wire::api::{CreateEntry, EntryDetails, LeaderboardEntry, OpponentView, RatedGameView};
+
+/// A leaderboard and a snake in the path.
+type EntryPath = Path<(String, String)>;
+
+fn ids(Path((id, snake)): EntryPath) -> ApiResult<(CompetitionId, BotId)> {
+    let id = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
+    Ok((id, snake.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?))
+}
+
+/// Enter a snake
+///
+/// One of your public snakes. Entering again gives the same entry, active again if it had left.
+#[utoipa::path(post, path = "/api/leaderboards/{id}/entries", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path)), request_body = CreateEntry, responses(
+    (status = 201, description = "The entry.", body = LeaderboardEntry),
+    (status = 400, description = "`private_snake`: the snake is private."),
+    (status = 403, description = "`not_snake_owner`: the snake is another account's."),
+    (status = 409, description = "`leaderboard_ended`, `leaderboard_full`, `too_many`"),
+))]
+pub(super) async fn create_entry(
+    State(app): State<App>,
+    Player(caller): Player,
+    Path(id): Path<String>,
+    JsonBody(request): JsonBody<CreateEntry>,
+) -> ApiResult<(StatusCode, Json<LeaderboardEntry>)> {
+    let id: CompetitionId = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
+    let bot: BotId = request
+        .battlesnake_id
+        .parse()
+        .map_err(|error| ApiError::bad_value("/battlesnake_id", format!("the snake's id is {error}")))?;
+    let row = find(&app, Some(&Principal::Account(caller)), id).await?;
+    let known = app.node.store.read(move |reader| reader.bots_by_id(&[bot])).await?;
+    match known.first() {
+        None => return Err(ApiError::NotFound(Resource::Snake)),
+        Some(known) if known.account != caller.account => return Err(LeaderboardRefusal::NotSnakeOwner.into()),
+        Some(known) if !known.is_public => return Err(LeaderboardRefusal::PrivateSnake.into()),
+        Some(_) => {}
+    }
+    let now = app.node.clock.now();
+    let (entry, account) = (EntryId::new(now, random_bytes()), caller.account);
+    let enter = LadderCommand::Enter { ladder: row.id, entry, bot, account, now };
+    match app.node.store.commit(Command::Ladder(enter)).await? {
+        Outcome::LadderEntry(entry) => Ok((StatusCode::CREATED, Json(view::entry(&entry)))),
+        Outcome::NotOpen => Err(LeaderboardRefusal::Ended.into()),
+        Outcome::LimitReached => Err(LeaderboardRefusal::TooManyEntries.into()),
+        Outcome::Full => Err(LeaderboardRefusal::Full.into()),
+        // An operator may see it without being invited; the snake may have been deleted or made private just now.
+        Outcome::NotFound => Err(ApiError::NotFound(Resource::Leaderboard)),
+        other => Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
+    }
+}
+
+/// Take a snake out
+///
+/// It is not paired any more. Its games under way still count, its rating stays: entering again goes on from there.
+#[utoipa::path(delete, path = "/api/leaderboards/{id}/entries/{snake}", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path)), responses(
+    (status = 204, description = "It is out."),
+    (status = 403, description = "`not_snake_owner`: the snake is another account's."),
+    (status = 404, description = "`no_such_leaderboard`, `no_such_entry`"),
+))]
+pub(super) async fn delete_entry(
+    State(app): State<App>,
+    Player(caller): Player,
+    path: EntryPath,
+) -> ApiResult<StatusCode> {
+    let (id, bot) = ids(path)?;
+    let row = find(&app, Some(&Principal::Account(caller)), id).await?;
+    let entry = read_entry(&app, id, current_season(&row), bot).await?;
+    let is_operator = caller.role >= Role::Operator;
+    if entry.entrant.account != Some(caller.account) && !is_operator {
+        return Err(LeaderboardRefusal::NotSnakeOwner.into());
+    }
+    let account = (!is_operator).then_some(caller.account);
+    let leave = LadderCommand::Leave { ladder: id, bot, account };
+    match app.node.store.commit(Command::Ladder(leave)).await? {
+        Outcome::Done => Ok(StatusCode::NO_CONTENT),
+        Outcome::NotFound => Err(LeaderboardRefusal::NoSuchEntry.into()),
+        other => Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
+    }
+}
+
+async fn read_entry(app: &App, id: CompetitionId, season: u32, bot: BotId) -> ApiResult<LadderEntry> {
+    let found = app.node.store.read(move |reader| reader.ladders().ladder_entries_of(id, season, &[bot])).await?;
+    found.into_iter().next().ok_or_else(|| LeaderboardRefusal::NoSuchEntry.into())
+}
+
+/// Get an entry
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), SeasonQuery), responses(
+    (status = 200, description = "The entry.", body = EntryDetails),
+    (status = 404, description = "`no_such_leaderboard`, `no_such_entry`, `no_such_season`"),
+))]
+pub(super) async fn get_entry(
+    State(app): State<App>,
+    MaybePrincipal(caller): MaybePrincipal,
+    path: EntryPath,
+    QueryParams(season): QueryParams<SeasonQuery>,
+) -> ApiResult<Json<EntryDetails>> {
+    let (id, bot) = ids(path)?;
+    let row = find(&app, caller.as_ref(), id).await?;
+    let season = season.of(&row)?;
+    let entry = read_entry(&app, id, season, bot).await?;
+    let rank = if entry.is_active && entry.record.is_ranked() {
+        let at = RankingCursor::of(&entry, RankingOrder::Rating);
+        Some(app.node.store.read(move |reader| reader.ladders().ladder_rank(id, season, at)).await? + 1)
+    } else {
+        None
+    };
+    Ok(Json(view::entry_details(&entry, rank)))
+}
+
+/// List the rated games of an entry, most recent first
+///
+/// Of all seasons, with the rating before and after each.
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/games", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<RatedGameView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+))]
+pub(super) async fn entry_games(
+    State(app): State<App>,
+    MaybePrincipal(caller): MaybePrincipal,
+    path: EntryPath,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<ListResponse<RatedGameView>> {
+    let (id, bot) = ids(path)?;
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<GameNumber>()?.map(|GameNumber(number)| number));
+    find(&app, caller.as_ref(), id).await?;
+    let read = move |reader: &mut dyn store::Reader| reader.ladders().ladder_games_of(id, bot, before, limit + 1);
+    let games = app.node.store.read(read).await?;
+    let path = format!("/api/leaderboards/{id}/entries/{bot}/games");
+    Ok(Page::new(&path, "", games, limit, |game: &RatedGame| Some(game.number)).response(view::rated_game))
+}
+
+/// The number of a game behind which a page begins.
+struct GameNumber(u64);
+
+impl FromStr for GameNumber {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        text.parse().map(Self).map_err(|_| "not the number of a game: use one that this list gave")
+    }
+}
+
+/// List a snake's opponents with what it has against each
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery), responses(
+    (status = 200, description = "A page of opponents by id, 20 when no limit is given.", body = Vec<OpponentView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+))]
+pub(super) async fn entry_opponents(
+    State(app): State<App>,
+    MaybePrincipal(caller): MaybePrincipal,
+    path: EntryPath,
+    QueryParams(page): QueryParams<PageQuery>,
+    QueryParams(season): QueryParams<SeasonQuery>,
+) -> ApiResult<ListResponse<OpponentView>> {
+    let (id, bot) = ids(path)?;
+    let (limit, after) = (page.limit(PAGE_DEFAULT)?, page.after::<BotId>()?);
+    let row = find(&app, caller.as_ref(), id).await?;
+    let season = season.of(&row)?;
+    let read =
+        move |reader: &mut dyn store::Reader| reader.ladders().ladder_meetings_of(id, season, bot, after, limit + 1);
+    let meetings = app.node.store.read(read).await?;
+    let path = format!("/api/leaderboards/{id}/entries/{bot}/opponents");
+    let filter = format!("season={season}&");
+    Ok(Page::new(&path, &filter, meetings, limit, |(meeting, _)| Some(meeting.opponent)).response(view::opponent))
+}

@@ -1,0 +1,94 @@
+//! Rows about ladders.
+
+use super::Columns;
+use crate::contract::StoreError;
+use engine::DecodeError;
+use engine::ids::{AccountId, BotId, CompetitionId, EntryId, MatchId};
+use engine::ladders::entry::{
+    Entrant, EntryRecord, Invitation, LadderEntry, Meeting, MeetingCounts, RatedGame, SeatCounts,
+};
+use engine::ratings::Rating;
+
+/// Of `ladder_entries e`, with the bot `b` and the owner `a`, as far as there are any.
+macro_rules! entry_columns {
+    () => {
+        "e.ladder, e.season, e.entry, e.bot, e.account, coalesce(b.name, e.name), a.name, e.is_active, e.joined_at, e.mu, \
+         e.sigma, e.games, e.first_places, e.food_eaten, e.seats, e.last_game_at"
+    };
+}
+pub(crate) use entry_columns;
+
+pub(crate) const GAME: &str = "number, seat, bot, match_id, ended_at, place, players, mu_before, sigma_before, mu_after, \
+     sigma_after";
+
+pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
+    let (ladder, season) = (CompetitionId(row.id()?), row.number()?);
+    let entrant = Entrant {
+        entry: EntryId(row.id()?),
+        bot: BotId(row.id()?),
+        account: row.maybe_id()?.map(AccountId),
+        name: row.text()?,
+    };
+    Ok(LadderEntry {
+        ladder,
+        season,
+        entrant,
+        owner: row.maybe_text()?,
+        is_active: row.flag()?,
+        joined_at: row.time()?,
+        record: EntryRecord {
+            rating: rating(row)?,
+            games: row.number()?,
+            first_places: row.number()?,
+            food_eaten: row.number()?,
+            seats: EntryRecord::decode_seats(&row.bytes()?).map_err(|error| corrupt(&error))?,
+            last_game_at: row.maybe_time()?,
+        },
+    })
+}
+
+fn corrupt(error: &DecodeError) -> StoreError {
+    StoreError::Corrupt { why: format!("the seats of an entry: {error}") }
+}
+
+fn rating(row: &mut impl Columns) -> Result<Rating, StoreError> {
+    Ok(Rating { mu: row.real()?, sigma: row.real()? })
+}
+
+pub(crate) fn game(row: &mut impl Columns) -> Result<RatedGame, StoreError> {
+    Ok(RatedGame {
+        number: row.number()?,
+        seat: row.number()?,
+        bot: BotId(row.id()?),
+        match_id: MatchId(row.id()?),
+        ended_at: row.time()?,
+        place: row.number()?,
+        players: row.number()?,
+        before: rating(row)?,
+        after: rating(row)?,
+    })
+}
+
+/// `bot, opponent, wins, losses, ties`.
+pub(crate) fn meeting(row: &mut impl Columns) -> Result<Meeting, StoreError> {
+    let (bot, opponent) = (BotId(row.id()?), BotId(row.id()?));
+    let counts = MeetingCounts { wins: row.number()?, losses: row.number()?, ties: row.number()? };
+    Ok(Meeting { bot, opponent, counts })
+}
+
+/// The same with the opponent's name.
+pub(crate) fn named_meeting(row: &mut impl Columns) -> Result<(Meeting, String), StoreError> {
+    Ok((meeting(row)?, row.maybe_text()?.unwrap_or_default()))
+}
+
+/// `seat, games, first_places, places`.
+pub(crate) fn seat(row: &mut impl Columns) -> Result<(u8, SeatCounts), StoreError> {
+    let seat = row.number()?;
+    Ok((seat, SeatCounts { games: row.number()?, first_places: row.number()?, places: row.number()? }))
+}
+
+/// `account, name, invited_at`.
+pub(crate) fn invitation(row: &mut impl Columns) -> Result<Invitation, StoreError> {
+    let account = AccountId(row.id()?);
+    Ok(Invitation { account, name: row.maybe_text()?.unwrap_or_default(), invited_at: row.time()? })
+}

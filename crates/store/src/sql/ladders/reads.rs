@@ -1,0 +1,212 @@
+//! Queries about ladders. Each walks an index.
+
+use crate::columns::Columns;
+use crate::columns::ladders::{self as rows, GAME, entry_columns};
+use crate::contract::{LadderReader, StoreError};
+use crate::sql::reader::SqlReader;
+use crate::sql::{Dialect, ID_MAX, ID_MIN, RowStatement, Session, values};
+use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::ladders::entry::{Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
+use engine::ladders::ranking::{RankingCursor, RankingFilter, RankingOrder};
+
+const INVITED: &str = "SELECT 1 FROM ladder_invitations WHERE ladder = ?1 AND account = ?2";
+
+static ENTRIES_OF: RowStatement = RowStatement::new(
+    "ladder uuid, season bigint, bot uuid",
+    concat!(
+        "SELECT ",
+        entry_columns!(),
+        " FROM {new}, ladder_entries e LEFT JOIN bots b ON b.id = e.bot LEFT JOIN accounts a ON a.id = e.account
+         WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot"
+    ),
+);
+
+/// Entries `e` with their bots and owners.
+fn entries(rest: &str) -> String {
+    format!(
+        "SELECT {} FROM ladder_entries e LEFT JOIN bots b ON b.id = e.bot LEFT JOIN accounts a ON a.id = e.account {rest}",
+        entry_columns!()
+    )
+}
+
+pub(super) fn entry(
+    session: &mut impl Session,
+    ladder: CompetitionId,
+    season: u32,
+    bot: BotId,
+) -> Result<Option<LadderEntry>, StoreError> {
+    let found =
+        session.all_rows(&ENTRIES_OF, std::iter::once(*values![ladder, season, bot]), |row| rows::entry(row))?;
+    Ok(found.into_iter().next())
+}
+
+pub(super) fn is_invited(
+    session: &mut impl Session,
+    ladder: CompetitionId,
+    account: AccountId,
+) -> Result<bool, StoreError> {
+    session.exists(INVITED, values![ladder, account])
+}
+
+pub(super) fn active_entries<S: Dialect>(
+    session: &mut S,
+    ladder: CompetitionId,
+    season: u32,
+) -> Result<usize, StoreError> {
+    let active =
+        format!("SELECT count(*) FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {}", S::is_set("is_active"));
+    Ok(session.first(&active, values![ladder, season], |row| row.number())?.unwrap_or_default())
+}
+
+fn ranking<S: Dialect>(session: &mut S, filter: &RankingFilter) -> Result<Vec<LadderEntry>, StoreError> {
+    let &RankingFilter { ladder, season, order, is_ranked, after, limit } = filter;
+    let column = match order {
+        RankingOrder::Rating => "score",
+        RankingOrder::FoodEaten => "food_eaten",
+    };
+    let sql = entries(&format!(
+        "WHERE e.ladder = ?1 AND e.season = ?2 AND e.is_ranked = ?3 AND e.{} AND (e.{column}, e.bot) < (?4, ?5)
+         ORDER BY e.{column} DESC, e.bot DESC LIMIT ?6",
+        S::is_set("is_active")
+    ));
+    let bot = after.map_or(ID_MAX, |after| after.bot.to_bytes());
+    let page = match order {
+        RankingOrder::Rating => {
+            let score = after.map_or(f64::INFINITY, |after| after.value);
+            values![ladder, season, is_ranked, score, bot, limit]
+        }
+        RankingOrder::FoodEaten => {
+            let food = after.map_or(i64::MAX, |after| after.value as i64);
+            values![ladder, season, is_ranked, food, bot, limit]
+        }
+    };
+    session.all(&sql, page, |row| rows::entry(row))
+}
+
+impl<R: SqlReader> LadderReader for R {
+    fn ladder_ranking(&mut self, filter: &RankingFilter) -> Result<Vec<LadderEntry>, StoreError> {
+        ranking(self.session(), filter)
+    }
+
+    fn ladder_rank(&mut self, ladder: CompetitionId, season: u32, at: RankingCursor) -> Result<usize, StoreError> {
+        let better = format!(
+            "SELECT count(*) FROM ladder_entries
+             WHERE ladder = ?1 AND season = ?2 AND is_ranked = ?3 AND {} AND (score, bot) > (?4, ?5)",
+            R::Session::is_set("is_active")
+        );
+        let at = values![ladder, season, true, at.value, at.bot];
+        Ok(self.session().first(&better, at, |row| row.number())?.unwrap_or_default())
+    }
+
+    fn ladder_active_entries(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError> {
+        active_entries(self.session(), ladder, season)
+    }
+
+    fn ladder_entries(
+        &mut self,
+        ladder: CompetitionId,
+        season: u32,
+        after: Option<BotId>,
+        limit: usize,
+    ) -> Result<Vec<LadderEntry>, StoreError> {
+        let sql = entries("WHERE e.ladder = ?1 AND e.season = ?2 AND e.bot > ?3 ORDER BY e.bot LIMIT ?4");
+        let after = after.map_or(ID_MIN, BotId::to_bytes);
+        self.session().all(&sql, values![ladder, season, after, limit], |row| rows::entry(row))
+    }
+
+    fn ladder_entries_of(
+        &mut self,
+        ladder: CompetitionId,
+        season: u32,
+        bots: &[BotId],
+    ) -> Result<Vec<LadderEntry>, StoreError> {
+        let wanted = bots.iter().map(|bot| *values![ladder, season, *bot]);
+        self.session().all_rows(&ENTRIES_OF, wanted, |row| rows::entry(row))
+    }
+
+    fn ladder_games_of(
+        &mut self,
+        ladder: CompetitionId,
+        bot: BotId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<RatedGame>, StoreError> {
+        let sql = format!(
+            "SELECT {GAME} FROM ladder_games WHERE ladder = ?1 AND bot = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4"
+        );
+        let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
+        self.session().all(&sql, values![ladder, bot, before, limit], |row| rows::game(row))
+    }
+
+    fn ladder_games(&mut self, ladder: CompetitionId, after: u64, last: u64) -> Result<Vec<RatedGame>, StoreError> {
+        let sql = format!(
+            "SELECT {GAME} FROM ladder_games WHERE ladder = ?1 AND number > ?2 AND number <= ?3 ORDER BY number, seat"
+        );
+        self.session().all(&sql, values![ladder, after as i64, last as i64], |row| rows::game(row))
+    }
+
+    fn ladder_meetings_of(
+        &mut self,
+        ladder: CompetitionId,
+        season: u32,
+        bot: BotId,
+        after: Option<BotId>,
+        limit: usize,
+    ) -> Result<Vec<(Meeting, String)>, StoreError> {
+        let sql = "
+            SELECT m.bot, m.opponent, m.wins, m.losses, m.ties, coalesce(b.name, e.name) FROM ladder_meetings m
+            LEFT JOIN ladder_entries e ON e.ladder = m.ladder AND e.season = m.season AND e.bot = m.opponent
+            LEFT JOIN bots b ON b.id = m.opponent
+            WHERE m.ladder = ?1 AND m.season = ?2 AND m.bot = ?3 AND m.opponent > ?4 ORDER BY m.opponent LIMIT ?5";
+        let after = after.map_or(ID_MIN, BotId::to_bytes);
+        self.session().all(sql, values![ladder, season, bot, after, limit], |row| rows::named_meeting(row))
+    }
+
+    fn ladder_meetings(
+        &mut self,
+        ladder: CompetitionId,
+        season: u32,
+        after: Option<(BotId, BotId)>,
+        limit: usize,
+    ) -> Result<Vec<Meeting>, StoreError> {
+        let sql = "
+            SELECT bot, opponent, wins, losses, ties FROM ladder_meetings
+            WHERE ladder = ?1 AND season = ?2 AND (bot, opponent) > (?3, ?4) ORDER BY bot, opponent LIMIT ?5";
+        let (bot, opponent) = after.map_or((ID_MIN, ID_MIN), |(bot, other)| (bot.to_bytes(), other.to_bytes()));
+        self.session().all(sql, values![ladder, season, bot, opponent, limit], |row| rows::meeting(row))
+    }
+
+    fn ladder_seats(&mut self, ladder: CompetitionId, season: u32) -> Result<Vec<(u8, SeatCounts)>, StoreError> {
+        let sql = "
+            SELECT seat, games, first_places, places FROM ladder_seats WHERE ladder = ?1 AND season = ?2 ORDER BY seat";
+        self.session().all(sql, values![ladder, season], |row| rows::seat(row))
+    }
+
+    fn ladder_invitations(
+        &mut self,
+        ladder: CompetitionId,
+        after: Option<AccountId>,
+        limit: usize,
+    ) -> Result<Vec<Invitation>, StoreError> {
+        let sql = "
+            SELECT i.account, a.name, i.invited_at FROM ladder_invitations i LEFT JOIN accounts a ON a.id = i.account
+            WHERE i.ladder = ?1 AND i.account > ?2 ORDER BY i.account LIMIT ?3";
+        let after = after.map_or(ID_MIN, AccountId::to_bytes);
+        self.session().all(sql, values![ladder, after, limit], |row| rows::invitation(row))
+    }
+
+    fn is_invited(&mut self, ladder: CompetitionId, account: AccountId) -> Result<bool, StoreError> {
+        is_invited(self.session(), ladder, account)
+    }
+
+    fn ladders_invited_to(
+        &mut self,
+        account: AccountId,
+        after: Option<CompetitionId>,
+        limit: usize,
+    ) -> Result<Vec<CompetitionId>, StoreError> {
+        let sql = "SELECT ladder FROM ladder_invitations WHERE account = ?1 AND ladder > ?2 ORDER BY ladder LIMIT ?3";
+        let after = after.map_or(ID_MIN, CompetitionId::to_bytes);
+        self.session().all(sql, values![account, after, limit], |row| row.id().map(CompetitionId))
+    }
+}
