@@ -9,6 +9,7 @@
 mod driver;
 pub mod duels;
 mod environment;
+pub mod ladders;
 mod production;
 
 pub use driver::{Driven, drive};
@@ -23,7 +24,11 @@ use std::sync::Arc;
 
 /// Leads the jobs of the arena whenever no other process does, until the drain.
 pub async fn run<E: ArenaEnvironment>(environment: E, duel_states: Arc<DuelStates>, drain: Drain) {
-    let own = environment.clone();
-    let drive_duels = move |lease| duels::run(own.clone(), duel_states.clone(), lease);
-    lead(environment, LeaderJob::Duels, drain, drive_duels).await;
+    let (of_duels, of_ladders) = (environment.clone(), environment.clone());
+    let drive_duels = move |lease| duels::run(of_duels.clone(), duel_states.clone(), lease);
+    let lead_ladders = move |lease| ladders::lead(of_ladders.clone(), lease);
+    tokio::join!(
+        lead(environment.clone(), LeaderJob::Duels, drain.clone(), drive_duels),
+        lead(environment, LeaderJob::Ladders, drain, lead_ladders),
+    );
 }

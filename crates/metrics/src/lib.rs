@@ -10,6 +10,7 @@ mod gateway;
 mod hunts;
 mod instruments;
 mod labelled;
+mod ladders;
 mod macros;
 mod matches;
 mod process_usage;
@@ -29,6 +30,7 @@ pub use duels::DuelMetrics;
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
 pub use labelled::{ByKind, ByRoute, ByStatus, QuotaKind};
+pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
 pub use process_usage::ProcessUsage;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
@@ -116,6 +118,7 @@ pub struct Metrics {
     pub worlds: WorldMetrics,
     pub hunts: HuntMetrics,
     pub duels: DuelMetrics,
+    pub ladders: LadderMetrics,
     pub store: StoreMetrics,
     pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
@@ -172,6 +175,7 @@ impl Default for Metrics {
             worlds: WorldMetrics::default(),
             hunts: HuntMetrics::default(),
             duels: DuelMetrics::default(),
+            ladders: LadderMetrics::default(),
             store: StoreMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
@@ -240,6 +244,7 @@ impl Metrics {
         self.worlds.expose(&mut page);
         self.hunts.expose(&mut page);
         self.duels.expose(&mut page);
+        self.ladders.expose(&mut page);
         self.store.expose(&mut page);
         self.responses.expose(&mut page);
         self.bodies.expose(&mut page);

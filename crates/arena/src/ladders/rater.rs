@@ -1,0 +1,140 @@
+//! Rates the results of ladders in their order, and ends seasons. One commit moves a ladder over results and has everything that they
+//! change: a result counts once, whatever dies. Who else rates at the same time is told so by the store and reads again.
+
+use crate::driver::Driven;
+use crate::environment::ArenaEnvironment;
+use engine::commands::{Advance, Command, LadderCommand, Outcome, RateResults};
+use engine::competitions::{CompetitionResult, CompetitionRow, CompetitionStatus};
+use engine::ids::{BotId, EntryId};
+use engine::ladders::definition::LadderDefinition;
+use engine::ladders::entry::{Entrant, LadderEntry};
+use engine::ladders::rating::RatingChanges;
+use engine::ladders::season::{SeasonEnd, current_season, results_within};
+use engine::limits::RATED_AT_ONCE_MAX;
+use engine::rows::Bot;
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::{Reader, StoreError};
+
+/// Applies the next results of a ladder, or ends its season when that is over.
+pub(super) async fn advance<E: ArenaEnvironment>(environment: E, row: CompetitionRow) -> Result<Driven, StoreError> {
+    let (id, after, now) = (row.id, row.results_applied, environment.now());
+    let results = environment.read(move |reader| reader.competition_results(id, after, RATED_AT_ONCE_MAX)).await?;
+    let within = results_within(&results, row.due_at);
+    let is_over = row.status == CompetitionStatus::Running && row.due_at.is_some_and(|due_at| due_at <= now);
+    if within > 0 {
+        rate(&environment, &row, &results[..within], now).await
+    } else if is_over || !results.is_empty() {
+        end_season(&environment, &row, now).await
+    } else {
+        Ok(Driven::Unchanged)
+    }
+}
+
+async fn rate<E: ArenaEnvironment>(
+    environment: &E,
+    row: &CompetitionRow,
+    results: &[CompetitionResult],
+    now: UnixMs,
+) -> Result<Driven, StoreError> {
+    let (id, season) = (row.id, current_season(row));
+    let bots: Vec<BotId> = RatingChanges::bots_of(results).into_iter().collect();
+    let wanted = bots.clone();
+    let known = environment.read(move |reader| Known::read(reader, id, season, &wanted)).await?;
+    let strangers = known.strangers(&bots, |_| EntryId::new(now, environment.random_bytes()));
+    let mut changes = RatingChanges::from_records(known.records());
+    results.iter().for_each(|result| changes.apply(result));
+    let rated = changes.rated;
+
+    let results_applied = results.last().map_or(row.results_applied, |last| last.number);
+    let advance = Advance { results_applied, ..Advance::of(row, now) };
+    let command = LadderCommand::Rate(Box::new(RateResults { advance, season, changes, strangers }));
+    let driven = driven(&environment.commit(Command::Ladder(command)).await?);
+    if driven == Driven::Advanced {
+        let metrics = &environment.metrics().ladders;
+        metrics.results_rated.add(rated);
+        metrics.results_unrated.add(results.len() as u64 - rated);
+        metrics.results_waiting.set(row.results - results_applied.min(row.results));
+        let committed_at = environment.now();
+        for result in results {
+            let lag_ms = u64::try_from(committed_at.0.saturating_sub(result.ended_at.0)).unwrap_or_default();
+            metrics.rating_lag.observe(Duration::from_millis(lag_ms));
+        }
+    }
+    Ok(driven)
+}
+
+/// Ends the season behind the last result that was applied.
+async fn end_season<E: ArenaEnvironment>(
+    environment: &E,
+    row: &CompetitionRow,
+    now: UnixMs,
+) -> Result<Driven, StoreError> {
+    let definition = LadderDefinition::decode(&row.definition)
+        .map_err(|error| StoreError::Corrupt { why: format!("the definition of ladder {}: {error}", row.id) })?;
+    let due_at = row.due_at.unwrap_or(now);
+    let season = current_season(row);
+    let end = SeasonEnd { season, last_result: row.results_applied, ended_at: due_at, is_last: false };
+    let next = definition.next_season_end(due_at, now);
+    let advance = Advance { entries: vec![end.encode()], due_at: next, ..Advance::of(row, now) };
+    let driven = driven(&environment.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await?);
+    if driven == Driven::Advanced {
+        environment.metrics().ladders.seasons_ended.inc();
+        tracing::info!(ladder.id = %row.id, season, last_result = end.last_result, "a season of a ladder ended");
+    }
+    Ok(driven)
+}
+
+/// A conflict means that another writer came first; the next look sees what it wrote.
+fn driven(outcome: &Outcome) -> Driven {
+    match outcome {
+        Outcome::Done => Driven::Advanced,
+        Outcome::VersionConflict(_) | Outcome::NotFound => Driven::Unchanged,
+        other => {
+            tracing::error!(outcome = ?other, "the store answered a rating of results with something else");
+            Driven::Unchanged
+        }
+    }
+}
+
+/// What is known of bots that played: their entries; of those without one, the entry of the season before and the bot itself.
+pub(super) struct Known {
+    entries: BTreeMap<BotId, LadderEntry>,
+    earlier: Vec<LadderEntry>,
+    bots: Vec<Bot>,
+}
+
+impl Known {
+    pub(super) fn read(
+        reader: &mut dyn Reader,
+        ladder: engine::ids::CompetitionId,
+        season: u32,
+        bots: &[BotId],
+    ) -> Result<Self, StoreError> {
+        let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
+        let entries: BTreeMap<BotId, LadderEntry> =
+            entries.into_iter().map(|entry| (entry.entrant.bot, entry)).collect();
+        let strangers: Vec<BotId> = bots.iter().copied().filter(|bot| !entries.contains_key(bot)).collect();
+        let earlier = reader.ladders().ladder_entries_of(ladder, season.saturating_sub(1), &strangers)?;
+        Ok(Self { entries, earlier, bots: reader.bots_by_id(&strangers)? })
+    }
+
+    fn records(&self) -> BTreeMap<BotId, engine::ladders::entry::EntryRecord> {
+        self.entries.iter().map(|(bot, entry)| (*bot, entry.record.clone())).collect()
+    }
+
+    /// Those who have no entry.
+    pub(super) fn strangers(&self, bots: &[BotId], new_id: impl Fn(BotId) -> EntryId) -> Vec<Entrant> {
+        let strangers = bots.iter().copied().filter(|bot| !self.entries.contains_key(bot));
+        let entrant = |bot: BotId| {
+            if let Some(earlier) = self.earlier.iter().find(|entry| entry.entrant.bot == bot) {
+                return earlier.entrant.clone();
+            }
+            let known = self.bots.iter().find(|known| known.id == bot);
+            let name = known.map_or_else(String::new, |known| known.name.clone());
+            Entrant { entry: new_id(bot), bot, account: known.map(|known| known.account), name }
+        };
+        strangers.map(entrant).collect()
+    }
+}
