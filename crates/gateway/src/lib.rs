@@ -16,6 +16,7 @@ mod cors;
 mod credentials;
 mod dispatch;
 mod duels;
+mod event_stream;
 pub mod extract;
 mod forward;
 pub mod forward_permits;

@@ -16,6 +16,7 @@ use super::extract::ViewingPlayer;
 use super::view;
 use crate::app::App;
 use crate::client_address::ClientAddress;
+use crate::event_stream;
 use crate::extract::{PathId, QueryParams};
 use crate::forward::FEED_ROUTE;
 use crate::header_values::accepts_event_stream;
@@ -101,10 +102,10 @@ async fn get_feed(
     MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
     if accepts_event_stream(&headers) {
-        let cursor = stream::cursor(&headers, query.after)?;
+        let cursor = event_stream::cursor(&headers, query.after)?;
         return match park_token {
             Some(park_token) => stream::start(&app, reader, grant, cursor, park_token).await,
-            None if method == Method::HEAD => Ok(stream::head().map(|()| Body::empty())),
+            None if method == Method::HEAD => Ok(event_stream::head().map(|()| Body::empty())),
             None => Err(ApiError::bad_value("Accept", "a stream is requested by a GET without a body")),
         };
     }

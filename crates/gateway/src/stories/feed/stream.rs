@@ -1,15 +1,14 @@
-//! The event stream (Server-Sent Events, HTML Living Standard, section 9.2): consecutive waits on one connection.
+//! The event stream: consecutive waits on one connection.
 //!
 //! Events are fetched only when the client has read the last: behind a slow reader the table's own event buffer is the only buffer, and a
 //! reader that falls out of it starts again from a view.
 
 use super::{FeedReader, messages};
 use crate::app::App;
-use crate::header_values::EVENT_STREAM;
+use crate::event_stream::{CLOSING_COMMENT, HEARTBEAT, RETRY_FIELD, event, head};
 use crate::listener::park::{ChunkStream, ParkMarker, ParkToken};
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::ApiResult;
 use crate::revocation::RequestGrant;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use engine::limits::FEED_HEARTBEAT_INTERVAL;
@@ -17,24 +16,6 @@ use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tables::{FeedWait, TableError, Tables};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Tells nginx not to buffer the response.
-const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-
-/// Comes first: after how many milliseconds a disconnected client reconnects.
-const RETRY_FIELD: &[u8] = b"retry: 1000\n\n";
-/// Comments, which clients ignore.
-const HEARTBEAT: &[u8] = b":\n\n";
-const CLOSING_COMMENT: &[u8] = b": this node leaves, connect again\n\n";
-
-/// The cursor with which a stream begins: the last event that the client received, or else the one in its URL.
-pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Option<u64>> {
-    let Some(last) = headers.get(LAST_EVENT_ID) else { return Ok(after) };
-    let last = last.to_str().ok().and_then(|text| text.trim().parse().ok());
-    let refusal = || ApiError::bad_value("Last-Event-ID", "expected the id of an event of this stream");
-    last.ok_or_else(refusal).map(Some)
-}
 
 /// Begins a stream after this cursor; without one, with the whole view.
 pub(super) async fn start(
@@ -55,19 +36,6 @@ pub(super) async fn start(
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let stream = FeedStream { tables: app.tables.clone(), reader, state: StreamState::Sending(first, waiting) };
     Ok(ParkMarker::stream(park_token, head(), FEED_HEARTBEAT_INTERVAL, grant.until_revoked(stream)))
-}
-
-pub(super) fn head() -> http::Response<()> {
-    let mut head = http::Response::new(());
-    head.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
-    head.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    head.headers_mut().insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    head
-}
-
-/// A message as an event; it has no line breaks.
-fn event(seq: u64, message: &[u8]) -> Bytes {
-    [format!("id: {seq}\ndata: ").as_bytes(), message, b"\n\n"].concat().into()
 }
 
 /// A waiting stream: all that is kept of it.

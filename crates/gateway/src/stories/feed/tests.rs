@@ -34,7 +34,7 @@ fn parses_waits_up_to_the_maximum() {
 fn check_cursor(last: Option<&'static str>, after: Option<u64>, want: Option<Option<u64>>) {
     let header = http::HeaderName::from_static("last-event-id");
     let headers = last.map(|last| (header, last.parse().unwrap()));
-    assert_eq!(stream::cursor(&headers.into_iter().collect(), after).ok(), want, "{last:?} {after:?}");
+    assert_eq!(event_stream::cursor(&headers.into_iter().collect(), after).ok(), want, "{last:?} {after:?}");
 }
 
 #[test]
