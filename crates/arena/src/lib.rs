@@ -11,24 +11,35 @@ pub mod duels;
 mod environment;
 pub mod ladders;
 mod production;
+mod states;
+pub mod tournaments;
 
 pub use driver::{Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;
+pub use states::{LoggedState, States, UnreadableState};
 
 use duels::DuelStates;
 use engine::leadership::LeaderJob;
 use node::drain::Drain;
 use node::leader::lead;
 use std::sync::Arc;
+use tournaments::Tournaments;
 
 /// Leads the jobs of the arena whenever no other process does, until the drain.
-pub async fn run<E: ArenaEnvironment>(environment: E, duel_states: Arc<DuelStates>, drain: Drain) {
+pub async fn run<E: ArenaEnvironment>(
+    environment: E,
+    duel_states: Arc<DuelStates>,
+    tournaments: Tournaments<E>,
+    drain: Drain,
+) {
     let (of_duels, of_ladders) = (environment.clone(), environment.clone());
     let drive_duels = move |lease| duels::run(of_duels.clone(), duel_states.clone(), lease);
     let lead_ladders = move |lease| ladders::lead(of_ladders.clone(), lease);
+    let drive_tournaments = move |lease| tournaments.clone().run(lease);
     tokio::join!(
         lead(environment.clone(), LeaderJob::Duels, drain.clone(), drive_duels),
-        lead(environment, LeaderJob::Ladders, drain, lead_ladders),
+        lead(environment.clone(), LeaderJob::Ladders, drain.clone(), lead_ladders),
+        lead(environment, LeaderJob::Tournaments, drain, drive_tournaments),
     );
 }

@@ -8,7 +8,9 @@ use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
 use crate::grants::Grants;
+use arena::ProductionEnvironment;
 use arena::duels::DuelStates;
+use arena::tournaments::Tournaments;
 use hunts::Hunts;
 use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
@@ -54,6 +56,7 @@ pub struct AppState {
     pub worlds: Worlds,
     /// States of duels in memory.
     pub duels: Arc<DuelStates>,
+    pub tournaments: Tournaments<ProductionEnvironment>,
     /// The limit on sockets of clients, bots and other nodes.
     pub socket_budget: Arc<SocketBudget>,
     pub spectators: SpectatorPermits,

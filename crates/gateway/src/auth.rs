@@ -104,6 +104,14 @@ impl Principal {
         }
     }
 
+    /// The caller with an account; `None` of a guest.
+    pub(super) fn account(&self) -> Option<Caller> {
+        match self {
+            Self::Account(caller) => Some(*caller),
+            Self::Guest(_) => None,
+        }
+    }
+
     pub(super) fn is_operator(&self) -> bool {
         matches!(self, Self::Account(caller) if caller.role >= Role::Operator)
     }

@@ -145,7 +145,7 @@ impl FromRequest<App> for RawJson {
 }
 
 /// Routes whose requests are lists of ids or cells.
-const LISTS: [&str; 2] = ["/api/games/status", "/api/worlds/{world}/life"];
+const LISTS: [&str; 3] = ["/api/games/status", "/api/tournaments/{id}/seeds", "/api/worlds/{world}/life"];
 /// Routes whose requests are batches: they need an account.
 const BATCHES: [&str; 1] = ["/api/games/batch"];
 

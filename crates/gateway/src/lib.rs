@@ -51,6 +51,7 @@ mod stories;
 mod text;
 pub mod token_uses;
 mod tokens;
+mod tournaments;
 mod trace;
 mod world_options;
 mod worlds;
@@ -130,6 +131,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(worlds::routes())
         .merge(hunts::routes())
         .merge(duels::routes())
+        .merge(tournaments::routes())
         .merge(spectate::routes())
         .merge(admin::routes())
         .merge(rate_limit::routes())

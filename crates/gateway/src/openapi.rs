@@ -32,6 +32,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "tokens", description = "Bearer tokens of your account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
         (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md shows it by example."),
+        (name = "tournaments", description = "Brackets, rounds and tables of bots. docs/tournaments.md shows them by example."),
         (name = "worlds", description = "Worlds and the players in them. Players move in a world over frames: docs/world.md."),
         (name = "limits", description = "The rate limiter: single and batch checks, and the policies behind them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
@@ -46,13 +47,14 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 /// Looks for its world only once it is a WebSocket.
 const WORLD_SOCKET: &str = "/api/worlds/{world}/socket";
 /// The code of a 404, by how the path begins.
-const NOT_FOUND: [(&str, &str); 7] = [
+const NOT_FOUND: [(&str, &str); 8] = [
     ("/api/duels/{id}", "`no_such_duel`"),
     ("/api/games/{id}", "`no_such_game`"),
     ("/api/hunts/{name}", "`no_such_hunt`"),
     ("/api/leaderboards/{id}", "`no_such_leaderboard`"),
     ("/api/stories/games/{game}", "`no_such_game`"),
     ("/api/stories/tables/{table}", "`no_such_table`"),
+    ("/api/tournaments/{id}", "`no_such_tournament`"),
     ("/api/worlds/{world}", "`no_such_world`"),
 ];
 

@@ -8,12 +8,14 @@ mod hunts;
 mod leaderboards;
 mod resource;
 mod stories;
+mod tournaments;
 mod worlds;
 
 pub(crate) use forward::{ForwardError, ForwardTarget};
 pub(crate) use hunts::HuntRefusal;
 pub(crate) use leaderboards::LeaderboardRefusal;
 pub use resource::Resource;
+pub(crate) use tournaments::TournamentRefusal;
 
 use ::worlds::VisitError;
 use axum::body::{Body, Bytes};
@@ -266,6 +268,9 @@ pub enum ApiError {
     /// A refusal about leaderboards.
     #[error(transparent)]
     Leaderboard(#[from] LeaderboardRefusal),
+    /// A refusal about tournaments.
+    #[error(transparent)]
+    Tournament(#[from] TournamentRefusal),
     /// The content of a world was requested that has no visitors.
     #[error("no player is in this world, so that it is not in memory: enter it, or try again later")]
     WorldNotLoaded,
@@ -396,6 +401,7 @@ impl ApiError {
             Self::World(error) => worlds::status_and_code(error),
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::Leaderboard(refusal) => refusal.status_and_code(),
+            Self::Tournament(refusal) => refusal.status_and_code(),
             Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),

@@ -20,6 +20,7 @@ mod shed;
 mod store;
 mod tables;
 mod text;
+mod tournaments;
 mod world_connections;
 mod worlds;
 
@@ -40,6 +41,7 @@ pub use shed::{ByOverload, Overload};
 pub use store::StoreMetrics;
 pub use tables::TableMetrics;
 pub use text::{CONTENT_TYPE, Page};
+pub use tournaments::TournamentMetrics;
 pub use world_connections::{FrameKind, WorldConnections, WorldTransport};
 pub use worlds::WorldMetrics;
 
@@ -119,6 +121,7 @@ pub struct Metrics {
     pub hunts: HuntMetrics,
     pub duels: DuelMetrics,
     pub ladders: LadderMetrics,
+    pub tournaments: TournamentMetrics,
     pub store: StoreMetrics,
     pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
@@ -176,6 +179,7 @@ impl Default for Metrics {
             hunts: HuntMetrics::default(),
             duels: DuelMetrics::default(),
             ladders: LadderMetrics::default(),
+            tournaments: TournamentMetrics::default(),
             store: StoreMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
@@ -245,6 +249,7 @@ impl Metrics {
         self.hunts.expose(&mut page);
         self.duels.expose(&mut page);
         self.ladders.expose(&mut page);
+        self.tournaments.expose(&mut page);
         self.store.expose(&mut page);
         self.responses.expose(&mut page);
         self.bodies.expose(&mut page);

@@ -3,6 +3,8 @@
 //! Starts nothing; `process` does.
 
 use crate::subsystem_configs;
+use arena::ProductionEnvironment;
+use arena::tournaments::Tournaments;
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
 use gateway::budget::Budget;
@@ -43,8 +45,11 @@ pub fn assemble(
     let tables = Tables::new(subsystem_configs::tables(&config), metrics.clone());
     let guests = GuestTokens::new(node.store.clone());
     let probe_reader = node.store.dedicated_readers(1, metrics.clone());
+    let notifier = Notifier::default();
+    let arena = arena_environment(&node, &metrics, &notifier);
     AppState {
-        notifier: Notifier::default(),
+        notifier,
+        tournaments: Tournaments::new(arena),
         shedder: Arc::new(LoadShedder::new(&config)),
         limits: Arc::new(RateLimiter::new(subsystem_configs::rate_limit(&config), metrics.clone())),
         quotas: Quotas::new(&config, metrics.clone(), random_bytes()),
@@ -78,4 +83,10 @@ pub fn assemble(
         config,
         metrics,
     }
+}
+
+/// The arena's effects on this process: its store, and its workers.
+pub(crate) fn arena_environment(node: &Node, metrics: &Arc<Metrics>, notifier: &Notifier) -> ProductionEnvironment {
+    let notifier = notifier.clone();
+    ProductionEnvironment::new(node.clone(), metrics.clone(), move || notifier.notify_queue())
 }

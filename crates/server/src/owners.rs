@@ -1,6 +1,7 @@
 //! Puts the owners of matches, tables, worlds and hunts together from the handles of a process. None of them knows another one, or the
 //! gateway. Each owner is run once in a process, and ends with the drain.
 
+use crate::assembly::arena_environment;
 use crate::subsystem_configs;
 use bot_client::BotClient;
 use engine::rows::WorldRow;
@@ -32,10 +33,8 @@ pub async fn own_worlds(app: App) {
 
 /// Advances ladders, tournaments and duels.
 pub async fn run_arena(app: App) {
-    let notifier = app.notifier.clone();
-    let environment =
-        arena::ProductionEnvironment::new(app.node.clone(), app.metrics.clone(), move || notifier.notify_queue());
-    arena::run(environment, app.duels.clone(), app.drain.clone()).await;
+    let environment = arena_environment(&app.node, &app.metrics, &app.notifier);
+    arena::run(environment, app.duels.clone(), app.tournaments.clone(), app.drain.clone()).await;
 }
 
 /// Counts claims, and matches parties for hunts.

@@ -39,6 +39,12 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+/// A point in time that a client wrote in RFC 3339, in milliseconds since 1970-01-01T00:00:00Z.
+#[must_use]
+pub fn parse_timestamp(text: &str) -> Option<i64> {
+    DateTime::parse_from_rfc3339(text).ok().map(|at| at.timestamp_millis())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

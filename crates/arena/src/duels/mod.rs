@@ -2,21 +2,35 @@
 //!
 //! What happens is decided by [`engine::duels`]; here it is read and saved.
 
-mod log_reader;
-mod states;
-
-pub use log_reader::NotADuel;
-pub use states::DuelStates;
-
 use crate::driver::{Driven, drive};
 use crate::environment::ArenaEnvironment;
+use crate::states::{LoggedState, States};
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, DuelDefinition, DuelEnd, Entry, PairOutcome, Step};
 use engine::ids::{BotId, MatchId};
 use node::lease::Lease;
+use std::fmt::Display;
+use std::num::NonZero;
 use std::sync::Arc;
 use store::StoreError;
+
+/// Duels in memory.
+pub type DuelStates = States<Duel>;
+
+impl LoggedState for Duel {
+    /// A long one takes some 20 kB.
+    const KEPT_MAX: NonZero<usize> = NonZero::new(1_024).expect("not zero");
+
+    fn begin(definition: &[u8]) -> Result<Self, impl Display> {
+        DuelDefinition::decode(definition).map(Self::new)
+    }
+
+    fn add(&mut self, entry: &[u8]) -> Result<(), impl Display> {
+        let entry = Entry::decode(entry).map_err(|error| error.to_string())?;
+        self.apply(&entry).map_err(|error| error.to_string())
+    }
+}
 
 /// Results that one step takes: as many games as the largest duel has in flight, several times over.
 const RESULTS_MAX: usize = 256;

@@ -3,7 +3,7 @@
 //! Seeds stand as in every bracket: the first can meet the second in the final only, and who has no opponent in the first round is
 //! among the best seeds.
 
-use crate::tournaments::pairing::{Pairing, Source, Stage};
+use crate::tournaments::pairing::{Pairing, PairingStage, Source};
 
 /// Seeds, from 0, in the order of the places of a bracket with `size` places, which is a power of two: neighbours meet.
 pub(super) fn seed_order(size: usize) -> Vec<usize> {
@@ -21,7 +21,7 @@ pub(super) fn add_single(pairings: &mut Vec<Pairing>, field: &[u16], third_place
     let (last, before) = (rounds.len() - 1, rounds.len().checked_sub(2));
     if let Some(before) = before.filter(|_| third_place) {
         let losers = rounds[before].iter().map(|number| Source::LoserOf(*number)).collect();
-        let game = Pairing::new(Stage::ThirdPlace, last as u16 + 1, losers);
+        let game = Pairing::new(PairingStage::ThirdPlace, last as u16 + 1, losers);
         pairings.push(game);
     }
 }
@@ -34,10 +34,10 @@ pub(super) fn add_double(pairings: &mut Vec<Pairing>, field: &[u16], final_reset
     // In a field of two, the loser of the only pairing is at once the last one of those with a defeat.
     let challenger = losers_final.map_or(Source::LoserOf(winners_final), Source::WinnerOf);
     let grand_final = pairings.len() as u32;
-    pairings.push(Pairing::new(Stage::GrandFinal, 1, vec![Source::WinnerOf(winners_final), challenger]));
+    pairings.push(Pairing::new(PairingStage::GrandFinal, 1, vec![Source::WinnerOf(winners_final), challenger]));
     if final_reset {
         let same = vec![Source::WinnerOf(grand_final), Source::LoserOf(grand_final)];
-        pairings.push(Pairing::new(Stage::FinalReset, 1, same));
+        pairings.push(Pairing::new(PairingStage::FinalReset, 1, same));
     }
 }
 
@@ -48,7 +48,7 @@ fn add_winners(pairings: &mut Vec<Pairing>, field: &[u16]) -> Vec<Vec<u32>> {
     let mut sources: Vec<_> = seed_order(size).into_iter().map(source).collect();
     let mut rounds = Vec::new();
     while sources.len() > 1 {
-        let numbers = add_round(pairings, Stage::Winners, rounds.len() as u16 + 1, &sources);
+        let numbers = add_round(pairings, PairingStage::Winners, rounds.len() as u16 + 1, &sources);
         sources = numbers.iter().map(|number| Source::WinnerOf(*number)).collect();
         rounds.push(numbers);
     }
@@ -67,7 +67,7 @@ fn add_losers(pairings: &mut Vec<Pairing>, winners: &[Vec<u32>]) -> Option<u32> 
     let mut last = None;
     for (turn, numbers) in later.iter().enumerate() {
         round += 1;
-        let inner = add_round(pairings, Stage::Losers, round, &left);
+        let inner = add_round(pairings, PairingStage::Losers, round, &left);
         let mut coming: Vec<_> = numbers.iter().map(|number| Source::LoserOf(*number)).collect();
         if turn % 2 == 0 {
             coming.reverse();
@@ -75,7 +75,7 @@ fn add_losers(pairings: &mut Vec<Pairing>, winners: &[Vec<u32>]) -> Option<u32> 
         let survivors = inner.into_iter().map(Source::WinnerOf);
         let sources: Vec<_> = survivors.zip(coming).flat_map(|(survivor, coming)| [survivor, coming]).collect();
         round += 1;
-        let outer = add_round(pairings, Stage::Losers, round, &sources);
+        let outer = add_round(pairings, PairingStage::Losers, round, &sources);
         last = outer.last().copied();
         left = outer.into_iter().map(Source::WinnerOf).collect();
     }
@@ -83,7 +83,7 @@ fn add_losers(pairings: &mut Vec<Pairing>, winners: &[Vec<u32>]) -> Option<u32> 
 }
 
 /// Appends one round, in which neighbours meet; the numbers of its pairings.
-fn add_round(pairings: &mut Vec<Pairing>, stage: Stage, round: u16, sources: &[Source]) -> Vec<u32> {
+fn add_round(pairings: &mut Vec<Pairing>, stage: PairingStage, round: u16, sources: &[Source]) -> Vec<u32> {
     let add = |pair: &[Source]| {
         pairings.push(Pairing::new(stage, round, pair.to_vec()));
         pairings.len() as u32 - 1

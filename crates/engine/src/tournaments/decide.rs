@@ -2,7 +2,7 @@
 
 use crate::limits::{TOURNAMENT_SILENT_GAMES_MAX, TOURNAMENT_VOID_GAMES_MAX};
 use crate::tournaments::definition::{Definition, TieBreak};
-use crate::tournaments::pairing::{Decision, GameEnd, Outcome, Pairing, Stage};
+use crate::tournaments::pairing::{Decision, GameEnd, Outcome, Pairing, PairingStage};
 use crate::tournaments::tournament::Entrant;
 use rules::chance::{Chance, Dice, Purpose};
 use std::cmp::Reverse;
@@ -99,7 +99,7 @@ impl Judged<'_> {
 
     /// Whether games are won one by one until one side has most of them; a game of several has points instead.
     fn is_series(&self) -> bool {
-        self.pairing.stage != Stage::Heat
+        self.pairing.stage != PairingStage::Heat
     }
 
     fn progress(&self) -> Progress {

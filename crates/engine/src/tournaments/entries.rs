@@ -1,7 +1,7 @@
 //! Before the start: who is invited, which bots are entered and leave, in which order they will be seeded.
 
 use crate::ids::{AccountId, BotId};
-use crate::limits::{TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX};
+use crate::limits::{TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX};
 use crate::time::UnixMs;
 use crate::tournaments::definition::{EntryRule, Seeding};
 use crate::tournaments::event::{NewEntrant, WithdrawalReason};
@@ -54,7 +54,15 @@ impl Tournament {
         if !by_organizer && own >= usize::from(max) {
             return Err(Refusal::AccountFull { max });
         }
+        let made = self.entries_by.get(&new.account).copied().unwrap_or(0);
+        let most = TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX.max(max);
+        if !by_organizer && made >= most {
+            return Err(Refusal::TooManyEntries { max: most });
+        }
         self.count_registration()?;
+        if !by_organizer {
+            self.entries_by.insert(new.account, made + 1);
+        }
         let info = new.clone();
         let entrant = Entrant { info, entered_at: at, by_organizer, seed: u16::MAX, withdrawn: None };
         match self.entrant_of(new.bot) {

@@ -1,13 +1,13 @@
 //! Everyone against everyone: a round robin, and groups of which the best go on into a bracket.
 
 use crate::tournaments::bracket::seed_order;
-use crate::tournaments::pairing::{Pairing, Source, Stage};
+use crate::tournaments::pairing::{Pairing, PairingStage, Source};
 
 /// Everyone of the field against everyone once, round by round: nobody plays twice in a round.
 ///
 /// The circle method: the first stays, all others move on by one place after each round; who faces the empty place of an odd
 /// field pauses.
-pub(super) fn round_robin(field: &[u16], stage: Stage) -> Vec<Pairing> {
+pub(super) fn round_robin(field: &[u16], stage: PairingStage) -> Vec<Pairing> {
     let mut circle: Vec<Option<u16>> = field.iter().copied().map(Some).collect();
     if circle.len() % 2 == 1 {
         circle.push(None);
@@ -42,7 +42,7 @@ pub(super) fn split(field: &[u16], groups: u16) -> Vec<Vec<u16>> {
 pub(super) fn pairings(field: &[u16], groups: u16) -> Vec<Pairing> {
     let split = split(field, groups);
     let mut pairings: Vec<_> =
-        split.iter().zip(0..).flat_map(|(group, number)| round_robin(group, Stage::Group(number))).collect();
+        split.iter().zip(0..).flat_map(|(group, number)| round_robin(group, PairingStage::Group(number))).collect();
     pairings.sort_by_key(|pairing| (pairing.round, pairing.stage));
     pairings
 }

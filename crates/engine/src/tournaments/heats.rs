@@ -1,6 +1,6 @@
 //! Rounds of games of several: the best of each heat meet again, until one heat is left.
 
-use crate::tournaments::pairing::{Pairing, Source, Stage};
+use crate::tournaments::pairing::{Pairing, PairingStage, Source};
 
 /// The heats of a round among these, best first: as few as possible, of about equal size and strength.
 pub(super) fn round(field: &[u16], round: u16, size: u8, advance: u8) -> Vec<Pairing> {
@@ -8,7 +8,8 @@ pub(super) fn round(field: &[u16], round: u16, size: u8, advance: u8) -> Vec<Pai
     let heats = super::group_stage::split(field, count as u16);
     let is_final = count == 1;
     let heat = |players: &Vec<u16>| {
-        let mut pairing = Pairing::new(Stage::Heat, round, players.iter().copied().map(Source::Entrant).collect());
+        let mut pairing =
+            Pairing::new(PairingStage::Heat, round, players.iter().copied().map(Source::Entrant).collect());
         let half = players.len().div_ceil(2) as u8;
         pairing.places = if is_final { 1 } else { advance.min(half) };
         pairing

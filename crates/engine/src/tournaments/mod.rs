@@ -24,7 +24,7 @@ pub use definition::{
     Definition, DefinitionError, EntryRule, Format, GameDefinition, Seeding, TieBreak, TournamentRules,
 };
 pub use event::{CancelReason, Event, GameScore, LogEntry, NewEntrant, VoidReason, WithdrawalReason};
-pub use pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, Source, Stage};
+pub use pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, PairingStage, Source};
 pub use refusal::Refusal;
 pub use standings::Standing;
 pub use tournament::{Entrant, GameOrder, Phase, Tournament};

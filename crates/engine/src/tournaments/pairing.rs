@@ -7,7 +7,7 @@ use crate::tournaments::event::{GameScore, VoidReason};
 
 /// The part of a tournament that a pairing belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
+pub enum PairingStage {
     /// A group, from 0, played before a bracket.
     Group(u16),
     /// Everyone against everyone.
@@ -26,7 +26,7 @@ pub enum Stage {
     FinalReset,
 }
 
-impl Stage {
+impl PairingStage {
     /// The name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -141,7 +141,7 @@ pub struct Outcome {
 /// Bots that meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairing {
-    pub stage: Stage,
+    pub stage: PairingStage,
     /// From 1 within its stage.
     pub round: u16,
     pub sources: Vec<Source>,
@@ -154,7 +154,7 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    pub(super) fn new(stage: Stage, round: u16, sources: Vec<Source>) -> Self {
+    pub(super) fn new(stage: PairingStage, round: u16, sources: Vec<Source>) -> Self {
         let players = vec![Occupant::Open; sources.len()];
         Self { stage, round, sources, players, places: 1, games: Vec::new(), outcome: None }
     }

@@ -20,6 +20,11 @@ pub enum Refusal {
     /// The account has entered as many as it may.
     #[error("an account may enter {max} bots in this tournament: withdraw one first")]
     AccountFull { max: u16 },
+    /// The account has come and gone too often.
+    #[error(
+        "this account has made {max} entries in this tournament, withdrawn ones included: no further ones are taken"
+    )]
+    TooManyEntries { max: u16 },
     /// Entries are by invitation.
     #[error("this tournament is by invitation: ask its organizer to invite your account")]
     NotInvited,

@@ -7,7 +7,7 @@
 //! Who left stands behind all who stayed on.
 
 use crate::tournaments::definition::Format;
-use crate::tournaments::pairing::{Decision, Pairing, Stage};
+use crate::tournaments::pairing::{Decision, Pairing, PairingStage};
 use crate::tournaments::tournament::{Phase, Tournament};
 use std::cmp::Reverse;
 
@@ -56,7 +56,7 @@ impl Tournament {
     #[must_use]
     pub fn group_table(&self, group: u16) -> Vec<Standing> {
         let pairings: Vec<&Pairing> =
-            self.pairings.iter().filter(|pairing| pairing.stage == Stage::Group(group)).collect();
+            self.pairings.iter().filter(|pairing| pairing.stage == PairingStage::Group(group)).collect();
         let Format::Groups { groups, .. } = self.definition.format else { return Vec::new() };
         let split = crate::tournaments::group_stage::split(&self.field, groups);
         let field = split.get(usize::from(group)).cloned().unwrap_or_default();
@@ -162,13 +162,13 @@ impl Tournament {
         let is_still_in = match rank {
             None => true,
             Some(rank) => match last.stage {
-                Stage::Group(_) => !self.pairings.iter().any(|pairing| pairing.stage == Stage::Winners),
+                PairingStage::Group(_) => !self.pairings.iter().any(|pairing| pairing.stage == PairingStage::Winners),
                 _ => rank.is_some_and(|rank| rank < usize::from(last.places)),
             },
         };
         // Better ranks count more; in a group, the place in its table.
         let rank = match last.stage {
-            Stage::Group(group) => self.group_table(group).iter().position(|line| line.entrant == entrant),
+            PairingStage::Group(group) => self.group_table(group).iter().position(|line| line.entrant == entrant),
             _ => rank.flatten(),
         };
         let within = rank.map_or(0, |rank| u32::MAX - rank as u32);
@@ -180,15 +180,15 @@ impl Tournament {
         let round = u32::from(pairing.round);
         let is_double = matches!(self.definition.format, Format::DoubleElimination { .. });
         match pairing.stage {
-            Stage::Group(_) => 0,
+            PairingStage::Group(_) => 0,
             // A loser goes on in the round of the others that takes the losers of this one.
-            Stage::Winners if is_double => 2 * (2 * round).saturating_sub(2).max(1),
-            Stage::Losers => 2 * round,
-            Stage::Winners | Stage::Heat | Stage::RoundRobin | Stage::Swiss => 2 * round,
+            PairingStage::Winners if is_double => 2 * (2 * round).saturating_sub(2).max(1),
+            PairingStage::Losers => 2 * round,
+            PairingStage::Winners | PairingStage::Heat | PairingStage::RoundRobin | PairingStage::Swiss => 2 * round,
             // Behind the finalists, before all others.
-            Stage::ThirdPlace => 2 * round - 1,
-            Stage::GrandFinal => u32::MAX - 1,
-            Stage::FinalReset => u32::MAX,
+            PairingStage::ThirdPlace => 2 * round - 1,
+            PairingStage::GrandFinal => u32::MAX - 1,
+            PairingStage::FinalReset => u32::MAX,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::time::UnixMs;
 use crate::tournaments::decide::Judged;
 use crate::tournaments::definition::{Definition, Format};
 use crate::tournaments::event::{CancelReason, Event, LogEntry, NewEntrant, WithdrawalReason};
-use crate::tournaments::pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, Source, Stage};
+use crate::tournaments::pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, PairingStage, Source};
 use crate::tournaments::refusal::Refusal;
 use crate::tournaments::swiss::Competitor;
 use crate::tournaments::{bracket, group_stage, heats, swiss};
@@ -87,6 +87,8 @@ pub struct Tournament {
     version: u32,
     /// Of these, before the start.
     pub(super) registrations: usize,
+    /// Entries that accounts have made by themselves, those of bots that left included.
+    pub(super) entries_by: BTreeMap<AccountId, u16>,
     started_at: Option<UnixMs>,
     ended_at: Option<UnixMs>,
 }
@@ -107,6 +109,7 @@ impl Tournament {
             rounds: 0,
             version: 0,
             registrations: 0,
+            entries_by: BTreeMap::new(),
             started_at: None,
             ended_at: None,
         }
@@ -239,7 +242,7 @@ impl Tournament {
             Format::DoubleElimination { final_reset } => {
                 bracket::add_double(&mut self.pairings, &self.field, final_reset);
             }
-            Format::RoundRobin => self.pairings = group_stage::round_robin(&self.field, Stage::RoundRobin),
+            Format::RoundRobin => self.pairings = group_stage::round_robin(&self.field, PairingStage::RoundRobin),
             Format::Groups { groups, .. } => self.pairings = group_stage::pairings(&self.field, groups),
             Format::Heats { size, advance } => {
                 self.rounds = 1;
@@ -272,7 +275,7 @@ impl Tournament {
         let round = self.rounds;
         let sources = pairs.iter().map(|(one, other)| vec![Source::Entrant(*one), Source::Entrant(*other)]);
         let bye = bye.map(|entrant| vec![Source::Entrant(entrant), Source::Nobody]);
-        self.pairings.extend(sources.chain(bye).map(|sources| Pairing::new(Stage::Swiss, round, sources)));
+        self.pairings.extend(sources.chain(bye).map(|sources| Pairing::new(PairingStage::Swiss, round, sources)));
         Ok(())
     }
 
@@ -371,7 +374,7 @@ impl Tournament {
 
     /// The second final is played when the one without a defeat has lost the first, and both are still there.
     fn is_reset_unneeded(&self, pairing: &Pairing) -> bool {
-        if pairing.stage != Stage::FinalReset {
+        if pairing.stage != PairingStage::FinalReset {
             return false;
         }
         let Some(Source::WinnerOf(first)) = pairing.sources.first() else { return false };
@@ -490,7 +493,7 @@ impl Tournament {
         let best = match self.definition.format {
             Format::SingleElimination { .. } | Format::DoubleElimination { .. } => self.last_winner(),
             Format::Heats { .. } => heats::advanced(&self.heats_of(self.rounds)).first().copied(),
-            Format::Groups { .. } if self.pairings.iter().any(|pairing| pairing.stage == Stage::Winners) => {
+            Format::Groups { .. } if self.pairings.iter().any(|pairing| pairing.stage == PairingStage::Winners) => {
                 self.last_winner()
             }
             Format::Swiss { .. } | Format::RoundRobin | Format::Groups { .. } => {
@@ -507,7 +510,7 @@ impl Tournament {
     /// The winner of the last pairing that was played for the first place.
     fn last_winner(&self) -> Option<u16> {
         let is_final = |pairing: &&Pairing| {
-            pairing.stage != Stage::ThirdPlace
+            pairing.stage != PairingStage::ThirdPlace
                 && pairing.outcome.as_ref().is_some_and(|outcome| outcome.decision != Decision::NotNeeded)
         };
         self.pairings.iter().rev().find(is_final).and_then(Pairing::winner)

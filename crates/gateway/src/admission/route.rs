@@ -17,14 +17,17 @@ pub(super) enum RouteClass {
 
 /// Routes about the state of the server: never limited, so that an overload can be told apart from an outage.
 const UNLIMITED_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
-const CREATE_ROUTES: [&str; 5] = ["/api/duels", "/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
+const CREATE_ROUTES: [&str; 6] =
+    ["/api/duels", "/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts", "/api/tournaments"];
 /// Sent by POST because the query is long.
 const READ_ROUTES_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH_ROUTES: [&str; 5] = [
+const WATCH_ROUTES: [&str; 7] = [
     "/api/games/{id}/events",
     "/api/stories/tables/{table}/feed",
     "/api/stories/tables/{table}/socket",
     "/api/hunts/tickets/{id}",
+    "/api/tournaments/{id}/feed",
+    "/api/tournaments/{id}/socket",
     "/api/worlds/{world}/socket",
 ];
 
@@ -82,6 +85,9 @@ mod tests {
         check("POST", Some("/api/hunts/tickets"), Some(RouteClass::Write));
         check("GET", Some("/api/hunts/tickets/{id}"), Some(RouteClass::Watch));
         check("DELETE", Some("/api/hunts/tickets/{id}"), Some(RouteClass::Write));
+        check("POST", Some("/api/tournaments"), Some(RouteClass::Create));
+        check("POST", Some("/api/tournaments/{id}/entries"), Some(RouteClass::Write));
+        check("GET", Some("/api/tournaments/{id}/feed"), Some(RouteClass::Watch));
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));

@@ -7,7 +7,7 @@ mod read;
 mod request;
 mod view;
 
-pub(super) use request::{GameParams, game_type, parse_game_params};
+pub(super) use request::{GameParams, game_type, parse_game_params, parse_seed};
 pub(super) use view::{summary, time};
 
 use super::problem::{ApiError, ApiResult, Resource};

@@ -215,7 +215,7 @@ fn parse_setting<T: TryFrom<i64>>(
     T::try_from(wanted).ok().filter(|_| range.contains(&wanted)).ok_or_else(refusal)
 }
 
-fn parse_seed(wanted: &SeedText) -> ApiResult<Seed> {
+pub(crate) fn parse_seed(wanted: &SeedText) -> ApiResult<Seed> {
     let number = match wanted {
         SeedText::Number(number) => number.as_u64().filter(|number| *number <= JSON_NUMBER_MAX),
         SeedText::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),

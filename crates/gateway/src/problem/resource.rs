@@ -19,6 +19,7 @@ pub enum Resource {
     /// A quota of a single key.
     Override,
     Hunt,
+    Tournament,
     World,
     /// A party's matchmaking ticket.
     Ticket,
@@ -41,6 +42,7 @@ impl Resource {
             Self::Policy => ["policy", "policies", "no_such_policy"],
             Self::Override => ["override", "overrides", "no_such_override"],
             Self::Hunt => ["hunt", "hunts", "no_such_hunt"],
+            Self::Tournament => ["tournament", "tournaments", "no_such_tournament"],
             Self::World => ["world", "worlds", "no_such_world"],
             Self::Ticket => ["ticket", "tickets", "no_such_ticket"],
             Self::Hunter => ["hunter", "hunters", "no_such_hunter"],

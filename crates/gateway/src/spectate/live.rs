@@ -43,7 +43,7 @@ pub(super) async fn watch_events(
     OutboundUpgrade(upgrade): OutboundUpgrade,
 ) -> ApiResult<Response> {
     let address = client.address_key();
-    let permit = app.spectators.acquire(address).map_err(refusal)?;
+    let permit = app.spectators.acquire(address).map_err(spectator_refusal)?;
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
     let spec = found.ok_or(ApiError::NotFound(Resource::Game))?.spec;
     Ok(upgrade.on_upgrade(move |socket| async move {
@@ -73,7 +73,7 @@ impl From<Ended> for Closing {
 /// This process drains: the viewer should reconnect, to another.
 const RECONNECT: Ended = Ended::Closed(close_code::RESTART, "the server restarts: connect again");
 
-fn refusal(error: TooManySpectators) -> ApiError {
+pub(crate) fn spectator_refusal(error: TooManySpectators) -> ApiError {
     match error {
         TooManySpectators::InAll => ApiError::TooManySpectators,
         TooManySpectators::AtAddress => ApiError::TooManySpectatorsHere,

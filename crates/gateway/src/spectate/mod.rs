@@ -5,6 +5,7 @@ mod frames_response;
 mod live;
 
 pub(super) use frames_response::FramesRequest;
+pub(super) use live::spectator_refusal;
 
 use super::app::App;
 use utoipa_axum::router::OpenApiRouter;

@@ -21,6 +21,7 @@ mod nodes;
 mod program;
 mod shards;
 mod ticket_nodes;
+mod tournaments;
 mod walk;
 mod world_faults;
 mod world_nodes;

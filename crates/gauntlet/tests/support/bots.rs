@@ -16,9 +16,10 @@ use wire::webhook::Request;
 /// A call: its name (`start`, `move`, `end`), the game, the snake, the turn.
 pub(crate) type Call = (String, String, String, u32);
 
-/// The bots, under `/circle`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
+/// The bots, under `/circle`, `/last-<turn>`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
 ///
-/// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `shy`
+/// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `last-9` does
+/// the same, and from turn 9 on runs upwards until it dies. `shy`
 /// does the same, but while starts are held it does not answer /start; `stuck` does the same, but does not answer /move
 /// from the turn on from which moves are held. The others play as their names say.
 pub(crate) struct Bots {
@@ -103,7 +104,13 @@ async fn answer(State(memory): State<Arc<Memory>>, Path((bot, call)): Path<(Stri
     tokio::time::sleep(memory.think).await;
     let direction = match Character::from_name(&bot) {
         Some(character) => character.decide(&request, 1).direction.name(),
+        None if last_turn(&bot).is_some_and(|last| request.turn >= last) => "up",
         None => ["up", "right", "down", "left"][request.turn as usize % 4],
     };
     format!(r#"{{"move":"{direction}","shout":"turn {}"}}"#, request.turn)
+}
+
+/// The turn from which a bot of this name runs to its death.
+fn last_turn(bot: &str) -> Option<u32> {
+    bot.strip_prefix("last-")?.parse().ok()
 }

@@ -13,6 +13,6 @@ mod permits;
 mod projection;
 mod replay;
 
-pub use permits::{SpectatorPermits, TooManySpectators};
+pub use permits::{SpectatorPermit, SpectatorPermits, TooManySpectators};
 pub use projection::{PlayedEntry, Projected, Projection};
 pub use replay::{Replay, Replays, SliceOutcome};

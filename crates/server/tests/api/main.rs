@@ -25,3 +25,4 @@ mod snakes;
 mod surface;
 mod test_server;
 mod tokens;
+mod tournaments;

@@ -14,6 +14,7 @@ mod limits;
 mod ops;
 mod snakes;
 mod stories;
+mod tournaments;
 mod worlds;
 
 pub use accounts::*;
@@ -26,4 +27,5 @@ pub use limits::*;
 pub use ops::*;
 pub use snakes::*;
 pub use stories::*;
+pub use tournaments::*;
 pub use worlds::*;

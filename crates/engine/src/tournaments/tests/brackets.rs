@@ -6,7 +6,7 @@ const SINGLE: Format = Format::SingleElimination { third_place: true };
 const DOUBLE: Format = Format::DoubleElimination { final_reset: true };
 
 #[track_caller]
-fn check(format: Format, entrants: u16, stage: Stage, want: &[&str]) {
+fn check(format: Format, entrants: u16, stage: PairingStage, want: &[&str]) {
     let mut player = started(definition(format), entrants);
     player.play_by_number();
     assert_eq!(player.pairings(stage), want, "{entrants} entrants");
@@ -15,12 +15,12 @@ fn check(format: Format, entrants: u16, stage: Stage, want: &[&str]) {
 
 #[test]
 fn two_to_sixteen_in_a_single_elimination() {
-    check(SINGLE, 2, Stage::Winners, &["1: 1 v 2 > 1"]);
-    check(SINGLE, 3, Stage::Winners, &["1: 1 v - > 1", "1: 2 v 3 > 2", "2: 1 v 2 > 1"]);
+    check(SINGLE, 2, PairingStage::Winners, &["1: 1 v 2 > 1"]);
+    check(SINGLE, 3, PairingStage::Winners, &["1: 1 v - > 1", "1: 2 v 3 > 2", "2: 1 v 2 > 1"]);
     check(
         SINGLE,
         5,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v - > 1",
             "1: 4 v 5 > 4",
@@ -34,7 +34,7 @@ fn two_to_sixteen_in_a_single_elimination() {
     check(
         SINGLE,
         6,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v - > 1",
             "1: 4 v 5 > 4",
@@ -48,7 +48,7 @@ fn two_to_sixteen_in_a_single_elimination() {
     check(
         SINGLE,
         8,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v 8 > 1",
             "1: 4 v 5 > 4",
@@ -62,7 +62,7 @@ fn two_to_sixteen_in_a_single_elimination() {
     check(
         SINGLE,
         12,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v - > 1",
             "1: 8 v 9 > 8",
@@ -84,7 +84,7 @@ fn two_to_sixteen_in_a_single_elimination() {
     check(
         SINGLE,
         16,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v 16 > 1",
             "1: 8 v 9 > 8",
@@ -107,33 +107,33 @@ fn two_to_sixteen_in_a_single_elimination() {
 
 #[test]
 fn the_third_place() {
-    check(SINGLE, 2, Stage::ThirdPlace, &[]);
-    check(SINGLE, 3, Stage::ThirdPlace, &["2: - v 3 > 3"]);
-    check(SINGLE, 4, Stage::ThirdPlace, &["2: 4 v 3 > 3"]);
-    check(SINGLE, 16, Stage::ThirdPlace, &["4: 4 v 3 > 3"]);
-    check(Format::SingleElimination { third_place: false }, 16, Stage::ThirdPlace, &[]);
+    check(SINGLE, 2, PairingStage::ThirdPlace, &[]);
+    check(SINGLE, 3, PairingStage::ThirdPlace, &["2: - v 3 > 3"]);
+    check(SINGLE, 4, PairingStage::ThirdPlace, &["2: 4 v 3 > 3"]);
+    check(SINGLE, 16, PairingStage::ThirdPlace, &["4: 4 v 3 > 3"]);
+    check(Format::SingleElimination { third_place: false }, 16, PairingStage::ThirdPlace, &[]);
 }
 
 #[test]
 fn the_losers_of_a_double_elimination() {
-    check(DOUBLE, 2, Stage::Losers, &[]);
-    check(DOUBLE, 4, Stage::Losers, &["1: 4 v 3 > 3", "2: 3 v 2 > 2"]);
+    check(DOUBLE, 2, PairingStage::Losers, &[]);
+    check(DOUBLE, 4, PairingStage::Losers, &["1: 4 v 3 > 3", "2: 3 v 2 > 2"]);
     check(
         DOUBLE,
         5,
-        Stage::Losers,
+        PairingStage::Losers,
         &["1: - v 5 > 5", "1: - v - > -", "2: 5 v 3 > 3", "2: - v 4 > 4", "3: 3 v 4 > 3", "4: 3 v 2 > 2"],
     );
     check(
         DOUBLE,
         8,
-        Stage::Losers,
+        PairingStage::Losers,
         &["1: 8 v 5 > 5", "1: 7 v 6 > 6", "2: 5 v 3 > 3", "2: 6 v 4 > 4", "3: 3 v 4 > 3", "4: 3 v 2 > 2"],
     );
     check(
         DOUBLE,
         16,
-        Stage::Losers,
+        PairingStage::Losers,
         &[
             "1: 16 v 9 > 9",
             "1: 13 v 12 > 12",
@@ -151,8 +151,8 @@ fn the_losers_of_a_double_elimination() {
             "6: 3 v 2 > 2",
         ],
     );
-    check(DOUBLE, 8, Stage::GrandFinal, &["1: 1 v 2 > 1"]);
-    check(DOUBLE, 8, Stage::FinalReset, &["1: 1 v 2 > -"]);
+    check(DOUBLE, 8, PairingStage::GrandFinal, &["1: 1 v 2 > 1"]);
+    check(DOUBLE, 8, PairingStage::FinalReset, &["1: 1 v 2 > -"]);
 }
 
 /// The second seed loses to the first in the final of the winners, and beats it `times` times after that.
@@ -170,7 +170,7 @@ fn check_reset(format: Format, times: usize, want_resets: &[&str], champion: u16
         }
         GameEnd::Played(result)
     });
-    assert_eq!(player.pairings(Stage::FinalReset), want_resets);
+    assert_eq!(player.pairings(PairingStage::FinalReset), want_resets);
     assert_eq!(player.tournament.champion(), Some(champion));
 }
 
@@ -187,10 +187,10 @@ fn everyone_against_everyone_by_the_circle() {
     check(
         Format::RoundRobin,
         4,
-        Stage::RoundRobin,
+        PairingStage::RoundRobin,
         &["1: 1 v 4 > 1", "1: 2 v 3 > 2", "2: 1 v 3 > 1", "2: 4 v 2 > 2", "3: 1 v 2 > 1", "3: 3 v 4 > 3"],
     );
-    check(Format::RoundRobin, 3, Stage::RoundRobin, &["1: 2 v 3 > 2", "2: 1 v 3 > 1", "3: 1 v 2 > 1"]);
+    check(Format::RoundRobin, 3, PairingStage::RoundRobin, &["1: 2 v 3 > 2", "2: 1 v 3 > 1", "3: 1 v 2 > 1"]);
 }
 
 #[test]
@@ -199,14 +199,14 @@ fn groups_of_equal_strength_into_a_bracket() {
     check(
         groups,
         16,
-        Stage::Group(0),
+        PairingStage::Group(0),
         &["1: 1 v 16 > 1", "1: 8 v 9 > 8", "2: 1 v 9 > 1", "2: 16 v 8 > 8", "3: 1 v 8 > 1", "3: 9 v 16 > 9"],
     );
     // The second of a group meets the winner of another one.
     check(
         groups,
         16,
-        Stage::Winners,
+        PairingStage::Winners,
         &[
             "1: 1 v 5 > 1",
             "1: 4 v 8 > 4",
@@ -222,9 +222,9 @@ fn groups_of_equal_strength_into_a_bracket() {
 #[test]
 fn heats_of_four_of_which_two_go_on() {
     let heats = Format::Heats { size: 4, advance: 2 };
-    check(heats, 4, Stage::Heat, &["1: 1 v 2 v 3 v 4 > 1"]);
-    check(heats, 5, Stage::Heat, &["1: 1 v 4 v 5 > 1", "1: 2 v 3 > 2", "2: 1 v 2 v 4 > 1"]);
-    check(heats, 8, Stage::Heat, &["1: 1 v 4 v 5 v 8 > 1", "1: 2 v 3 v 6 v 7 > 2", "2: 1 v 2 v 4 v 3 > 1"]);
+    check(heats, 4, PairingStage::Heat, &["1: 1 v 2 v 3 v 4 > 1"]);
+    check(heats, 5, PairingStage::Heat, &["1: 1 v 4 v 5 > 1", "1: 2 v 3 > 2", "2: 1 v 2 v 4 > 1"]);
+    check(heats, 8, PairingStage::Heat, &["1: 1 v 4 v 5 v 8 > 1", "1: 2 v 3 v 6 v 7 > 2", "2: 1 v 2 v 4 v 3 > 1"]);
 }
 
 #[track_caller]

@@ -75,7 +75,7 @@ impl Player {
     }
 
     /// Every pairing of a stage as text: round, who met, and who won.
-    pub(super) fn pairings(&self, stage: Stage) -> Vec<String> {
+    pub(super) fn pairings(&self, stage: PairingStage) -> Vec<String> {
         let of_stage = self.tournament.pairings().iter().filter(|pairing| pairing.stage == stage);
         of_stage.map(pairing_text).collect()
     }

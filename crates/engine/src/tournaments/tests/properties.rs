@@ -102,7 +102,7 @@ fn play_script(script: &Script) -> Player {
 }
 
 /// Pairs of entrants that met in pairings of the stage, sorted.
-fn meetings(tournament: &Tournament, is_of: impl Fn(Stage) -> bool) -> Vec<(u16, u16)> {
+fn meetings(tournament: &Tournament, is_of: impl Fn(PairingStage) -> bool) -> Vec<(u16, u16)> {
     let of_stage = tournament.pairings().iter().filter(|pairing| is_of(pairing.stage));
     let mut pairs: Vec<_> = of_stage
         .filter_map(|pairing| {
@@ -129,7 +129,7 @@ fn defeats(tournament: &Tournament) -> BTreeMap<u16, usize> {
     let mut defeats = BTreeMap::new();
     for pairing in tournament.pairings() {
         let needed = pairing.outcome.as_ref().is_some_and(|outcome| outcome.decision != Decision::NotNeeded);
-        for entrant in pairing.entrants().filter(|_| needed && pairing.stage != Stage::ThirdPlace) {
+        for entrant in pairing.entrants().filter(|_| needed && pairing.stage != PairingStage::ThirdPlace) {
             *defeats.entry(entrant).or_default() += usize::from(pairing.winner() != Some(entrant));
         }
     }
@@ -158,21 +158,21 @@ fn check_format(script: &Script, tournament: &Tournament) {
             }
             for entrant in &field {
                 let falls = tournament.pairings().iter().filter(|pairing| {
-                    pairing.stage == Stage::Winners
+                    pairing.stage == PairingStage::Winners
                         && pairing.outcome.as_ref().is_some_and(|outcome| outcome.ranking.get(1) == Some(entrant))
                 });
                 assert!(falls.count() <= 1, "{entrant} fell out of the winners twice");
             }
         }
         Format::RoundRobin => {
-            assert_eq!(meetings(tournament, |stage| stage == Stage::RoundRobin), everyone(&field));
+            assert_eq!(meetings(tournament, |stage| stage == PairingStage::RoundRobin), everyone(&field));
             let rounds: BTreeSet<_> = tournament.pairings().iter().map(|pairing| pairing.round).collect();
             assert_eq!(rounds.len() as u16, (script.entrants - 1) | 1);
         }
         Format::Groups { groups, .. } => {
             let split = group_stage::split(&field, groups);
             for (group, members) in split.iter().enumerate() {
-                let met = meetings(tournament, |stage| stage == Stage::Group(group as u16));
+                let met = meetings(tournament, |stage| stage == PairingStage::Group(group as u16));
                 assert_eq!(met, everyone(members));
             }
         }

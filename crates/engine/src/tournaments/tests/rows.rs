@@ -1,7 +1,7 @@
 //! What users do: entries, withdrawals, draws, failures, silence.
 
 use super::*;
-use crate::limits::TOURNAMENT_VOID_GAMES_MAX;
+use crate::limits::{TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_VOID_GAMES_MAX};
 
 const SINGLE: Format = Format::SingleElimination { third_place: false };
 
@@ -37,6 +37,18 @@ fn entries() {
     assert_eq!(active, [bot(0), bot(2), bot(3)], "who left and came back stands at the old place");
     player.refused(entered(5), Refusal::EntriesClosed);
     player.refused(Event::Started { seeds: vec![0, 2, 3] }, Refusal::AlreadyStarted);
+}
+
+#[test]
+fn coming_and_going_has_an_end() {
+    let mut player = with_field(definition(SINGLE), 1);
+    for _ in 1..TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX {
+        player.happen(withdrawn(0));
+        player.happen(entered(0));
+    }
+    player.happen(withdrawn(0));
+    player.refused(entered(0), Refusal::TooManyEntries { max: TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX });
+    player.happen(entered(1));
 }
 
 #[test]

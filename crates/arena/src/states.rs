@@ -1,0 +1,118 @@
+//! Competitions in memory that are folds over their logs, so that a step or a view reads only what is new. A whole log for each result would
+//! cost the square of its length, and one for each view would let strangers keep the database busy.
+
+use engine::competitions::CompetitionRow;
+use engine::ids::CompetitionId;
+use lru::LruCache;
+use std::fmt::Display;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Reader, StoreError};
+
+/// Entries that are read at once.
+const PAGE: usize = 1_000;
+
+/// A competition that follows from its definition and its log.
+pub trait LoggedState: Clone {
+    /// How many are kept in memory.
+    const KEPT_MAX: NonZero<usize>;
+
+    /// The one to which nothing has happened.
+    ///
+    /// # Errors
+    /// Why these bytes are no definition.
+    fn begin(definition: &[u8]) -> Result<Self, impl Display>;
+
+    /// Adds an entry of the log.
+    ///
+    /// # Errors
+    /// Why this entry cannot follow.
+    fn add(&mut self, entry: &[u8]) -> Result<(), impl Display>;
+}
+
+/// What is stored is not such a competition, or one of a newer version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what is stored of competition {id} cannot be read: {reason}")]
+pub struct UnreadableState {
+    pub id: CompetitionId,
+    pub reason: String,
+}
+
+/// A state, and how many entries of its log it has.
+#[derive(Clone)]
+struct Known<S> {
+    version: u32,
+    state: Arc<S>,
+}
+
+/// States that can be read again at any time.
+pub struct States<S>(Mutex<LruCache<CompetitionId, Known<S>>>);
+
+impl<S: LoggedState> Default for States<S> {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(S::KEPT_MAX)))
+    }
+}
+
+impl<S: LoggedState> States<S> {
+    /// The competition as of this row.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn read(
+        &self,
+        reader: &mut dyn Reader,
+        row: &CompetitionRow,
+    ) -> Result<Result<Arc<S>, UnreadableState>, StoreError> {
+        let known = self.lock().get(&row.id).filter(|known| known.version <= row.version).cloned();
+        if let Some(known) = &known
+            && known.version == row.version
+        {
+            return Ok(Ok(known.state.clone()));
+        }
+        let from = known.as_ref().map_or(0, |known| known.version);
+        let missing = row.version.saturating_sub(from) as usize;
+        let mut log = Vec::new();
+        while log.len() < missing {
+            let page = (missing - log.len()).min(PAGE);
+            let entries = reader.competition_log(row.id, from + log.len() as u32, page)?;
+            if entries.is_empty() {
+                return Ok(Err(unreadable(row, "entries of its log are missing")));
+            }
+            log.extend(entries);
+        }
+        let replayed = replay(row, known.map(|known| known.state), &log).map(Arc::new);
+        if let Ok(state) = &replayed {
+            self.keep(row.id, row.version, state.clone());
+        }
+        Ok(replayed)
+    }
+
+    /// Keeps a state that is saved.
+    pub fn keep(&self, id: CompetitionId, version: u32, state: Arc<S>) {
+        let mut states = self.lock();
+        if states.peek(&id).is_none_or(|known| known.version < version) {
+            states.put(id, Known { version, state });
+        }
+    }
+
+    /// Each change is one call.
+    fn lock(&self) -> MutexGuard<'_, LruCache<CompetitionId, Known<S>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn replay<S: LoggedState>(row: &CompetitionRow, known: Option<Arc<S>>, log: &[Vec<u8>]) -> Result<S, UnreadableState> {
+    let mut state = match known {
+        Some(state) => Arc::unwrap_or_clone(state),
+        None => S::begin(&row.definition).map_err(|reason| unreadable(row, reason))?,
+    };
+    for entry in log {
+        state.add(entry).map_err(|reason| unreadable(row, reason))?;
+    }
+    Ok(state)
+}
+
+fn unreadable(row: &CompetitionRow, reason: impl Display) -> UnreadableState {
+    UnreadableState { id: row.id, reason: reason.to_string() }
+}

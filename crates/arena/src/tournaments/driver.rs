@@ -1,0 +1,226 @@
+//! The leader's steps: a tournament starts when its time has come, results become events in their order, late games are given up, and the
+//! games that follow are put into the queue.
+
+use super::silence::silent_seats;
+use super::step::{Saved, Step};
+use super::{LoadedTournament, TournamentError, Tournaments};
+use crate::driver::{Driven, drive};
+use crate::environment::ArenaEnvironment;
+use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, MatchOrigin};
+use engine::ids::{BotId, MatchId};
+use engine::limits::TOURNAMENT_RESULTS_PER_STEP_MAX;
+use engine::matches::lifecycle::MatchState;
+use engine::matches::spec::MatchSpec;
+use engine::rows::OwnedBot;
+use engine::time::UnixMs;
+use engine::tournaments::{CancelReason, Event, GameOrder, GameScore, Phase, Refusal, Tournament, VoidReason};
+use node::lease::Lease;
+use std::collections::BTreeMap;
+use store::StoreError;
+
+impl<E: ArenaEnvironment> Tournaments<E> {
+    /// Moves all tournaments on while the lease is valid.
+    pub async fn run(self, lease: Lease) {
+        let leading_since = self.0.environment.now();
+        let environment = self.0.environment.clone();
+        let advance = move |row: CompetitionRow| {
+            let tournaments = self.clone();
+            async move { tournaments.advance(row, leading_since).await }
+        };
+        drive(environment, lease, CompetitionKind::Tournament, advance).await;
+    }
+
+    async fn advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, StoreError> {
+        let id = row.id;
+        let driven = self.try_advance(row, leading_since).await;
+        match driven {
+            Ok(driven) => Ok(driven),
+            Err(TournamentError::Store(error)) => Err(error),
+            Err(error) => {
+                tracing::error!(tournament = %id, %error, "a tournament cannot be moved on");
+                Ok(Driven::Unchanged)
+            }
+        }
+    }
+
+    async fn try_advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, TournamentError> {
+        let _writer = self.lock_writer(row.id).await;
+        let loaded = self.load(row.id).await?;
+        let now = self.0.environment.now();
+        let is_started_by_time = loaded.state.definition().starts_at.is_some_and(|at| at <= now);
+        let mut step = Step::new(loaded, now);
+        match step.state.phase() {
+            Phase::Entries if is_started_by_time => self.start_by_time(&mut step).await?,
+            Phase::Entries => step.due_at = step.state.definition().starts_at,
+            Phase::Running => {
+                self.apply_results(&mut step).await?;
+                give_up_late_games(&mut step, leading_since, now)?;
+                self.queue_games(&mut step).await?;
+                step.due_at = next_deadline(&step.state, leading_since);
+            }
+            // What is still played counts for nothing.
+            Phase::Finished | Phase::Cancelled(_) => step.results_applied = step.row().results,
+        }
+        if step.is_empty() {
+            return Ok(Driven::Unchanged);
+        }
+        match self.save(step).await? {
+            Saved::Yes(LoadedTournament { .. }) => Ok(Driven::Advanced),
+            Saved::Conflict => Ok(Driven::Unchanged),
+        }
+    }
+
+    async fn start_by_time(&self, step: &mut Step) -> Result<(), TournamentError> {
+        match self.start_step(step).await {
+            Err(TournamentError::Refused(Refusal::TooFewEntrants { .. })) => {
+                Ok(step.happen(Event::Cancelled { reason: CancelReason::TooFewEntrants })?)
+            }
+            started => started,
+        }
+    }
+
+    async fn apply_results(&self, step: &mut Step) -> Result<(), TournamentError> {
+        let (id, after) = (step.row().id, step.results_applied);
+        let read = self.0.environment.read(move |reader| {
+            let results = reader.competition_results(id, after, TOURNAMENT_RESULTS_PER_STEP_MAX)?;
+            let with_silence = |result: CompetitionResult| {
+                let silent = match result.is_rated() {
+                    true => silent_seats(reader, result.match_id, result.summary.seats.len())?,
+                    false => Vec::new(),
+                };
+                Ok((result, silent))
+            };
+            results.into_iter().map(with_silence).collect::<Result<Vec<_>, StoreError>>()
+        });
+        for (result, silent) in read.await? {
+            // One that ended before, by a walkover or its deadline, counts for nothing.
+            let pairing = GameOrder::pairing_of(result.key);
+            if step.state.phase() == Phase::Running && step.state.is_game_open(pairing, result.match_id) {
+                step.happen(event_of(pairing, &result, silent))?;
+            }
+            step.results_applied = result.number;
+        }
+        Ok(())
+    }
+
+    /// Puts into the queue what is to be played now. Bots that are gone leave first, which may change what that is.
+    async fn queue_games(&self, step: &mut Step) -> Result<(), TournamentError> {
+        loop {
+            while let Some(round) = step.state.next_round() {
+                step.happen(round)?;
+            }
+            let orders = step.state.next_games();
+            if orders.is_empty() {
+                return Ok(());
+            }
+            let mut ids: Vec<BotId> =
+                orders.iter().flat_map(|order| &order.seats).map(|seat| bot_of(&step.state, *seat)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let before = step.state.version();
+            let bots = self.withdraw_gone_of(step, ids).await?;
+            if step.state.version() == before {
+                return self.add_games(step, &orders, &bots);
+            }
+        }
+    }
+
+    fn add_games(
+        &self,
+        step: &mut Step,
+        orders: &[GameOrder],
+        bots: &BTreeMap<BotId, OwnedBot>,
+    ) -> Result<(), TournamentError> {
+        let environment = &self.0.environment;
+        for order in orders {
+            let id = MatchId::new(environment.now(), environment.random_bytes());
+            let spec = match_spec(step, order, id, bots);
+            if spec.validate().is_err() {
+                // Its map or rule set was valid when it was created, and is not in this version.
+                step.matches.clear();
+                return Ok(step.happen(Event::Cancelled { reason: CancelReason::NotPlayable })?);
+            }
+            let seats = order.seats.clone();
+            step.happen(Event::GameCreated { pairing: order.pairing, match_id: id, seats })?;
+            step.matches.push(spec);
+        }
+        Ok(())
+    }
+}
+
+fn bot_of(state: &Tournament, entrant: u16) -> BotId {
+    state.entrants()[usize::from(entrant)].info.bot
+}
+
+fn match_spec(step: &Step, order: &GameOrder, id: MatchId, bots: &BTreeMap<BotId, OwnedBot>) -> MatchSpec {
+    let game = step.state.definition().game;
+    let seat = |entrant: &u16| {
+        let bot = bots.get(&bot_of(&step.state, *entrant))?;
+        Some(bot.seat())
+    };
+    let origin = MatchOrigin { kind: CompetitionKind::Tournament, competition: step.row().id, key: order.key() };
+    MatchSpec {
+        id,
+        rules: game.rules,
+        width: game.width,
+        height: game.height,
+        seed: order.seed,
+        timeout_ms: game.timeout_ms,
+        turns_max: game.turns_max,
+        origin: Some(origin),
+        is_public: step.row().is_public,
+        seats: order.seats.iter().filter_map(seat).collect(),
+    }
+}
+
+fn event_of(pairing: u32, result: &CompetitionResult, silent: Vec<bool>) -> Event {
+    let match_id = result.match_id;
+    let void = match result.ending {
+        MatchState::Failed => Some(VoidReason::Failed),
+        MatchState::Finished if result.summary.is_server_fault => Some(VoidReason::ServerFault),
+        MatchState::Finished => None,
+        MatchState::Cancelled | MatchState::Waiting | MatchState::Running => Some(VoidReason::Cancelled),
+    };
+    if let Some(reason) = void {
+        return Event::GameVoid { pairing, match_id, reason };
+    }
+    let summary = &result.summary;
+    let places = if summary.is_draw && summary.seats.len() == 2 {
+        vec![1; 2]
+    } else {
+        summary.seats.iter().map(|seat| seat.place).collect()
+    };
+    let score = GameScore {
+        places,
+        food: summary.seats.iter().map(|seat| seat.food_eaten).collect(),
+        silent,
+        turns: summary.turns,
+    };
+    Event::GamePlayed { pairing, match_id, score }
+}
+
+/// When a game no longer counts. The time in which no process led the tournaments is not held against it.
+fn deadline(state: &Tournament, created_at: UnixMs, leading_since: UnixMs) -> UnixMs {
+    created_at.max(leading_since).plus(state.definition().rules.game_deadline)
+}
+
+fn undecided_games(state: &Tournament) -> impl Iterator<Item = (u32, MatchId, UnixMs)> {
+    let is_undecided = |pairing: u32| state.pairings()[pairing as usize].outcome.is_none();
+    let games = state.open_games().filter(move |(pairing, _)| is_undecided(*pairing));
+    games.map(|(pairing, game)| (pairing, game.match_id, game.created_at))
+}
+
+fn give_up_late_games(step: &mut Step, leading_since: UnixMs, now: UnixMs) -> Result<(), Refusal> {
+    let late: Vec<_> = undecided_games(&step.state)
+        .filter(|(_, _, created_at)| deadline(&step.state, *created_at, leading_since) <= now)
+        .collect();
+    for (pairing, match_id, _) in late {
+        step.happen(Event::GameVoid { pairing, match_id, reason: VoidReason::Late })?;
+        step.given_up.push(match_id);
+    }
+    Ok(())
+}
+
+fn next_deadline(state: &Tournament, leading_since: UnixMs) -> Option<UnixMs> {
+    undecided_games(state).map(|(_, _, created_at)| deadline(state, created_at, leading_since)).min()
+}

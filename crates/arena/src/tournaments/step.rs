@@ -1,0 +1,140 @@
+//! One step of a tournament: the events that are decided, the state that they lead to, the matches that are put into the queue, and all of
+//! it saved at once.
+
+use super::{LoadedTournament, TournamentError, Tournaments};
+use crate::environment::ArenaEnvironment;
+use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
+use engine::competitions::CompetitionStatus;
+use engine::ids::MatchId;
+use engine::matches::spec::MatchSpec;
+use engine::time::UnixMs;
+use engine::tournaments::{Event, LogEntry, Phase, Refusal, Tournament};
+use std::sync::Arc;
+
+/// A step before it is saved.
+pub(super) struct Step {
+    before: LoadedTournament,
+    pub(super) state: Tournament,
+    entries: Vec<LogEntry>,
+    pub(super) matches: Vec<MatchSpec>,
+    /// Matches that did not end in time.
+    pub(super) given_up: Vec<MatchId>,
+    pub(super) results_applied: u64,
+    pub(super) due_at: Option<UnixMs>,
+    now: UnixMs,
+}
+
+/// What became of it.
+pub(super) enum Saved {
+    Yes(LoadedTournament),
+    /// Another writer came first.
+    Conflict,
+}
+
+impl Step {
+    pub(super) fn new(before: LoadedTournament, now: UnixMs) -> Self {
+        Self {
+            state: Tournament::clone(&before.state),
+            entries: Vec::new(),
+            matches: Vec::new(),
+            given_up: Vec::new(),
+            results_applied: before.row.results_applied,
+            due_at: before.row.due_at,
+            before,
+            now,
+        }
+    }
+
+    pub(super) fn happen(&mut self, event: Event) -> Result<(), Refusal> {
+        let entry = LogEntry { at: self.now, event };
+        self.state.apply(&entry)?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    pub(super) fn row(&self) -> &engine::competitions::CompetitionRow {
+        &self.before.row
+    }
+
+    /// Whether saving it would change anything.
+    pub(super) fn is_empty(&self) -> bool {
+        let row = &self.before.row;
+        self.entries.is_empty() && self.results_applied == row.results_applied && self.due_at == row.due_at
+    }
+
+    /// Games that no longer matter since this step.
+    fn abandoned_matches(&self) -> Vec<MatchId> {
+        let is_cancelled = matches!(self.state.phase(), Phase::Cancelled(_));
+        let was_cancelled = matches!(self.before.state.phase(), Phase::Cancelled(_));
+        let is_decided = |state: &Tournament, pairing: u32| {
+            state.pairings().get(pairing as usize).is_some_and(|pairing| pairing.outcome.is_some())
+        };
+        let open = self.state.open_games();
+        let abandoned = open.filter(|(pairing, _)| {
+            (is_cancelled && !was_cancelled)
+                || (is_decided(&self.state, *pairing) && !is_decided(&self.before.state, *pairing))
+        });
+        abandoned.map(|(_, game)| game.match_id).chain(self.given_up.iter().copied()).collect()
+    }
+}
+
+fn status_of(state: &Tournament) -> CompetitionStatus {
+    match state.phase() {
+        Phase::Entries => CompetitionStatus::Scheduled,
+        Phase::Running => CompetitionStatus::Running,
+        Phase::Finished => CompetitionStatus::Finished,
+        Phase::Cancelled(_) => CompetitionStatus::Cancelled,
+    }
+}
+
+impl<E: ArenaEnvironment> Tournaments<E> {
+    /// Saves a step, all of it or nothing, and lets everyone know.
+    pub(super) async fn save(&self, step: Step) -> Result<Saved, TournamentError> {
+        let status = status_of(&step.state);
+        let advance = Advance {
+            entries: step.entries.iter().map(LogEntry::encode).collect(),
+            results_applied: step.results_applied,
+            status,
+            due_at: step.due_at.filter(|_| !status.is_ended()),
+            matches: step.matches.clone(),
+            ..Advance::of(&step.before.row, step.now)
+        };
+        let environment = &self.0.environment;
+        match environment.commit(Command::Competition(CompetitionCommand::Advance(advance))).await? {
+            Outcome::Done => {}
+            Outcome::VersionConflict(_) => return Ok(Saved::Conflict),
+            Outcome::NotFound => return Err(TournamentError::NotFound),
+            other => return Err(TournamentError::Unexpected(format!("{other:?}"))),
+        }
+        let abandoned = step.abandoned_matches();
+        let metrics = &environment.metrics().tournaments;
+        metrics.games_created.add(step.matches.len() as u64);
+        metrics.results_applied.add(step.results_applied - step.before.row.results_applied);
+        if !step.matches.is_empty() {
+            environment.notify_queue();
+        }
+        let mut row = step.before.row;
+        row.version = step.state.version();
+        row.status = status;
+        row.results_applied = step.results_applied;
+        row.matches_created += step.matches.len() as u64;
+        (row.started_at, row.ended_at) = (step.state.started_at(), step.state.ended_at());
+        let state = Arc::new(step.state);
+        self.0.states.keep(row.id, row.version, state.clone());
+        self.0.feeds.publish(row.id, row.version);
+        self.cancel_matches(&abandoned).await;
+        Ok(Saved::Yes(LoadedTournament { row, state }))
+    }
+
+    /// Calls off games that no longer count. If this is lost to a crash, they are played to their ends, and count for nothing.
+    async fn cancel_matches(&self, matches: &[MatchId]) {
+        let environment = &self.0.environment;
+        for id in matches {
+            let cancel = Command::CancelMatch { id: *id, account: None, now: environment.now() };
+            match environment.commit(cancel).await {
+                Ok(_) => {}
+                Err(error) => tracing::warn!(game = %id, %error, "a game that no longer counts was not called off"),
+            }
+        }
+    }
+}

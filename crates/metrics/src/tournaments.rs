@@ -1,0 +1,14 @@
+//! Metrics of tournaments.
+
+use super::instruments::Counter;
+use super::macros::metrics;
+use super::text::{Exposed, Page};
+
+metrics! {
+    pub TournamentMetrics;
+    created: Counter = "gauntlet_tournaments_created_total", "Tournaments that clients of this process have created.";
+    games_created: Counter = "gauntlet_tournament_games_created_total",
+        "Games of tournaments that this process has put into the queue.";
+    results_applied: Counter = "gauntlet_tournament_results_applied_total",
+        "Results of games that this process has applied to tournaments, those that no longer count included.";
+}
