@@ -96,3 +96,28 @@ fn matches_are_pinned() {
     check_pinned(Ruleset::Constrictor, Map::Empty, 4, 26, 0xb374_c695_a452_faee);
     check_pinned(Ruleset::WrappedConstrictor, Map::Standard, 16, 20, 0x5756_2212_5639_3810);
 }
+
+#[test]
+fn matches_on_other_maps_are_pinned() {
+    check_pinned(Ruleset::Standard, Map::InnerWall, 4, 20, 0x20cf_d49f_4ef0_0283);
+    check_pinned(Ruleset::Standard, Map::Rings, 4, 16, 0x8a21_1bc8_90d9_2bac);
+    check_pinned(Ruleset::Standard, Map::Columns, 8, 49, 0x5919_fb56_c6a1_b213);
+    check_pinned(Ruleset::Standard, Map::Spiral, 2, 74, 0xd22d_2348_f56d_1522);
+    check_pinned(Ruleset::Standard, Map::Scatter, 2, 58, 0x61f4_f94a_077c_d090);
+    check_pinned(Ruleset::Standard, Map::GrowBox, 2, 74, 0xe330_1eae_918d_f11c);
+    check_pinned(Ruleset::Standard, Map::ExpandBox, 2, 50, 0x2bd8_f127_e491_9abd);
+    check_pinned(Ruleset::Standard, Map::ExpandScatter, 2, 51, 0x4f6b_31af_68f1_1912);
+    check_pinned(Ruleset::Standard, Map::HazardPits, 4, 59, 0x9cb9_dabf_6699_0ed8);
+    check_pinned(Ruleset::Standard, Map::Sinkholes, 4, 29, 0x4560_8ff4_df04_8ad9);
+    check_pinned(Ruleset::Standard, Map::HealingPools, 2, 74, 0x981d_479b_ef05_50e4);
+    check_pinned(Ruleset::Standard, Map::CastleWall, 8, 25, 0x1e3b_5fe4_1100_1407);
+    check_pinned(Ruleset::Standard, Map::CastleWallLarge, 8, 22, 0xd186_659a_2e53_173f);
+    check_pinned(Ruleset::Standard, Map::CastleWallExtraLarge, 12, 42, 0x426e_2342_ae2d_dbce);
+    check_pinned(Ruleset::Standard, Map::RiversBridges, 8, 39, 0x66c6_9c86_2db0_7570);
+    check_pinned(Ruleset::Standard, Map::RiversBridgesLarge, 12, 54, 0xffe8_681b_697e_6a54);
+    check_pinned(Ruleset::Standard, Map::RiversBridgesExtraLarge, 12, 100, 0xef38_d53e_fab1_3a60);
+    check_pinned(Ruleset::Standard, Map::IslandsBridges, 4, 36, 0x677f_8711_0112_c7d3);
+    check_pinned(Ruleset::Standard, Map::IslandsBridgesLarge, 16, 51, 0xe94b_72c5_5dbe_cad5);
+    check_pinned(Ruleset::Standard, Map::ArcadeMaze, 6, 16, 0x0cbc_92a3_6212_a152);
+    check_pinned(Ruleset::Standard, Map::SoloMaze, 1, 16, 0x9b91_7e97_6d02_13bd);
+}
