@@ -235,6 +235,12 @@ async fn seeded_by_hand() {
     server.call(&format!("PUT {other}/seeds")).json(&json!({"snakes": []})).check("409 not_seeded_by_hand").await;
 }
 
+/// Waits until something happens in a tournament after it was seen like this.
+async fn next_event(server: &TestServer, seen: &Value) {
+    let (id, seq) = (seen["id"].as_str().unwrap().parse().unwrap(), seen["seq"].as_u64().unwrap() as u32);
+    server.app.tournaments.subscribe(id, seq).wait_for(|version| *version > seq).await.unwrap();
+}
+
 /// The games that the tournament waits for, once there are so many.
 async fn open_games(server: &TestServer, path: &str, count: usize) -> Vec<MatchId> {
     loop {
@@ -246,7 +252,7 @@ async fn open_games(server: &TestServer, path: &str, count: usize) -> Vec<MatchI
         if open.len() == count {
             return open;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        next_event(server, &shown).await;
     }
 }
 
@@ -290,7 +296,7 @@ async fn finished(server: &TestServer, path: &str) -> Value {
         if shown["status"] == "finished" {
             return shown;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        next_event(server, &shown).await;
     }
 }
 
