@@ -5,6 +5,7 @@
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
 mod competitions;
+mod health;
 mod ladders;
 mod tables;
 mod worlds;
@@ -12,6 +13,7 @@ mod worlds;
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
 pub use competitions::{Advance, CompetitionCommand};
+pub use health::BotCommand;
 pub use ladders::{LadderCommand, RateResults, RepairRatings};
 pub use tables::{ClaimedTable, OpenTable, TableAppend};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldCommand};
@@ -22,7 +24,7 @@ use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
 use crate::matches::spec::MatchSpec;
-use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, MatchLogRow, Token, WorldOwner, WorldRow};
+use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, MatchLogRow, SigningRow, Token, WorldOwner, WorldRow};
 use crate::time::UnixMs;
 use std::time::Duration;
 
@@ -187,6 +189,8 @@ pub enum Command {
     Ladder(LadderCommand),
     /// Something about a world.
     World(WorldCommand),
+    /// Something about a bot: its health, its calls, its signing secret.
+    Bot(BotCommand),
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -236,6 +240,8 @@ pub struct ClaimedMatch {
     pub version: u32,
     /// Claims without progress, this one included.
     pub attempts_charged: u32,
+    /// Those of its bots whose calls are signed.
+    pub signing: Vec<SigningRow>,
 }
 
 /// What became of a command.
@@ -290,6 +296,8 @@ pub enum Outcome {
         /// Where that worker can be reached.
         address: String,
     },
+    /// The calls of the bot are signed like this now.
+    Signing(SigningRow),
     /// The leader of the job.
     LedBy(WorldOwner),
     /// The entry of a ladder, as it is now.

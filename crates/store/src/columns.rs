@@ -2,6 +2,7 @@
 //! stores name and order them alike; each brings its own [`Columns`].
 
 mod competitions;
+pub(crate) mod health;
 pub(crate) mod ladders;
 mod stories;
 pub(crate) mod worlds;

@@ -12,9 +12,9 @@ use engine::ids::{
 };
 use engine::leadership::LeaderJob;
 use engine::rows::{
-    Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
-    HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, OwnedBot, RoundRow,
-    SeatedGame, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow, HuntCursor,
+    HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus,
+    OwnedBot, RoundRow, SeatedGame, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -82,6 +82,13 @@ pub struct BotFilter {
     pub before: Option<BotId>,
     /// At most so many.
     pub limit: usize,
+}
+
+/// A bot that is due to be probed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotToProbe {
+    pub health: BotHealthRow,
+    pub bot: Bot,
 }
 
 /// Which competitions a list shows.
@@ -257,6 +264,16 @@ pub trait Reader: Send {
         after: u64,
         limit: usize,
     ) -> Result<Vec<CompetitionResult>, StoreError>;
+    /// The health of these bots, in any order; those without evidence are left out.
+    fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError>;
+    /// Bots that are paused, at most `limit`, in the order of their ids: matchmakers leave them out.
+    fn paused_bots(&mut self, limit: usize) -> Result<Vec<BotId>, StoreError>;
+    /// Bots whose next probe is due at `now`, those that wait longest first, at most `limit`.
+    fn bots_to_probe(&mut self, now: UnixMs, limit: usize) -> Result<Vec<BotToProbe>, StoreError>;
+    /// How a bot answered from this hour on, by hour; several rows of one hour are to be added.
+    fn bot_calls(&mut self, bot: BotId, from_hour: u32) -> Result<Vec<BotCallsRow>, StoreError>;
+    /// With which secrets the calls of a bot are signed; `None` if they are not.
+    fn signing(&mut self, bot: BotId) -> Result<Option<SigningRow>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;

@@ -17,7 +17,7 @@ pub mod sqlite;
 pub mod testing;
 
 pub use contract::{
-    Backend, BotFilter, CompetitionFilter, Database, LadderReader, MatchFilter, Observer, PlayerGamesFilter, Reader,
-    RecordedGame, RememberedResponse, StoreError,
+    Backend, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader, MatchFilter, Observer,
+    PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 pub use handle::{ReaderPool, Store, StoreConfig};

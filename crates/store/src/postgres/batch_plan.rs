@@ -135,7 +135,8 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::AcquireLeadership { .. }
         | Command::Competition(CompetitionCommand::Create { .. })
         | Command::Ladder(_)
-        | Command::World(_) => Vec::new(),
+        | Command::World(_)
+        | Command::Bot(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()
         }

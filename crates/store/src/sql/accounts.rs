@@ -113,6 +113,7 @@ impl<S: Dialect> Batch<'_, S> {
         if self.session.exists(rival, values![bot.account, &bot.name, bot.id])? {
             return Ok(Outcome::Duplicate);
         }
+        self.probe_soon_if_moved(bot.id, &bot.url, bot.updated_at)?;
         self.session.run(
             "UPDATE bots SET name = ?2, url = ?3, is_public = ?4, updated_at = ?5 WHERE id = ?1",
             values![bot.id, &bot.name, &bot.url, bot.is_public, bot.updated_at],
@@ -131,6 +132,7 @@ impl<S: Dialect> Batch<'_, S> {
         }
         self.leave_all_ladders(id)?;
         self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = ?1", values![account])?;
+        self.delete_kept_of_bot(id)?;
         Ok(Outcome::Done)
     }
 

@@ -116,6 +116,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::Competition(command) => self.competition(command),
             Command::Ladder(command) => self.ladder(command),
             Command::World(command) => self.world(command),
+            Command::Bot(command) => self.bot_command(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)
             | Command::OpenTable(_)

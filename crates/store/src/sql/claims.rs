@@ -4,7 +4,7 @@
 //! Orphans are found without reading every running match: the index by worker gives the few workers that hold any, and
 //! only the matches of those without a lease are read.
 
-use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, skip_locked, values};
+use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, bot_health, skip_locked, values};
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
@@ -12,6 +12,7 @@ use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
+use engine::rows::SigningRow;
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
@@ -119,9 +120,12 @@ impl<S: Dialect> Batch<'_, S> {
         let ids: Vec<IdBytes> = held.iter().map(|(id, ..)| id.to_bytes()).collect();
         let ends = self.session.log_ends(&ids)?;
         let mut specs = self.specs(&ids)?;
+        let signing = self.signing(&specs)?;
         let claimed = held.into_iter().map(|(id, epoch, attempts_charged)| {
             let version = ends.get(&id).map_or(0, |end| end.version);
-            Ok(ClaimedMatch { spec: specs.remove(&id).ok_or_else(|| vanished(id))?, epoch, version, attempts_charged })
+            let spec = specs.remove(&id).ok_or_else(|| vanished(id))?;
+            let signing = signing_of(&spec, &signing);
+            Ok(ClaimedMatch { spec, epoch, version, attempts_charged, signing })
         });
         claimed.collect()
     }
@@ -201,12 +205,20 @@ impl<S: Dialect> Batch<'_, S> {
         let epochs: BTreeMap<MatchId, u32> = epochs.into_iter().collect();
         let ids: Vec<IdBytes> = taken.iter().map(|taken| taken.id.to_bytes()).collect();
         let mut specs = self.specs(&ids)?;
+        let signing = self.signing(&specs)?;
         let claimed = taken.iter().map(|&Taken { id, attempts: attempts_charged, version }| {
             self.counters.record_transition(Some(from), Some(next));
             let (spec, epoch) = specs.remove(&id).zip(epochs.get(&id).copied()).ok_or_else(|| vanished(id))?;
-            Ok(ClaimedMatch { spec, epoch, version, attempts_charged })
+            let signing = signing_of(&spec, &signing);
+            Ok(ClaimedMatch { spec, epoch, version, attempts_charged, signing })
         });
         claimed.collect()
+    }
+
+    /// With which secrets the bots of these matches are called: one query for a whole claim.
+    fn signing(&mut self, specs: &BTreeMap<MatchId, MatchSpec>) -> Result<Vec<SigningRow>, StoreError> {
+        let bots = specs.values().flat_map(|spec| &spec.seats).map(|seat| seat.bot.to_bytes());
+        bot_health::signing(self.session, bots.collect())
     }
 
     fn specs(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, MatchSpec>, StoreError> {
@@ -220,6 +232,11 @@ impl<S: Dialect> Batch<'_, S> {
         }
         Ok(specs)
     }
+}
+
+/// Those of a match's bots whose calls are signed.
+fn signing_of(spec: &MatchSpec, signing: &[SigningRow]) -> Vec<SigningRow> {
+    signing.iter().filter(|row| spec.seats.iter().any(|seat| seat.bot == row.bot)).copied().collect()
 }
 
 fn vanished(id: MatchId) -> StoreError {

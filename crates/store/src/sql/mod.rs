@@ -4,6 +4,7 @@
 
 mod accounts;
 mod batch;
+pub(crate) mod bot_health;
 pub(crate) mod claims;
 pub(crate) mod competitions;
 mod creations;

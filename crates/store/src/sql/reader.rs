@@ -1,13 +1,13 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
 use super::{
-    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, claims, competitions, leaders, leases, limit_rules,
-    tables, values, worlds,
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, bot_health, claims, competitions, leaders, leases,
+    limit_rules, tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    BotFilter, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader, RecordedGame,
+    BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader, RecordedGame,
     RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
@@ -19,9 +19,10 @@ use engine::ids::{
 use engine::leadership::LeaderJob;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, AggregationLag, Bot, EndedMatchCursor, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor,
-    HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, OwnedBot,
-    RoundRow, SeatedGame, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow, HuntCursor,
+    HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats,
+    MatchStatus, OwnedBot, RoundRow, SeatedGame, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner,
+    WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -355,6 +356,28 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         self.session().snapshot(|session| competitions::to_advance(session, kind, now, limit))
+    }
+
+    fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {
+        bot_health::health(self.session(), bots)
+    }
+
+    fn paused_bots(&mut self, limit: usize) -> Result<Vec<BotId>, StoreError> {
+        self.session().all(bot_health::PAUSED, values![limit], |row| row.id().map(BotId))
+    }
+
+    fn bots_to_probe(&mut self, now: UnixMs, limit: usize) -> Result<Vec<BotToProbe>, StoreError> {
+        bot_health::to_probe(self.session(), now, limit)
+    }
+
+    fn bot_calls(&mut self, bot: BotId, from_hour: u32) -> Result<Vec<BotCallsRow>, StoreError> {
+        let hours = values![bot, from_hour];
+        self.session().all(&bot_health::calls_since(), hours, |row| columns::health::calls(row))
+    }
+
+    fn signing(&mut self, bot: BotId) -> Result<Option<SigningRow>, StoreError> {
+        let rows = bot_health::signing(self.session(), [bot.to_bytes()].into())?;
+        Ok(rows.into_iter().next())
     }
 
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
 mod accounts;
+mod bot_health;
 mod claims;
 mod competitions;
 mod creation;
@@ -182,6 +183,13 @@ laws! {
         rounds_are_kept
         totals_add_up
         what_is_not_counted_is_found
+    }
+    bot_health {
+        health_is_written_by_one_at_a_time
+        due_bots_are_found_and_moved_ones_are_due
+        calls_are_replaced_by_their_process_and_retired
+        a_signing_secret_is_rotated_and_never_comes_back
+        a_claim_says_whose_calls_are_signed
     }
     competitions {
         a_competition_is_made_once

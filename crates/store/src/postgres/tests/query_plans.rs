@@ -7,7 +7,7 @@ use crate::postgres::appends::KEPT;
 use crate::postgres::batch::PostgresWriter;
 use crate::postgres::session::Session;
 use crate::postgres::tables::TABLE_HEADS;
-use crate::sql::{Session as _, competitions, tables, worlds};
+use crate::sql::{Session as _, bot_health, competitions, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -63,7 +63,7 @@ fn check(name: &str, want: &[&str]) {
     static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
     let session = SESSION.get_or_init(|| Mutex::new(session()));
     let questions = own_queries().into_iter().chain(tables::queries::<Session>()).chain(worlds::queries::<Session>());
-    let questions = questions.chain(competitions::queries::<Session>());
+    let questions = questions.chain(competitions::queries::<Session>()).chain(bot_health::queries());
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {
@@ -128,6 +128,14 @@ fn worlds_are_written_by_key() {
     check("unjoined worlds", &["worlds_unjoined"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
+}
+
+#[test]
+fn health_and_calls_are_found_by_their_indexes() {
+    check("bots to probe", &["Index Scan using bot_health_due", "next_probe_at <= $1", "bots_pkey"]);
+    check("paused bots", &["using bot_health_paused"]);
+    check("calls of a bot", &["using bot_calls_pkey", "((bot = $1) AND (hour >= $2))"]);
+    check("old calls", &["using bot_calls_by_hour", "hour < $1"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, WINDOWS, ended_public, running_public};
-use crate::sql::{Dialect as _, competitions, leaders, retire, worlds};
+use crate::sql::{Dialect as _, bot_health, competitions, leaders, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -213,6 +213,21 @@ fn writes_to_worlds_find_their_rows_by_key() {
     check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
     check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
     check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
+}
+
+#[test]
+fn health_and_calls_are_found_by_their_indexes() {
+    let queries = bot_health::queries();
+    let check = |name: &str, index: &str| {
+        let query = queries.iter().find(|(known, _)| *known == name).expect("it is asked");
+        check(&query.1, index);
+    };
+    check("bots to probe", "bot_health_due (next_probe_at<?)");
+    check("calls of a bot", "PRIMARY KEY (bot=? AND hour>?)");
+    check("old calls", "bot_calls_by_hour (hour<?)");
+    // From its beginning, in its order, as far as the limit.
+    let steps = plan(&database(), bot_health::PAUSED).unwrap();
+    assert_eq!(steps, ["SCAN bot_health USING COVERING INDEX bot_health_paused"]);
 }
 
 #[test]
