@@ -9,6 +9,7 @@
 mod driver;
 pub mod duels;
 mod environment;
+pub mod health;
 pub mod ladders;
 mod production;
 mod states;

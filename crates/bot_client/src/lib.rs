@@ -14,6 +14,7 @@ pub mod probe;
 mod replies;
 mod response;
 pub mod signing;
+mod signing_secrets;
 pub mod statistics;
 mod target;
 pub mod view;
@@ -24,6 +25,7 @@ mod tests;
 pub use call::{BotCall, Webhook};
 pub use connection::ConnectTimes;
 pub use failure::CallFailure;
+pub use signing_secrets::SigningSecrets;
 
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};

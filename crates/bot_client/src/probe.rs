@@ -110,15 +110,19 @@ impl BotClient {
         };
         let ended = timeout_at(begun + HEALTH_CALL_TIMEOUT, run).await;
         let took = begun.elapsed();
-        let failure = match ended {
+        let failure: Option<CallFailure> = match ended {
             Ok(Ok(())) => None,
             Ok(Err(failure)) => Some(failure),
+            // How long a name took that leads nowhere says something about the server's network: nothing is said.
+            Err(_) if trace.connect_times.resolve.is_none() => Some(CallFault::NoPublicAddress.into()),
             Err(_) if self.was_stalled(took, HEALTH_CALL_TIMEOUT, stalled_before) => {
                 Some(CallFault::ServerFault.into())
             }
             Err(_) => Some(CallFault::TooLate.into()),
         };
-        report(call.step, &trace, took.min(HEALTH_CALL_TIMEOUT), failure)
+        let is_refused = failure.as_ref().is_some_and(|failure| failure.fault == CallFault::NoPublicAddress);
+        let total = if is_refused { Duration::ZERO } else { took.min(HEALTH_CALL_TIMEOUT) };
+        report(call.step, &trace, total, failure)
     }
 }
 

@@ -1,6 +1,6 @@
-//! How the bots of this process's matches answered, counted until it is written to the store: latencies and classes by bot and hour, and
-//! matches in which a bot did not play at all.
+//! How the bots of this process's matches answered: latencies and classes by bot and hour, and matches in which a bot did not play at all.
 //!
+//! An hour's counts stay here until the hour is over and written: what is written replaces what was, so a repeated write does no harm.
 //! Soft state: what was not written when a process dies is lost. Memory is bounded; beyond it calls are not counted, and the metrics say
 //! how many.
 
@@ -20,7 +20,7 @@ use std::time::Duration;
 const SHARDS: usize = 32;
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Matches of one bot since the last write.
+/// Matches of one bot since they were taken out last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BotMatches {
     /// In which it gave at least one valid move.
@@ -31,9 +31,17 @@ pub struct BotMatches {
     pub is_competing: bool,
 }
 
+/// Calls of one bot in one hour.
+#[derive(Debug, Default)]
+struct HourlyCalls {
+    calls: BotCalls,
+    /// Whether any was counted since the last write.
+    is_dirty: bool,
+}
+
 #[derive(Debug, Default)]
 struct Shard {
-    calls: HashMap<(BotId, u32), BotCalls>,
+    calls: HashMap<(BotId, u32), HourlyCalls>,
     matches: HashMap<BotId, BotMatches>,
 }
 
@@ -53,7 +61,10 @@ impl BotStatistics {
     pub fn record_call(&self, bot: BotId, at: UnixMs, class: AnswerClass, latency_ms: u16) {
         let mut shard = self.shard(bot);
         match bounded_entry(&mut shard.calls, (bot, hour_of(at))) {
-            Some(calls) => calls.record(class, latency_ms),
+            Some(entry) => {
+                entry.calls.record(class, latency_ms);
+                entry.is_dirty = true;
+            }
             None => self.metrics.matches.bot_calls_uncounted.inc(),
         }
     }
@@ -67,13 +78,32 @@ impl BotStatistics {
         matches.is_competing |= is_competing;
     }
 
-    /// Takes out all calls, in the order in which rows are written everywhere.
+    /// The hours of bots in which calls were counted since this was called last, in the order in which rows are written everywhere. Hours
+    /// that are over and written are forgotten.
     #[must_use]
-    pub fn take_calls(&self) -> Vec<BotCallsRow> {
-        let taken = self.shards.iter().flat_map(|shard| std::mem::take(&mut lock(shard).calls));
-        let mut rows: Vec<_> = taken.map(|((bot, hour), calls)| BotCallsRow { bot, hour, calls }).collect();
+    pub fn changed_calls(&self, now: UnixMs) -> Vec<BotCallsRow> {
+        let this_hour = hour_of(now);
+        let mut rows = Vec::new();
+        for shard in self.shards.iter() {
+            lock(shard).calls.retain(|&(bot, hour), entry| {
+                if !std::mem::take(&mut entry.is_dirty) {
+                    return hour >= this_hour;
+                }
+                rows.push(BotCallsRow { bot, hour, calls: entry.calls.clone() });
+                true
+            });
+        }
         rows.sort_unstable_by_key(|row| (row.bot, row.hour));
         rows
+    }
+
+    /// These could not be written: they are changed still.
+    pub fn keep_changed(&self, rows: &[BotCallsRow]) {
+        for row in rows {
+            if let Some(entry) = self.shard(row.bot).calls.get_mut(&(row.bot, row.hour)) {
+                entry.is_dirty = true;
+            }
+        }
     }
 
     /// Takes out all matches.
@@ -122,11 +152,27 @@ mod tests {
         {
             statistics.record_call(BotId(bot), at, AnswerClass::Valid, latency_ms);
         }
-        let rows = statistics.take_calls();
+        let rows = statistics.changed_calls(NOON);
         let shown: Vec<_> =
             rows.iter().map(|row| (row.bot.0, row.hour, row.calls.total(), row.calls.latency.max_ms())).collect();
         assert_eq!(shown, [(1, 12, 2, 20), (1, 13, 1, 30), (2, 12, 1, 40)]);
-        assert_eq!(statistics.take_calls(), []);
+        assert_eq!(statistics.changed_calls(NOON), []);
+        statistics.record_call(BotId(1), NOON, AnswerClass::Valid, 50);
+        let changed = statistics.changed_calls(NOON);
+        assert_eq!(
+            changed.iter().map(|row| (row.hour, row.calls.total())).collect::<Vec<_>>(),
+            [(12, 3)],
+            "all of the hour again"
+        );
+        statistics.keep_changed(&changed);
+        assert_eq!(statistics.changed_calls(NOON), changed, "a write that failed is repeated");
+        // An hour that is over is forgotten once it is written, and not before.
+        statistics.keep_changed(&changed);
+        let later = UnixMs(NOON.0 + 2 * 3_600_000);
+        assert_eq!(statistics.changed_calls(later), changed);
+        assert_eq!(statistics.changed_calls(later), []);
+        statistics.keep_changed(&changed);
+        assert_eq!(statistics.changed_calls(later), [], "it is gone");
     }
 
     #[test]
@@ -145,7 +191,7 @@ mod tests {
         let statistics = BotStatistics::new(metrics.clone());
         let bots = 2 * BOT_CALLS_BOTS_MAX as u128;
         (0..bots).for_each(|bot| statistics.record_call(BotId(bot), NOON, AnswerClass::Late, 500));
-        let counted = statistics.take_calls().len();
+        let counted = statistics.changed_calls(NOON).len();
         assert!(counted <= BOT_CALLS_BOTS_MAX, "{counted}");
         assert_eq!(metrics.matches.bot_calls_uncounted.get(), bots as u64 - counted as u64);
     }

@@ -11,6 +11,8 @@ use crate::grants::Grants;
 use arena::ProductionEnvironment;
 use arena::duels::DuelStates;
 use arena::tournaments::Tournaments;
+use bot_client::statistics::BotStatistics;
+use bot_client::{BotClient, SigningSecrets};
 use hunts::Hunts;
 use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
@@ -57,6 +59,14 @@ pub struct AppState {
     /// States of duels in memory.
     pub duels: Arc<DuelStates>,
     pub tournaments: Tournaments<ProductionEnvironment>,
+    /// Calls bots: for matches, and for checks that their owners request.
+    pub bots: BotClient,
+    /// How bots answered in the matches of this process.
+    pub bot_statistics: BotStatistics,
+    /// The secrets with which bots' calls are signed.
+    pub signing_secrets: SigningSecrets,
+    /// What the arena's jobs do outside this process.
+    pub arena: ProductionEnvironment,
     /// The limit on sockets of clients, bots and other nodes.
     pub socket_budget: Arc<SocketBudget>,
     pub spectators: SpectatorPermits,

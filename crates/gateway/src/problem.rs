@@ -357,6 +357,7 @@ impl ApiError {
             | Outcome::WorldElsewhere { .. }
             | Outcome::LedBy(_)
             | Outcome::LadderEntry(_)
+            | Outcome::Signing(_)
             | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
         }
     }

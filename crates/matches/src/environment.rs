@@ -2,12 +2,14 @@
 //! simulator against a fake clock, fake bots and a store that fails.
 
 use bot_client::BotCall;
-use engine::ids::MatchId;
-use engine::matches::entry::Face;
+use bot_client::signing::{CallSigner, SigningKeys};
+use engine::ids::{BotId, MatchId};
+use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
-use engine::rows::MatchLogRow;
+use engine::rows::{MatchLogRow, SigningRow};
 use metrics::Metrics;
 use node::lease::LeaseContext;
+use std::sync::Arc;
 use store::StoreError;
 
 /// The effects of a runner.
@@ -18,9 +20,15 @@ pub trait MatchEnvironment: Clone + Send + Sync + 'static {
     /// The whole log of a match.
     fn read_log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
     /// A bot's face; the defaults when it does not answer in time.
-    fn fetch_face(&self, url: String) -> impl Future<Output = Face> + Send;
+    fn fetch_face(&self, url: String, signer: Option<CallSigner>) -> impl Future<Output = Face> + Send;
     /// Calls a bot. Never fails: every error is a class of answer.
     fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
+    /// With which keys the calls of a bot are signed.
+    fn signing_keys(&self, row: SigningRow) -> impl Future<Output = Result<Arc<SigningKeys>, StoreError>> + Send;
+    /// A call for a move ended, and its turn is saved.
+    fn record_call(&self, bot: BotId, class: AnswerClass, latency_ms: u16);
+    /// A match ended in which a bot had a seat, and gave no valid move or some.
+    fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool);
     /// A match's log has grown and is saved, or its state changed: notifies spectators.
     fn notify_saved(&self, id: MatchId);
     /// Waits until a match may have joined the queue.

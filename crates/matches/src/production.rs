@@ -2,11 +2,13 @@
 
 use super::environment::MatchEnvironment;
 use crate::notifier::Notifier;
-use bot_client::{BotCall, BotClient};
-use engine::ids::MatchId;
-use engine::matches::entry::Face;
+use bot_client::signing::{CallSigner, SigningKeys};
+use bot_client::statistics::BotStatistics;
+use bot_client::{BotCall, BotClient, SigningSecrets};
+use engine::ids::{BotId, MatchId};
+use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
-use engine::rows::MatchLogRow;
+use engine::rows::{MatchLogRow, SigningRow};
 use metrics::Metrics;
 use node::Node;
 use node::drain::Drain;
@@ -24,6 +26,8 @@ pub struct ProductionEnvironment {
     notifier: Notifier,
     metrics: Arc<Metrics>,
     bots: BotClient,
+    statistics: BotStatistics,
+    secrets: SigningSecrets,
 }
 
 impl ProductionEnvironment {
@@ -31,13 +35,13 @@ impl ProductionEnvironment {
     pub fn new(
         node: Node,
         notifier: Notifier,
-        bots: BotClient,
+        (bots, statistics, secrets): (BotClient, BotStatistics, SigningSecrets),
         sockets: Arc<SocketBudget>,
         metrics: Arc<Metrics>,
         drain: Drain,
     ) -> Self {
         tokio::spawn(sweep(bots.clone(), sockets, drain));
-        Self { node, notifier, metrics, bots }
+        Self { node, notifier, metrics, bots, statistics, secrets }
     }
 }
 
@@ -63,12 +67,24 @@ impl MatchEnvironment for ProductionEnvironment {
         Ok(page.map(|page| page.rows).unwrap_or_default())
     }
 
-    async fn fetch_face(&self, url: String) -> Face {
-        self.bots.face(&url, None).await
+    async fn fetch_face(&self, url: String, signer: Option<CallSigner>) -> Face {
+        self.bots.face(&url, signer).await
     }
 
     async fn call(&self, call: BotCall) -> BotAnswer {
         self.bots.call(call).await
+    }
+
+    async fn signing_keys(&self, row: SigningRow) -> Result<Arc<SigningKeys>, StoreError> {
+        self.secrets.keys(row, self.node.clock.now()).await
+    }
+
+    fn record_call(&self, bot: BotId, class: AnswerClass, latency_ms: u16) {
+        self.statistics.record_call(bot, self.node.clock.now(), class, latency_ms);
+    }
+
+    fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool) {
+        self.statistics.record_match(bot, is_silent, is_competing);
     }
 
     fn notify_saved(&self, id: MatchId) {

@@ -2,17 +2,21 @@
 //! on. It sends nothing and saves nothing once its worker's lease may have expired.
 
 use super::environment::MatchEnvironment;
+use bot_client::signing::{CallSigner, SigningKeys};
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
+use engine::ids::BotId;
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
 use engine::matches::machine::{BotAnswer, MatchError, MatchMachine, NextAction, PendingStep, SeatSet};
+use engine::matches::spec::SeatSpec;
 use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use node::lease::{Lease, LeaseContext};
+use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::sleep;
@@ -126,6 +130,8 @@ struct Room<'a, O> {
     machine: MatchMachine,
     /// The log so far: packed for the archive at the end.
     log: Vec<MatchLogRow>,
+    /// Of the bots whose calls are signed: as of the opening, or of the resume.
+    keys: Vec<(BotId, Arc<SigningKeys>)>,
     /// When the first /start was about to be sent, if this room sent it.
     started_at: Option<UnixMs>,
 }
@@ -143,7 +149,12 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             false => Vec::new(),
         };
         let machine = MatchMachine::resume(spec, &log)?;
-        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, started_at: None })
+        let mut keys = Vec::with_capacity(claimed.signing.len());
+        for &row in &claimed.signing {
+            let of_bot = retry(lease, || environment.signing_keys(row)).await.map_err(StopReason::Ended)?;
+            keys.push((row.bot, of_bot));
+        }
+        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, keys, started_at: None })
     }
 
     /// Plays until something stops it.
@@ -166,8 +177,8 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
 
     async fn open(&mut self) -> Result<(), StopReason> {
         let seats = self.machine.spec().seats.iter();
-        let faces =
-            futures_util::future::join_all(seats.map(|seat| self.environment.fetch_face(seat.url.clone()))).await;
+        let fetch = |seat: &SeatSpec| self.environment.fetch_face(seat.url.clone(), self.signer(seat.bot));
+        let faces = futures_util::future::join_all(seats.map(fetch)).await;
         let step = self.machine.record_opened(faces);
         let started_at = self.environment.node().now();
         self.append(step, Some(started_at)).await?;
@@ -199,13 +210,18 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let environment = self.environment;
         let calls = self.calls(seats, Webhook::Move).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
+        let mut ended = Vec::with_capacity(answers_by_seat.len());
         for (seat, answer) in futures_util::future::join_all(calls).await {
             self.environment.metrics().matches.record_answer(answer.class, answer.latency_ms);
+            ended.push((seat, answer.class, answer.latency_ms));
             answers_by_seat[seat] = Some(answer);
         }
         let step = self.machine.play_turn(answers_by_seat)?;
         let late = step.row.late_moves - self.machine.late_moves();
         self.append(step, None).await?;
+        for (seat, class, latency_ms) in ended {
+            self.environment.record_call(self.machine.spec().seats[seat].bot, class, latency_ms);
+        }
         self.environment.metrics().matches.record_turn(late);
         Ok(())
     }
@@ -222,6 +238,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         match save(self.environment, self.lease, finish).await {
             Ok(Outcome::Done) => {
                 self.environment.metrics().matches.finished.inc();
+                self.record_bots();
                 if let Some(started_at) = self.started_at {
                     self.environment.metrics().matches.run_time.observe(now.since(started_at));
                 }
@@ -232,6 +249,19 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             Ok(_) => StopReason::Ended(RoomOutcome::Fenced),
             Err(ending) => StopReason::Ended(ending),
         }
+    }
+
+    /// Whether the bots played at all. A bot with several seats is counted for each.
+    fn record_bots(&self) {
+        let spec = self.machine.spec();
+        for (seat, of) in spec.seats.iter().enumerate() {
+            self.environment.record_match(of.bot, self.machine.is_silent(seat), spec.origin.is_some());
+        }
+    }
+
+    fn signer(&self, bot: BotId) -> Option<CallSigner> {
+        let keys = self.keys.iter().find(|(signed, _)| *signed == bot).map(|(_, keys)| keys.clone())?;
+        Some(CallSigner { keys, at: self.environment.node().now() })
     }
 
     /// Save, then notify, then go on.
@@ -259,12 +289,10 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let view = View::new(&self.machine);
         let spec = self.machine.spec();
         let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
-        let call = |seat: usize| BotCall {
-            url: spec.seats[seat].url.clone(),
-            webhook: path,
-            body: view.body(seat),
-            timeout,
-            signer: None,
+        let call = |seat: usize| {
+            let SeatSpec { bot, url, .. } = &spec.seats[seat];
+            let signer = self.signer(*bot);
+            BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer }
         };
         seats.iter().map(|seat| (seat, call(seat))).collect()
     }

@@ -16,6 +16,10 @@ metrics! {
     bot_calls_uncounted: Counter = "gauntlet_bot_calls_uncounted_total",
         "Calls of /move that are missing in the statistics of their bots: too many bots at once, or the store could not be written.";
     server_faults: Counter = "gauntlet_bot_calls_server_fault_total", "Calls of bots that this server could not make, or was too slow for.";
+    bot_probes_passed: Counter = "gauntlet_bot_probes_passed_total", "Regular probes of bots that were answered as they should be.";
+    bot_probes_failed: Counter = "gauntlet_bot_probes_failed_total", "Regular probes of bots that failed.";
+    bots_paused: Counter = "gauntlet_bots_paused_total", "Bots that were paused in ladders because they failed.";
+    bots_resumed: Counter = "gauntlet_bots_resumed_total", "Bots that were resumed in ladders.";
     bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
     bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
         "Time that a call waited for a connection under its host's limit, in seconds.";
@@ -42,6 +46,11 @@ impl MatchMetrics {
     pub fn record_turn(&self, late: u32) {
         self.turns.inc();
         self.late_moves.add(u64::from(late));
+    }
+
+    /// A regular probe of a bot ended.
+    pub fn record_bot_probe(&self, is_passed: bool) {
+        if is_passed { self.bot_probes_passed.inc() } else { self.bot_probes_failed.inc() }
     }
 
     pub fn record_answer(&self, class: AnswerClass, latency_ms: u16) {

@@ -5,6 +5,8 @@
 use crate::subsystem_configs;
 use arena::ProductionEnvironment;
 use arena::tournaments::Tournaments;
+use bot_client::statistics::BotStatistics;
+use bot_client::{BotClient, SigningSecrets};
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
 use gateway::budget::Budget;
@@ -44,12 +46,23 @@ pub fn assemble(
     let node = Node::new(store, Clock::default(), subsystem_configs::node_address(&config));
     let tables = Tables::new(subsystem_configs::tables(&config), metrics.clone());
     let guests = GuestTokens::new(node.store.clone());
+    let socket_budget = Arc::new(SocketBudget::of(&config));
+    let bots = BotClient::new(
+        config.bot_connections_per_host,
+        config.allow_private_bots,
+        metrics.clone(),
+        socket_budget.clone(),
+    );
     let probe_reader = node.store.dedicated_readers(1, metrics.clone());
     let notifier = Notifier::default();
     let arena = arena_environment(&node, &metrics, &notifier);
     AppState {
         notifier,
-        tournaments: Tournaments::new(arena),
+        tournaments: Tournaments::new(arena.clone()),
+        bots,
+        bot_statistics: BotStatistics::new(metrics.clone()),
+        signing_secrets: SigningSecrets::new(node.store.clone(), random_bytes()),
+        arena,
         shedder: Arc::new(LoadShedder::new(&config)),
         limits: Arc::new(RateLimiter::new(subsystem_configs::rate_limit(&config), metrics.clone())),
         quotas: Quotas::new(&config, metrics.clone(), random_bytes()),
@@ -66,7 +79,7 @@ pub fn assemble(
             metrics.clone(),
         )),
         worlds: Worlds::new(subsystem_configs::worlds(&config), metrics.clone()),
-        socket_budget: Arc::new(SocketBudget::of(&config)),
+        socket_budget,
         spectators: SpectatorPermits::new(config.spectators_max, config.spectators_per_address_max),
         replays: Replays::new(&node.store, config.replays_threads, config.replays_cache_bytes, &metrics),
         response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
@@ -86,7 +99,7 @@ pub fn assemble(
 }
 
 /// The arena's effects on this process: its store, and its workers.
-pub(crate) fn arena_environment(node: &Node, metrics: &Arc<Metrics>, notifier: &Notifier) -> ProductionEnvironment {
+fn arena_environment(node: &Node, metrics: &Arc<Metrics>, notifier: &Notifier) -> ProductionEnvironment {
     let notifier = notifier.clone();
     ProductionEnvironment::new(node.clone(), metrics.clone(), move || notifier.notify_queue())
 }

@@ -1,21 +1,19 @@
 //! Puts the owners of matches, tables, worlds and hunts together from the handles of a process. None of them knows another one, or the
 //! gateway. Each owner is run once in a process, and ends with the drain.
 
-use crate::assembly::arena_environment;
 use crate::subsystem_configs;
-use bot_client::BotClient;
+use arena::health::HttpProber;
 use engine::rows::WorldRow;
 use gateway::app::App;
 use node::lease::LeaseSlot;
 
 /// Claims and plays matches.
 pub async fn play_matches(app: App) {
-    let (config, metrics, sockets) = (&app.config, app.metrics.clone(), app.socket_budget.clone());
-    let (per_host, allows_private) = (config.bot_connections_per_host, config.allow_private_bots);
-    let bots = BotClient::new(per_host, allows_private, metrics.clone(), sockets.clone());
-    let (notifier, drain) = (app.notifier.clone(), app.drain.clone());
+    let bots = (app.bots.clone(), app.bot_statistics.clone(), app.signing_secrets.clone());
+    let (notifier, sockets, drain) = (app.notifier.clone(), app.socket_budget.clone(), app.drain.clone());
+    let metrics = app.metrics.clone();
     let environment = matches::ProductionEnvironment::new(app.node.clone(), notifier, bots, sockets, metrics, drain);
-    matches::run(environment, subsystem_configs::runner(config), LeaseSlot::default(), app.drain.clone()).await;
+    matches::run(environment, subsystem_configs::runner(&app.config), LeaseSlot::default(), app.drain.clone()).await;
 }
 
 /// Owns card tables.
@@ -31,10 +29,12 @@ pub async fn own_worlds(app: App) {
     worlds::run(app.node.clone(), app.worlds.clone(), app.drain.clone(), on_claims_saved).await;
 }
 
-/// Advances ladders, tournaments and duels.
+/// Advances ladders, tournaments and duels, and watches over the health of bots.
 pub async fn run_arena(app: App) {
-    let environment = arena_environment(&app.node, &app.metrics, &app.notifier);
-    arena::run(environment, app.duels.clone(), app.tournaments.clone(), app.drain.clone()).await;
+    let competitions = arena::run(app.arena.clone(), app.duels.clone(), app.tournaments.clone(), app.drain.clone());
+    let prober = HttpProber::new(app.bots.clone(), app.signing_secrets.clone(), app.node.store.clone());
+    let health = arena::health::run(app.arena.clone(), prober, app.bot_statistics.clone(), app.drain.clone());
+    tokio::join!(competitions, health);
 }
 
 /// Counts claims, and matches parties for hunts.

@@ -5,12 +5,13 @@ use crate::cluster::ClusterPlan;
 use crate::oracle::MatchOracle;
 use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
+use bot_client::signing::{CallSigner, SecretDeriver, SigningKeys};
 use bot_client::{BotCall, Webhook};
-use engine::ids::MatchId;
-use engine::matches::entry::Face;
+use engine::ids::{BotId, MatchId};
+use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::matches::spec::MatchSpec;
-use engine::rows::{MatchLogPage, MatchLogRow};
+use engine::rows::{MatchLogPage, MatchLogRow, SigningRow};
 use matches::MatchEnvironment;
 use metrics::Metrics;
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
         Ok(self.world.page(id).rows)
     }
 
-    async fn fetch_face(&self, url: String) -> Face {
+    async fn fetch_face(&self, url: String, _signer: Option<CallSigner>) -> Face {
         self.delay(20_000).await;
         bots::face(&url)
     }
@@ -77,6 +78,14 @@ impl MatchEnvironment for Node<MatchWorkload> {
         self.thawed().await;
         answer
     }
+
+    async fn signing_keys(&self, row: SigningRow) -> Result<Arc<SigningKeys>, StoreError> {
+        Ok(Arc::new(SecretDeriver::new(b"simulated").keys(row.bot, row.state, self.now())))
+    }
+
+    fn record_call(&self, _bot: BotId, _class: AnswerClass, _latency_ms: u16) {}
+
+    fn record_match(&self, _bot: BotId, _is_silent: bool, _is_competing: bool) {}
 
     fn notify_saved(&self, _id: MatchId) {}
 

@@ -1,0 +1,83 @@
+//! Writes evidence into a bot's health: reads, decides, writes under the version that was read, and begins again when another writer came
+//! first.
+
+use crate::environment::ArenaEnvironment;
+use engine::commands::{BotCommand, Command, Outcome};
+use engine::health::{BotHealth, HealthRecord, HealthTransition};
+use engine::ids::BotId;
+use engine::limits::HEALTH_WATCH_FOR;
+use engine::rows::BotHealthRow;
+use engine::time::UnixMs;
+use store::StoreError;
+
+/// Writers that may come first before evidence is dropped: more than a bot has.
+const CONFLICTS_MAX: usize = 8;
+
+/// Takes in a piece of evidence; the bot's health after it, or `None` for a bot that does not exist any more.
+///
+/// # Errors
+/// The store's.
+pub async fn record<E: ArenaEnvironment>(
+    environment: &E,
+    bot: BotId,
+    record: HealthRecord,
+) -> Result<Option<BotHealth>, StoreError> {
+    let [a, b, c, d, ..] = environment.random_bytes();
+    let jitter = u32::from_le_bytes([a, b, c, d]);
+    let changed = change(environment, bot, |health| health.apply(record, jitter)).await?;
+    let Some((health, transition)) = changed else { return Ok(None) };
+    let reason = record.fault.map(|fault| fault.name());
+    match transition {
+        HealthTransition::Paused => {
+            environment.metrics().matches.bots_paused.inc();
+            tracing::info!(bot.id = %bot, reason, source = record.source.name(), "a bot is paused in ladders");
+        }
+        HealthTransition::Resumed => {
+            environment.metrics().matches.bots_resumed.inc();
+            tracing::info!(bot.id = %bot, "a bot is resumed in ladders");
+        }
+        HealthTransition::Unchanged => {}
+    }
+    Ok(Some(health))
+}
+
+/// The bot plays in competitions: it is probed regularly from now on. Writes only when the time until which it is known runs out.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn watch<E: ArenaEnvironment>(environment: &E, bots: &[BotId], now: UnixMs) -> Result<(), StoreError> {
+    let ids = bots.to_vec();
+    let known = environment.read(move |reader| reader.bot_health(&ids)).await?;
+    let is_watched = |bot: BotId| {
+        known.iter().any(|row| row.bot == bot && row.health.watched_until > now.plus(HEALTH_WATCH_FOR / 2))
+    };
+    for &bot in bots.iter().filter(|bot| !is_watched(**bot)) {
+        change(environment, bot, |health| health.watch(now, now.plus(HEALTH_WATCH_FOR))).await?;
+    }
+    Ok(())
+}
+
+/// Changes a bot's health; what it is then, and what the change returned.
+async fn change<E: ArenaEnvironment, T>(
+    environment: &E,
+    bot: BotId,
+    apply: impl Fn(&mut BotHealth) -> T,
+) -> Result<Option<(BotHealth, T)>, StoreError> {
+    for _ in 0..CONFLICTS_MAX {
+        let known = environment.read(move |reader| reader.bot_health(&[bot])).await?.into_iter().next();
+        let new = || BotHealthRow { bot, version: 0, health: BotHealth::default() };
+        let mut row = known.unwrap_or_else(new);
+        let applied = apply(&mut row.health);
+        match environment.commit(Command::Bot(BotCommand::SaveHealth(row.clone()))).await? {
+            Outcome::Done => return Ok(Some((row.health, applied))),
+            Outcome::VersionConflict(_) => {}
+            Outcome::NotFound => return Ok(None),
+            other => {
+                tracing::error!(outcome = ?other, "the store answered a write of a bot's health with something else");
+                return Ok(None);
+            }
+        }
+    }
+    tracing::warn!(bot.id = %bot, "evidence about a bot was dropped: other writers came first too often");
+    Ok(None)
+}
