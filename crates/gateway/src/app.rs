@@ -3,6 +3,7 @@
 
 use super::auth::Authenticator;
 use super::budget::Budget;
+use super::check_quotas::CheckQuotas;
 use super::forward_permits::ForwardPermits;
 use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
@@ -65,6 +66,8 @@ pub struct AppState {
     pub bot_statistics: BotStatistics,
     /// The secrets with which bots' calls are signed.
     pub signing_secrets: SigningSecrets,
+    /// How many checks of bots owners may request.
+    pub check_quotas: CheckQuotas,
     /// What the arena's jobs do outside this process.
     pub arena: ProductionEnvironment,
     /// The limit on sockets of clients, bots and other nodes.

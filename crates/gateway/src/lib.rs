@@ -10,6 +10,7 @@ pub mod auth;
 mod body;
 mod bot_url;
 pub mod budget;
+pub mod check_quotas;
 mod client_address;
 mod console;
 mod cors;
@@ -45,6 +46,7 @@ pub mod response_budget;
 mod revocation;
 mod session;
 pub mod shed;
+mod snake_health;
 mod snakes;
 mod spectate;
 mod stories;
@@ -125,6 +127,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(games::routes())
         .merge(snakes::routes())
         .merge(leaderboards::routes())
+        .merge(snake_health::routes())
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())

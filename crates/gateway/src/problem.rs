@@ -201,6 +201,14 @@ pub enum ApiError {
         "this route speaks WebSocket only, and this request has no usable `Upgrade: websocket`: connect to it as ws:// or wss://; if you did, a proxy in between does not pass `Upgrade` and `Connection` on"
     )]
     UpgradeRequired,
+    /// The account, the client's address, the host of the snake or the server has as many checks of snakes as allowed.
+    #[error(
+        "the account, your address, the snake's host or the server has had as many checks of snakes as it may have now: try again in {retry_after_s} s"
+    )]
+    TooManyChecks {
+        /// When to try again, in seconds.
+        retry_after_s: u64,
+    },
     /// The client's address has as many connections as allowed.
     #[error(
         "{max} connections of this address are open, which is the limit: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
@@ -414,6 +422,7 @@ impl ApiError {
             Self::WrongState(_) => (StatusCode::CONFLICT, "wrong_state"),
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
+            Self::TooManyChecks { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_checks"),
             Self::TooManyConnections { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_connections"),
             Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
@@ -521,7 +530,7 @@ impl ApiError {
             Self::Quota(exceeded) => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(exceeded.retry_after_s));
             }
-            Self::Overloaded { retry_after_s, .. } => {
+            Self::Overloaded { retry_after_s, .. } | Self::TooManyChecks { retry_after_s } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
             }
             // The protocol: RFC 9110, section 15.5.22; its version: RFC 6455, section 4.2.2.

@@ -10,6 +10,7 @@ use bot_client::{BotClient, SigningSecrets};
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
 use gateway::budget::Budget;
+use gateway::check_quotas::CheckQuotas;
 use gateway::forward_permits::ForwardPermits;
 use gateway::grants::Grants;
 use gateway::guests::GuestTokens;
@@ -61,6 +62,7 @@ pub fn assemble(
         tournaments: Tournaments::new(arena.clone()),
         bots,
         bot_statistics: BotStatistics::new(metrics.clone()),
+        check_quotas: CheckQuotas::new(random_bytes()),
         signing_secrets: SigningSecrets::new(node.store.clone(), random_bytes()),
         arena,
         shedder: Arc::new(LoadShedder::new(&config)),

@@ -191,6 +191,7 @@ async fn revoke_ended_grants(app: App) -> Result<(), StoreError> {
 /// Forgets addresses that have created nothing for an hour.
 async fn sweep_quotas(app: App) -> Result<(), StoreError> {
     app.quotas.sweep(app.limits.now());
+    app.check_quotas.sweep(app.limits.now());
     Ok(())
 }
 

@@ -80,7 +80,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
     }
 
     async fn signing_keys(&self, row: SigningRow) -> Result<Arc<SigningKeys>, StoreError> {
-        Ok(Arc::new(SecretDeriver::new(b"simulated").keys(row.bot, row.state, self.now())))
+        Ok(Arc::new(SecretDeriver::new(b"simulated").keys(row.bot, row.state, self.world.now())))
     }
 
     fn record_call(&self, _bot: BotId, _class: AnswerClass, _latency_ms: u16) {}

@@ -21,6 +21,7 @@ mod programs;
 mod roles;
 mod shedding;
 mod sites;
+mod snake_health;
 mod snakes;
 mod surface;
 mod test_server;

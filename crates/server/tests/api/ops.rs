@@ -73,6 +73,11 @@ impl Reader for FlakyReader {
         bots_by_id(ids: &[engine::ids::BotId]) -> Vec<engine::rows::Bot>;
         bots_with_owners(ids: &[engine::ids::BotId]) -> Vec<engine::rows::OwnedBot>;
         bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;
+        bot_health(bots: &[engine::ids::BotId]) -> Vec<engine::rows::BotHealthRow>;
+        paused_bots(limit: usize) -> Vec<engine::ids::BotId>;
+        bots_to_probe(now: engine::time::UnixMs, limit: usize) -> Vec<store::BotToProbe>;
+        bot_calls(bot: engine::ids::BotId, from_hour: u32) -> Vec<engine::rows::BotCallsRow>;
+        signing(bot: engine::ids::BotId) -> Option<engine::rows::SigningRow>;
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
         matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
         running_public_matches(before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
