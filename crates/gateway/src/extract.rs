@@ -198,6 +198,24 @@ impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for PathId<T> {
     }
 }
 
+/// The two ids in the path, in their order.
+pub struct PathIds<A, B>(pub A, pub B);
+
+impl<A, B> FromRequestParts<App> for PathIds<A, B>
+where
+    A: FromStr<Err: Display> + Send,
+    B: FromStr<Err: Display> + Send,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let path = Path::<(String, String)>::from_request_parts(parts, app).await;
+        let Path((first, second)) = path.map_err(|_| ApiError::BadPath)?;
+        let first = first.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
+        Ok(Self(first, second.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?))
+    }
+}
+
 /// The query of the URL; keys that the route does not know are ignored here.
 pub struct QueryParams<T>(pub T);
 

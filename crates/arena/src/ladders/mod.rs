@@ -15,3 +15,6 @@ pub(crate) async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease) {
     let rater = environment.clone();
     drive(environment, lease, CompetitionKind::Ladder, move |row| rater::advance(rater.clone(), row)).await;
 }
+
+#[cfg(test)]
+mod tests;

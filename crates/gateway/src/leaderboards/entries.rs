@@ -3,11 +3,11 @@
 use super::{SeasonQuery, find, view};
 use crate::app::App;
 use crate::auth::Principal;
-use crate::extract::{JsonBody, MaybePrincipal, Player, QueryParams};
+use crate::extract::{JsonBody, MaybePrincipal, PathId, PathIds, Player, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, LadderCommand, Outcome};
 use engine::ids::{BotId, CompetitionId, EntryId};
@@ -21,12 +21,7 @@ use std::str::FromStr;
 use wire::api::{CreateEntry, EntryDetails, LeaderboardEntry, OpponentView, RatedGameView};
 
 /// A leaderboard and a snake in the path.
-type EntryPath = Path<(String, String)>;
-
-fn ids(Path((id, snake)): EntryPath) -> ApiResult<(CompetitionId, BotId)> {
-    let id = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
-    Ok((id, snake.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?))
-}
+type EntryPath = PathIds<CompetitionId, BotId>;
 
 /// Enter a snake
 ///
@@ -40,10 +35,9 @@ fn ids(Path((id, snake)): EntryPath) -> ApiResult<(CompetitionId, BotId)> {
 pub(super) async fn create_entry(
     State(app): State<App>,
     Player(caller): Player,
-    Path(id): Path<String>,
+    PathId(id): PathId<CompetitionId>,
     JsonBody(request): JsonBody<CreateEntry>,
 ) -> ApiResult<(StatusCode, Json<LeaderboardEntry>)> {
-    let id: CompetitionId = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
     let bot: BotId = request
         .battlesnake_id
         .parse()
@@ -81,9 +75,8 @@ pub(super) async fn create_entry(
 pub(super) async fn delete_entry(
     State(app): State<App>,
     Player(caller): Player,
-    path: EntryPath,
+    PathIds(id, bot): EntryPath,
 ) -> ApiResult<StatusCode> {
-    let (id, bot) = ids(path)?;
     let row = find(&app, Some(&Principal::Account(caller)), id).await?;
     let entry = read_entry(&app, id, current_season(&row), bot).await?;
     let is_operator = caller.role >= Role::Operator;
@@ -112,10 +105,9 @@ async fn read_entry(app: &App, id: CompetitionId, season: u32, bot: BotId) -> Ap
 pub(super) async fn get_entry(
     State(app): State<App>,
     MaybePrincipal(caller): MaybePrincipal,
-    path: EntryPath,
+    PathIds(id, bot): EntryPath,
     QueryParams(season): QueryParams<SeasonQuery>,
 ) -> ApiResult<Json<EntryDetails>> {
-    let (id, bot) = ids(path)?;
     let row = find(&app, caller.as_ref(), id).await?;
     let season = season.of(&row)?;
     let entry = read_entry(&app, id, season, bot).await?;
@@ -137,10 +129,9 @@ pub(super) async fn get_entry(
 pub(super) async fn entry_games(
     State(app): State<App>,
     MaybePrincipal(caller): MaybePrincipal,
-    path: EntryPath,
+    PathIds(id, bot): EntryPath,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<RatedGameView>> {
-    let (id, bot) = ids(path)?;
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<GameNumber>()?.map(|GameNumber(number)| number));
     find(&app, caller.as_ref(), id).await?;
     let read = move |reader: &mut dyn store::Reader| reader.ladders().ladder_games_of(id, bot, before, limit + 1);
@@ -167,11 +158,10 @@ impl FromStr for GameNumber {
 pub(super) async fn entry_opponents(
     State(app): State<App>,
     MaybePrincipal(caller): MaybePrincipal,
-    path: EntryPath,
+    PathIds(id, bot): EntryPath,
     QueryParams(page): QueryParams<PageQuery>,
     QueryParams(season): QueryParams<SeasonQuery>,
 ) -> ApiResult<ListResponse<OpponentView>> {
-    let (id, bot) = ids(path)?;
     let (limit, after) = (page.limit(PAGE_DEFAULT)?, page.after::<BotId>()?);
     let row = find(&app, caller.as_ref(), id).await?;
     let season = season.of(&row)?;

@@ -3,10 +3,10 @@
 use super::{find, require_owner, view};
 use crate::app::App;
 use crate::auth::{Caller, Principal};
-use crate::extract::{JsonBody, PathId, Player, QueryParams};
+use crate::extract::{JsonBody, PathId, PathIds, Player, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, LadderCommand, Outcome};
 use engine::competitions::CompetitionRow;
@@ -76,10 +76,8 @@ pub(super) async fn create_invitation(
 pub(super) async fn delete_invitation(
     State(app): State<App>,
     Player(caller): Player,
-    Path((id, account)): Path<(String, String)>,
+    PathIds(id, account): PathIds<CompetitionId, AccountId>,
 ) -> ApiResult<StatusCode> {
-    let id: CompetitionId = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
-    let account: AccountId = account.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
     own(&app, caller, id).await?;
     match app.node.store.commit(Command::Ladder(LadderCommand::Uninvite { ladder: id, account })).await? {
         Outcome::Done => Ok(StatusCode::NO_CONTENT),

@@ -1,0 +1,114 @@
+//! `gauntlet ratings recompute`: rates a season of a ladder again from its results and compares with what is stored, to the last bit.
+//! Works on the store itself, whether or not a server runs on it (a data file belongs to one process: stop its server first).
+
+use crate::args;
+use crate::cli_settings::{load, with_settings};
+use crate::output::{CliError, print_line, print_note};
+use arena::ladders::recompute::{RecomputeError, SeasonReport, recompute};
+use clap::{ArgMatches, Args, Command};
+use engine::competitions::{CompetitionKind, CompetitionRow};
+use engine::ids::CompetitionId;
+use engine::ladders::definition::STANDARD_LADDER;
+use metrics::Metrics;
+use node::clock::Clock;
+use server::process::open_store;
+use settings::{Config, StoreLocation};
+use std::process::ExitCode;
+use std::sync::Arc;
+use store::{CompetitionFilter, Store};
+
+/// Ladders that are listed at a time.
+const PAGE: usize = 100;
+/// The exit code when something differed, and was left as it is.
+const DIFFERS: u8 = 3;
+
+#[derive(Args)]
+struct RecomputeArgs {
+    /// The ladder's id; all public ladders when absent
+    #[arg(long, value_name = "ID")]
+    ladder: Option<String>,
+    /// The season, from 1; the one under way when absent
+    #[arg(long, value_name = "NUMBER")]
+    season: Option<u32>,
+    /// Put right what differs
+    #[arg(long)]
+    write: bool,
+}
+
+pub(crate) fn command() -> Command {
+    let recompute = Command::new("recompute")
+        .about("Rates a season again from its results and says whether it equals what is stored, to the last bit")
+        .after_help("Ends with 0 when everything is equal or was put right, with 3 when something differs.");
+    let recompute = with_settings(recompute, |setting| matches!(setting.key, "store.data" | "store.url"));
+    Command::new("ratings")
+        .about("Checks the ratings of ladders against their results")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(RecomputeArgs::augment_args(recompute))
+}
+
+pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
+    let (_, typed) = typed.subcommand().ok_or_else(|| CliError::usage("recompute?"))?;
+    let (config, args) = (load(typed)?, args::<RecomputeArgs>(typed)?);
+    crate::runtime::runtime(1)?.block_on(compare(config, args))
+}
+
+async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, CliError> {
+    let ladder = args.ladder.as_deref().map(str::parse::<CompetitionId>).transpose();
+    let ladder = ladder.map_err(|error| CliError::usage(format_args!("--ladder is {error}")))?;
+    if let StoreLocation::Sqlite(data) = config.store()
+        && !data.exists()
+    {
+        return Err(CliError::failed(format_args!(
+            "there is no data file {}; name the server's with --data, or its database with --store-url",
+            data.display()
+        )));
+    }
+    config.store_connections = 1;
+    let store = open_store(&config, Arc::new(Metrics::default())).await?;
+    let ladders = match ladder {
+        Some(ladder) => vec![ladder],
+        None => public_ladders(&store).await?,
+    };
+    let mut wrong = 0;
+    for ladder in ladders {
+        let report = recompute(&store, ladder, args.season, args.write, Clock::default().now()).await;
+        let report = report.map_err(|error| match error {
+            RecomputeError::Store(error) => CliError::from(error),
+            other => CliError::failed(other),
+        })?;
+        wrong += report.wrong;
+        print_line(line(ladder, &report, args.write))?;
+    }
+    store.close().await;
+    if wrong > 0 && !args.write {
+        print_note("run it again with --write to put this right");
+        return Ok(ExitCode::from(DIFFERS));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(ladder: CompetitionId, report: &SeasonReport, is_written: bool) -> String {
+    let SeasonReport { season, results, rated, compared, wrong } = report;
+    let verdict = match (wrong, is_written) {
+        (0, _) => "equal to the last bit".to_owned(),
+        (wrong, true) => format!("{wrong} rows differed and were put right"),
+        (wrong, false) => format!("{wrong} rows differ"),
+    };
+    format!("{ladder}  season {season}  {results} results, {rated} rated  {compared} rows compared: {verdict}")
+}
+
+async fn public_ladders(store: &Store) -> Result<Vec<CompetitionId>, CliError> {
+    let mut ladders: Vec<CompetitionId> = Vec::new();
+    loop {
+        let before = ladders.last().copied();
+        let filter = CompetitionFilter { kind: CompetitionKind::Ladder, account: None, before, limit: PAGE };
+        let page: Vec<CompetitionRow> = store.read(move |reader| reader.competitions(&filter)).await?;
+        let is_last = page.len() < PAGE;
+        ladders.extend(page.iter().map(|row| row.id));
+        if is_last {
+            ladders.sort_unstable_by_key(|id| (*id != STANDARD_LADDER, *id));
+            return Ok(ladders);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `/api/leaderboards`: made and seen by whom, entered by whom, and what is shown of results that were rated.
+
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use engine::commands::{Advance, Command, CompetitionCommand, LadderCommand, Outcome, RateResults};
+use engine::competitions::{CompetitionKind, CompetitionResult, MatchOrigin, ResultSummary, SeatSummary};
+use engine::ids::{BotId, CompetitionId, MatchId};
+use engine::ladders::definition::LadderDefinition;
+use engine::ladders::rating::RatingChanges;
+use engine::matches::lifecycle::MatchState;
+use serde_json::{Value, json};
+
+/// A leaderboard of Ann's; its path and id.
+async fn board(server: &TestServer, wanted: &Value) -> (String, CompetitionId) {
+    let made = server.call("POST /api/leaderboards").json(wanted).check("201").await.body;
+    let id = made["id"].as_str().unwrap();
+    (format!("/api/leaderboards/{id}"), id.parse().unwrap())
+}
+
+/// A public snake of this caller's.
+async fn snake(server: &TestServer, by: &str, name: &str) -> BotId {
+    let wanted = json!({"name": name, "url": "http://127.0.0.1:4100/x", "is_public": true});
+    let made = server.call("POST /api/snakes").by(by).json(&wanted).check("201").await.body;
+    made["id"].as_str().unwrap().parse().unwrap()
+}
+
+async fn check_made(wanted: Value, want: &str) {
+    TestServer::open().await.call("POST /api/leaderboards").json(&wanted).check(want).await;
+}
+
+#[tokio::test]
+async fn statuses_of_a_creation() {
+    check_made(json!({"name": "mine"}), "201").await;
+    check_made(json!({"name": "mine", "players": 2, "board": "7x7", "game_type": "royale", "season_days": 30}), "201")
+        .await;
+    check_made(json!({"name": ""}), "400 bad_value /name").await;
+    check_made(json!({}), "422 bad_shape").await;
+    check_made(json!({"name": "mine", "players": 1}), "400 bad_value /players").await;
+    check_made(json!({"name": "mine", "players": 17}), "400 bad_value /players").await;
+    check_made(json!({"name": "mine", "players": 300}), "400 bad_value /players").await;
+    check_made(json!({"name": "mine", "season_days": 0}), "400 bad_value /season_days").await;
+    check_made(json!({"name": "mine", "season_days": 367}), "400 bad_value /season_days").await;
+    check_made(json!({"name": "mine", "board": "8x"}), "400 bad_value /board").await;
+    check_made(json!({"name": "mine", "timeout_ms": 1}), "400 bad_value /timeout_ms").await;
+    check_made(json!({"name": "mine", "game_type": "chess"}), "400 bad_value /game_type").await;
+}
+
+#[tokio::test]
+async fn an_account_has_so_many_leaderboards() {
+    let server = TestServer::open().await;
+    for _ in 0..5 {
+        board(&server, &json!({"name": "same"})).await;
+    }
+    server.call("POST /api/leaderboards").json(&json!({"name": "sixth"})).check("409 too_many").await;
+    server.call("POST /api/leaderboards").by("operator").json(&json!({"name": "sixth"})).check("201").await;
+    let listed = server.call("GET /api/leaderboards?limit=4").by("").check("200").await;
+    assert_eq!(listed.body.as_array().unwrap().len(), 4);
+    let next = listed.headers["link"].to_str().unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    assert_eq!(server.call(&format!("GET {next}")).by("").check("200").await.body.as_array().unwrap().len(), 2);
+    assert_eq!(server.call("GET /api/leaderboards?of=me").by("bob").check("200").await.body, json!([]));
+    server.call("GET /api/leaderboards?of=me").by("").check("401 token_missing").await;
+    server.call("GET /api/leaderboards?of=you").check("400 bad_value of").await;
+}
+
+#[tokio::test]
+async fn a_leaderboard_is_seen_and_ended() {
+    let server = TestServer::open().await;
+    let (path, _) = board(&server, &json!({"name": "mine"})).await;
+    let seen = server.call(&format!("GET {path}")).by("").check("200").await.body;
+    let want = json!(["mine", true, 4, "11x11", 10, 1, 0, "no snake has entered; a game needs 4"]);
+    let keys = ["name", "active", "players", "board", "min_games", "season", "entries_active", "note"];
+    assert_eq!(Value::from(keys.map(|key| seen[key].clone()).to_vec()), want);
+    server.call(&format!("DELETE {path}")).by("bob").check("403 not_maker").await;
+    server.call(&format!("DELETE {path}")).by("").check("401 token_missing").await;
+    server.call(&format!("DELETE {path}")).check("204").await;
+    server.call(&format!("DELETE {path}")).check("204").await;
+    let seen = server.call(&format!("GET {path}")).by("").check("200").await.body;
+    assert_eq!((&seen["active"], &seen["note"]), (&json!(false), &json!("this leaderboard has ended")));
+    let id = snake(&server, "player", "late").await;
+    let entry = json!({"battlesnake_id": id.to_string()});
+    server.call(&format!("POST {path}/entries")).json(&entry).check("409 leaderboard_ended").await;
+    let seasons = server.call(&format!("GET {path}/seasons")).by("").check("200").await.body;
+    assert_eq!((&seasons[0]["season"], &seasons[0]["last_game"]), (&json!(1), &json!(0)));
+    server.call("GET /api/leaderboards/0190b5a4-7c1e-7000-8000-000000000001").check("404 no_such_leaderboard").await;
+    server.call("GET /api/leaderboards/x").check("400 bad_id").await;
+}
+
+#[tokio::test]
+async fn a_snake_enters_and_leaves() {
+    let server = TestServer::open().await;
+    let (path, _) = board(&server, &json!({"name": "mine"})).await;
+    let id = snake(&server, "player", "public").await.to_string();
+    let enter = |id: &str| server.call(&format!("POST {path}/entries")).json(&json!({"battlesnake_id": id}));
+    let entry = enter(&id).check("201").await.body;
+    let keys: Vec<&String> = entry.as_object().unwrap().keys().collect();
+    let want = [
+        "active",
+        "battlesnake_id",
+        "display_score",
+        "first_place_finishes",
+        "games_played",
+        "leaderboard_entry_id",
+        "non_first_finishes",
+    ];
+    assert_eq!(keys, want);
+    assert_eq!(enter(&id).check("201").await.body, entry);
+    enter(&ANNS.to_string()).check("400 private_snake /battlesnake_id").await;
+    enter(&BOBS_PUBLIC.to_string()).check("403 not_snake_owner").await;
+    enter(&BOBS_PRIVATE.to_string()).check("403 not_snake_owner").await;
+    enter("0190b5a4-7c1e-7000-8000-000000000001").check("404 no_such_snake").await;
+    enter("x").check("400 bad_value /battlesnake_id").await;
+    enter(&id).by("").check("401 token_missing").await;
+    server.call(&format!("POST {path}/entries")).json(&json!({})).check("422 bad_shape").await;
+    let of_entry = format!("{path}/entries/{id}");
+    server.call(&format!("DELETE {of_entry}")).by("bob").check("403 not_snake_owner").await;
+    server.call(&format!("DELETE {of_entry}")).check("204").await;
+    server.call(&format!("DELETE {of_entry}")).check("204").await;
+    server.call(&format!("DELETE {path}/entries/{ANNS}")).check("404 no_such_entry").await;
+    assert_eq!(server.call(&format!("GET {of_entry}")).by("").check("200").await.body["active"], json!(false));
+    assert_eq!(enter(&id).check("201").await.body, entry);
+    // A snake that becomes private, or is deleted, is out.
+    let private = json!({"is_public": false});
+    server.call(&format!("PUT /api/snakes/{id}")).json(&private).check("200").await;
+    assert_eq!(server.call(&format!("GET {of_entry}")).by("").check("200").await.body["active"], json!(false));
+    server.call(&format!("PUT /api/snakes/{id}")).json(&json!({"is_public": true})).check("200").await;
+    enter(&id).check("201").await;
+    server.call(&format!("DELETE /api/snakes/{id}")).check("204").await;
+    let gone = server.call(&format!("GET {of_entry}")).by("").check("200").await.body;
+    assert_eq!((&gone["active"], &gone["snake_name"]), (&json!(false), &json!("public")));
+}
+
+#[tokio::test]
+async fn a_private_leaderboard_is_for_those_invited() {
+    let server = TestServer::open().await;
+    let (path, _) = board(&server, &json!({"name": "secret", "is_public": false})).await;
+    let id = snake(&server, "bob", "public").await.to_string();
+    let entry = json!({"battlesnake_id": id});
+    server.call(&format!("GET {path}")).by("").check("404 no_such_leaderboard").await;
+    server.call(&format!("GET {path}/rankings")).by("bob").check("404 no_such_leaderboard").await;
+    server.call(&format!("POST {path}/entries")).by("bob").json(&entry).check("404 no_such_leaderboard").await;
+    server.call(&format!("GET {path}/invitations")).by("bob").check("404 no_such_leaderboard").await;
+    let invite = |name: &str| server.call(&format!("POST {path}/invitations")).json(&json!({"account": name}));
+    invite("nobody").check("404 no_such_account /account").await;
+    invite("bob").check("204").await;
+    invite("bob").check("204").await;
+    invite("ann").by("bob").check("403 not_maker").await;
+    let invited = server.call(&format!("GET {path}/invitations")).check("200").await.body;
+    assert_eq!((invited.as_array().unwrap().len(), &invited[0]["account"]), (1, &json!("bob")));
+    let listed = server.call("GET /api/leaderboards?of=invited").by("bob").check("200").await.body;
+    assert_eq!(listed[0]["name"], json!("secret"));
+    server.call(&format!("POST {path}/entries")).by("bob").json(&entry).check("201").await;
+    let bob = invited[0]["account_id"].as_str().unwrap();
+    server.call(&format!("DELETE {path}/invitations/{bob}")).check("204").await;
+    server.call(&format!("DELETE {path}/invitations/{bob}")).check("404 no_such_account").await;
+    server.call(&format!("GET {path}")).by("bob").check("404 no_such_leaderboard").await;
+    assert_eq!(server.call(&format!("GET {path}")).check("200").await.body["entries_active"], json!(0));
+    let (public, _) = board(&server, &json!({"name": "public"})).await;
+    let invite = server.call(&format!("POST {public}/invitations")).json(&json!({"account": "bob"}));
+    invite.check("409 leaderboard_public").await;
+}
+
+/// Twelve results of two bots: the first always wins.
+async fn rate(server: &TestServer, ladder: CompetitionId, bots: [BotId; 2]) {
+    let store = &server.app.node.store;
+    let row = store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
+    let now = server.app.node.clock.now();
+    let settings = LadderDefinition::decode(&row.definition).unwrap().settings;
+    let origin = |key| Some(MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key });
+    let spec = |n: u64| settings.spec(MatchId(n.into()), rules::chance::Seed(n), origin(n), Vec::new(), true);
+    let advance = Advance { matches: (1..=12).map(spec).collect(), ..Advance::of(&row, now) };
+    let done = server.commit(Command::Competition(CompetitionCommand::Advance(advance))).await;
+    assert_eq!(done, Outcome::Done);
+    for n in 1..=12 {
+        let cancel = Command::CancelMatch { id: MatchId(n), account: None, now };
+        assert_eq!(server.commit(cancel).await, Outcome::Done);
+    }
+    let mut changes = RatingChanges::default();
+    for number in 1..=12 {
+        let seat = |(bot, place)| SeatSummary { bot, place, cause: None, food_eaten: 2 };
+        let seats = bots.into_iter().zip(1..).map(seat).collect();
+        let summary = ResultSummary { seats, ..ResultSummary::default() };
+        let (match_id, ending) = (MatchId(number.into()), MatchState::Finished);
+        changes.apply(&CompetitionResult { number, match_id, key: number, ended_at: now, ending, summary });
+    }
+    let row = store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
+    let advance = Advance { results_applied: 12, ..Advance::of(&row, now) };
+    let rate = RateResults { advance, season: 1, changes, strangers: Vec::new() };
+    assert_eq!(server.commit(Command::Ladder(LadderCommand::Rate(Box::new(rate)))).await, Outcome::Done);
+}
+
+#[tokio::test]
+async fn ratings_are_shown() {
+    let server = TestServer::open().await;
+    let (path, ladder) = board(&server, &json!({"name": "mine", "players": 2})).await;
+    let mut snakes = Vec::new();
+    for name in ["strong", "weak", "new"] {
+        let id = snake(&server, "player", name).await;
+        let entry = json!({"battlesnake_id": id.to_string()});
+        server.call(&format!("POST {path}/entries")).json(&entry).check("201").await;
+        snakes.push(id);
+    }
+    rate(&server, ladder, [snakes[0], snakes[1]]).await;
+    let rankings = server.call(&format!("GET {path}/rankings")).by("").check("200").await;
+    assert!(!rankings.headers.contains_key("link"));
+    let body = rankings.body;
+    let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["leaderboard_id", "leaderboard_name", "min_games", "placement", "ranked", "season"]);
+    let named = |list: &Value| -> Vec<(u64, String)> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|entry| (entry["rank"].as_u64().unwrap(), entry["snake_name"].as_str().unwrap().to_owned())).collect()
+    };
+    assert_eq!(named(&body["ranked"]), [(1, "strong".to_owned()), (2, "weak".to_owned())]);
+    assert_eq!(named(&body["placement"]), [(0, "new".to_owned())]);
+    let first = &body["ranked"][0];
+    let figures = ["owner", "games_played", "first_place_finishes", "non_first_finishes", "first_place_rate"];
+    assert_eq!(Value::from(figures.map(|key| first[key].clone()).to_vec()), json!(["ann", 12, 12, 0, 1.0]));
+    assert_eq!((&first["scores"]["food_eaten"], &first["scores"]["rating"]), (&json!(24), &first["display_score"]));
+
+    // Page by page: the same entries in the same order.
+    let mut next = format!("{path}/rankings?sort=food_eaten&limit=1");
+    let mut seen = Vec::new();
+    loop {
+        let page = server.call(&format!("GET {next}")).by("").check("200").await;
+        seen.extend(named(&page.body["ranked"]));
+        seen.extend(named(&page.body["placement"]));
+        let Some(link) = page.headers.get("link") else { break };
+        next = link.to_str().unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    }
+    assert_eq!(seen.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [1, 2, 0]);
+    server.call(&format!("GET {path}/rankings?sort=name")).check("400 bad_value sort").await;
+    server.call(&format!("GET {path}/rankings?limit=0")).check("400 bad_value limit").await;
+    server.call(&format!("GET {path}/rankings?after=x")).check("400 bad_value after").await;
+    server.call(&format!("GET {path}/rankings?season=2")).check("404 no_such_season").await;
+    server.call(&format!("GET {path}/rankings?season=x")).check("400 bad_value season").await;
+
+    let weak = format!("{path}/entries/{}", snakes[1]);
+    let details = server.call(&format!("GET {weak}")).by("").check("200").await.body;
+    assert_eq!((&details["rank"], &details["seats"], &details["owner"]), (&json!(2), &json!([0, 12]), &json!("ann")));
+    let games = server.call(&format!("GET {weak}/games?limit=5")).by("").check("200").await;
+    assert_eq!((games.body.as_array().unwrap().len(), &games.body[0]["number"]), (5, &json!(12)));
+    assert_eq!(games.body[0]["before"], games.body[1]["after"]);
+    let next = games.headers["link"].to_str().unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    assert_eq!(server.call(&format!("GET {next}")).by("").check("200").await.body[0]["number"], json!(7));
+    let opponents = server.call(&format!("GET {weak}/opponents")).by("").check("200").await.body;
+    let figures = ["snake_name", "wins", "losses", "ties"].map(|key| opponents[0][key].clone());
+    assert_eq!(Value::from(figures.to_vec()), json!(["strong", 0, 12, 0]));
+    let seats = server.call(&format!("GET {path}/seats")).by("").check("200").await.body;
+    assert_eq!((&seats[0]["place_mean"], &seats[1]["first_place_finishes"]), (&json!(1.0), &json!(0)));
+}
