@@ -8,6 +8,7 @@ mod bots_command;
 mod cli_settings;
 mod duel;
 mod output;
+mod ratings;
 mod runtime;
 mod serve;
 mod shards;
@@ -36,6 +37,7 @@ fn command() -> Command {
         .subcommand(serve::serve_command())
         .subcommand(serve::config_command())
         .subcommand(token::command())
+        .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
         .subcommand(duel::DuelArgs::augment_args(Command::new("duel")))
         .subcommand(lab::cli::RunArgs::augment_args(Command::new("run")))
@@ -51,6 +53,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("serve", typed)) => serve::serve(typed),
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
+        Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("duel", typed)) => duel::run(&args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
