@@ -12,6 +12,7 @@ mod defects;
 mod duels;
 mod faults;
 mod idempotency;
+mod leaderboards;
 mod lives;
 mod malformed;
 mod openapi;
