@@ -38,8 +38,10 @@ pub const BOT_ANSWER_BYTES_MAX: usize = 64 * 1024;
 pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Longest shout, in characters: the webhook API's own limit.
 pub const SHOUT_CHARS_MAX: usize = 256;
-/// Longest name of a bot, an account or a token, in characters.
+/// Longest name of an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Longest name of a bot, in characters: it stands in every frame, and on boards and brackets.
+pub const BOT_NAME_CHARS_MAX: usize = 64;
 /// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
 pub const GUEST_NAME_CHARS_MAX: usize = 32;
 /// How long a guest's token is good.

@@ -37,7 +37,7 @@ async fn create_snake(
     Player(caller): Player,
     JsonBody(request): JsonBody<CreateSnake>,
 ) -> ApiResult<(StatusCode, Json<Snake>)> {
-    let name = text::check_name("/name", &request.name)?;
+    let name = text::check_bot_name("/name", &request.name)?;
     bot_url::check(&request.url, app.config.allow_private_bots)?;
     let now = app.node.clock.now();
     let bot = Bot {
@@ -96,7 +96,7 @@ async fn update_snake(
 ) -> ApiResult<Json<Snake>> {
     let mut bot = find_own_bot(&app, caller.account, id).await?;
     if let Some(name) = change.name {
-        bot.name = text::check_name("/name", &name)?;
+        bot.name = text::check_bot_name("/name", &name)?;
     }
     if let Some(url) = change.url {
         bot_url::check(&url, app.config.allow_private_bots)?;

@@ -78,7 +78,7 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateGame/properties/timeout_ms/default", limits::BOT_TIMEOUT_DEFAULT.as_millis() as u64);
     check(&document, "CreateBatch/properties/games/maxItems", limits::BULK_GAMES_MAX);
     check(&document, "StatusRequest/properties/game_ids/maxItems", limits::STATUS_IDS_MAX);
-    check(&document, "CreateSnake/properties/name/maxLength", limits::NAME_CHARS_MAX);
+    check(&document, "CreateSnake/properties/name/maxLength", limits::BOT_NAME_CHARS_MAX);
     check(&document, "CreateSnake/properties/url/maxLength", limits::URL_BYTES_MAX);
     check(&document, "CreateGuest/properties/name/maxLength", limits::GUEST_NAME_CHARS_MAX);
     check(&document, "CreateHunt/properties/name/maxLength", limits::WORLD_NAME_BYTES_MAX);

@@ -39,7 +39,7 @@ async fn statuses_of_a_registration() {
     check(json!({"name": "bot 1b", "url": url}), "201").await;
     check(json!({"name": "", "url": url}), "400 bad_value /name").await;
     check(json!({"name": "a\u{0}b", "url": url}), "400 bad_value /name").await;
-    check(json!({"name": "x".repeat(101), "url": url}), "400 bad_value /name").await;
+    check(json!({"name": "x".repeat(65), "url": url}), "400 bad_value /name").await;
     check(json!({"name": "a", "url": "ftp://example.com"}), "400 bad_value /url").await;
     check(json!({"name": "a"}), "422 bad_shape").await;
     check(json!({"name": "a", "url": url, "is_public": "yes"}), "422 bad_shape").await;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// An account to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateAccount {
-    /// Its unique name; 1 to 100 characters.
+    /// Its unique name; 1 to 100 characters. The space around it is removed.
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
 }
@@ -27,7 +27,7 @@ pub struct AccountView {
 /// A token to be made for the caller's own account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateToken {
-    /// What its holder calls it; 1 to 100 characters.
+    /// What its holder calls it; 1 to 100 characters. The space around it is removed.
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     /// `guest`, `player`, `operator` or `admin`, and no more than the caller's own.
@@ -44,7 +44,7 @@ pub struct CreateToken {
 pub struct CreateTokenFor {
     /// The account's name.
     pub account: String,
-    /// What its holder calls it; 1 to 100 characters.
+    /// What its holder calls it; 1 to 100 characters. The space around it is removed.
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     /// `guest`, `player`, `operator` or `admin`.

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 /// A snake to be registered.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateSnake {
-    /// Unique among the account's snakes; 1 to 100 characters.
-    #[schema(min_length = 1, max_length = 100)]
+    /// Unique among the account's snakes; 1 to 64 characters. The space around it is removed.
+    #[schema(min_length = 1, max_length = 64)]
     pub name: String,
     /// Where its webhooks are: an http or https URL to which `/start`, `/move` and `/end` are appended.
     #[schema(max_length = 500, example = "https://snake.example.com/api")]
@@ -22,7 +22,7 @@ pub struct CreateSnake {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct UpdateSnake {
     /// Its new name.
-    #[schema(min_length = 1, max_length = 100)]
+    #[schema(min_length = 1, max_length = 64)]
     pub name: Option<String>,
     /// Its new URL. Games that exist already keep the old one.
     #[schema(max_length = 500)]
