@@ -1,36 +1,65 @@
-//! Which responses a browser may give to pages of other origins: the public reads, and nothing else.
+//! Which responses a browser may give to pages of other origins: the public reads, which are the same for every client, and responses to
+//! requests with a bearer token of the page's own.
 //!
-//! They need no token and are the same for every client, so `*` discloses nothing.
+//! A token in `Authorization` was put there by the page on purpose; a cookie is sent by the browser, whatever page causes the request. So
+//! there is never `Access-Control-Allow-Credentials`, without which browsers neither send cookies along with such a header nor let a page
+//! read what came of them, and what needs no token is not readable from within a visitor's network.
 
+use super::credentials::has_bearer;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The public reads, as their routes are declared.
-const PUBLIC_ROUTES: [&str; 3] = ["/api/games/{id}", "/api/games/{id}/frames", "/api/openapi.json"];
+const PUBLIC_ROUTES: [&str; 6] = [
+    "/api/games/{id}",
+    "/api/games/{id}/frames",
+    "/api/games/{id}/summary",
+    "/api/games/live",
+    "/api/games/recent",
+    "/api/openapi.json",
+];
+/// What is about the browser's cookie is for pages of this site.
+const SESSION_ROUTE: &str = "/api/session";
 
 const ANY: HeaderValue = HeaderValue::from_static("*");
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE");
+/// `*` does not stand for `Authorization` (Fetch, section 4.8).
+const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, idempotency-key, *");
 const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
 /// How long a browser may cache the preflight: a day.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 
-/// Answers preflights of public reads, and adds the headers to their responses.
+/// Answers preflights, and adds the headers to the responses that pages may read.
 pub(super) async fn cors(request: Request, next: Next) -> Response {
-    let is_public =
-        request.extensions().get::<MatchedPath>().is_some_and(|path| PUBLIC_ROUTES.contains(&path.as_str()));
-    if !is_public {
-        return next.run(request).await;
-    }
+    let (is_public, takes_token) =
+        request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).map_or((false, false), route_kinds);
     if request.method() == Method::OPTIONS {
-        return preflight();
+        let is_granted = is_public || takes_token && is_preflight_with_token(request.headers());
+        return if is_granted { preflight() } else { next.run(request).await };
     }
+    let is_readable = is_public || takes_token && has_bearer(request.headers());
     let mut response = next.run(request).await;
-    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    if is_readable {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+        response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    }
     response
+}
+
+/// Whether a route is a public read, and whether it takes bearer tokens.
+fn route_kinds(route: &str) -> (bool, bool) {
+    (PUBLIC_ROUTES.contains(&route), route.starts_with("/api/") && route != SESSION_ROUTE)
+}
+
+/// Whether a browser asks for a request that will carry a token. Others with a body of JSON, which no form can send, stay refused.
+fn is_preflight_with_token(headers: &HeaderMap) -> bool {
+    let wanted = headers.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
+    let mut names = wanted.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        && names.any(|name| name.trim().eq_ignore_ascii_case("authorization"))
 }
 
 fn preflight() -> Response {
@@ -38,7 +67,7 @@ fn preflight() -> Response {
         (header::ALLOW, METHODS),
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY),
         (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, ANY),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
         (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE_S),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

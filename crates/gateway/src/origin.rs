@@ -103,6 +103,12 @@ impl<'a> RequestSource<'a> {
         self.is_local && self.own_origin().is_none()
     }
 
+    /// This site as its pages name it, such as `https://play.example:8443`; `None` under a name that is not this server's.
+    pub(super) fn site(self) -> Option<String> {
+        let Origin { is_tls, host, port } = self.own_origin()?;
+        Some(format!("{}://{host}:{port}", if is_tls { HTTPS } else { HTTP }))
+    }
+
     /// `None` under a name that is not this server's.
     fn own_origin(self) -> Option<Origin> {
         let named = || self.headers.get(header::HOST)?.to_str().ok();
@@ -122,8 +128,9 @@ impl<'a> RequestSource<'a> {
     }
 }
 
-/// Whether a request changes something and may have been sent by a page of another site. A page cannot send its own token in
-/// `Authorization` without a preflight (CORS), which is refused.
+/// Whether a request changes something and may have been sent by a page of another site, without a token. A page cannot send one in
+/// `Authorization` without a preflight (CORS), which names that header: a token was sent on purpose. Whether it is valid is decided at
+/// admission, by [`needs_valid_token`].
 pub(super) fn is_cross_site_change<B>(request: &Request<B>, client: SocketAddr, config: &Config) -> bool {
     let headers = request.headers();
     // Hardly any request of a program has these headers.
@@ -146,6 +153,12 @@ pub(super) fn may_be_cross_site(method: &Method, source: RequestSource<'_>) -> b
         return false;
     }
     source.is_cross_origin() || !is_socket && is_form_like(source.headers)
+}
+
+/// Whether a request is accepted for the token that it carries, and for nothing else: a page of another site sent it. On a route that needs
+/// no token, an invalid one would otherwise let it pass.
+pub(super) fn needs_valid_token(parts: &Parts, config: &Config) -> bool {
+    !parts.method.is_safe() && RequestSource::of(parts, config).is_cross_site()
 }
 
 fn is_form_like(headers: &HeaderMap) -> bool {

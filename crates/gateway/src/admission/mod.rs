@@ -17,7 +17,8 @@ use super::auth::{Identity, Principal};
 use super::client_address::{ClientAddress, client_address};
 use super::forward;
 use super::listener::{Connection, ProxiedPermit, Rank};
-use super::problem::ApiResult;
+use super::origin::needs_valid_token;
+use super::problem::{ApiError, ApiResult};
 use super::shed;
 use crate::app::App;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
@@ -35,6 +36,10 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     };
     let identity = app.auth.identify(&parts).await.0;
+    if needs_valid_token(&parts, &app.config) && identity.principal().is_none() {
+        let refusal = identity.into_principal().err().unwrap_or(ApiError::CrossSite);
+        return refusal.into_response();
+    }
     if let Some(connection) = connection_of(&parts) {
         connection.raise_rank(identity.principal().map_or(Rank::Anonymous, Principal::rank));
     }

@@ -88,6 +88,25 @@ async fn a_name_that_was_made_to_lead_here_is_another_site() {
     }
 }
 
+/// A page may say that it has a token. On a route that needs none, that alone must not let it in.
+#[tokio::test]
+async fn an_invalid_token_opens_nothing_to_a_page_of_another_site() {
+    let server = TestServer::open().await;
+    let guest = |by: &str| {
+        let call = server.call("POST /api/stories/guests").by(by).header("host", HERE);
+        call.header("origin", "http://evil.example").json(&json!({ "name": "Ann" }))
+    };
+    guest("").check("403 cross_site").await;
+    guest("unknown").check("401 token_unknown").await;
+    guest("gst_forged").check("401 token_unknown").await;
+    guest("player").check("201").await;
+    let beside_a_cookie = guest("unknown").header("cookie", "gauntlet_session=player");
+    beside_a_cookie.check("401 token_unknown").await;
+    let with_a_cookie_alone =
+        guest("").header("authorization", "Basic YTpi").header("cookie", "gauntlet_session=player");
+    with_a_cookie_alone.check("403 cross_site").await;
+}
+
 #[tokio::test]
 async fn only_viewers_at_other_sites_may_open_sockets() {
     let server = TestServer::open().await;

@@ -57,25 +57,71 @@ async fn every_answer_carries_its_requests_id() {
     }
 }
 
+const PAGE: &str = "https://board.example";
+
+/// A request by a page of another site and what its browser asks before: whether the page may read the response without a token and with
+/// one, and whether it may send a request with a token.
+async fn check_page(server: &TestServer, line: &str, want: [bool; 3]) {
+    let is_readable = async |by: &str| {
+        let reply = server.call(line).by(by).header("origin", PAGE).send().await;
+        assert!(!reply.headers.contains_key("access-control-allow-credentials"), "{line}");
+        header(&reply.headers, "access-control-allow-origin") == Some("*")
+    };
+    let path = line.split_once(' ').unwrap().1;
+    let preflight = server.call(&format!("OPTIONS {path}")).by("").header("origin", PAGE);
+    let preflight = preflight.header("access-control-request-method", line.split_once(' ').unwrap().0);
+    let preflight = preflight.header("access-control-request-headers", "authorization,content-type").send().await;
+    let is_granted = preflight.status == 204;
+    if is_granted {
+        let allowed = header(&preflight.headers, "access-control-allow-headers").unwrap();
+        assert!(allowed.split(", ").any(|name| name == "authorization"), "{line}: {allowed}");
+        assert_eq!(header(&preflight.headers, "access-control-allow-origin"), Some("*"), "{line}");
+        assert!(!preflight.headers.contains_key("access-control-allow-credentials"), "{line}");
+    }
+    assert_eq!([is_readable("").await, is_readable("player").await, is_granted], want, "{line}");
+}
+
 #[tokio::test]
-async fn pages_of_other_origins_may_read_what_is_public() {
+async fn pages_of_other_origins_may_read_what_is_public_and_what_their_own_token_opens() {
     let server = TestServer::open().await;
     let id = server.game().await;
-    for (line, is_public) in [
-        (format!("GET /api/games/{id}"), true),
-        (format!("GET /api/games/{id}/frames"), true),
-        ("GET /api/openapi.json".to_owned(), true),
-        (format!("GET /api/games/{id}/details"), false),
-        ("GET /api/games".to_owned(), false),
+    let (public, with_token, never) = ([true, true, true], [false, true, true], [false, false, false]);
+    for (line, want) in [
+        (format!("GET /api/games/{id}"), public),
+        (format!("GET /api/games/{id}/frames"), public),
+        (format!("GET /api/games/{id}/summary"), public),
+        ("GET /api/games/live".to_owned(), public),
+        ("GET /api/games/recent".to_owned(), public),
+        ("GET /api/openapi.json".to_owned(), public),
+        (format!("GET /api/games/{id}/details"), with_token),
+        ("GET /api/games".to_owned(), with_token),
+        ("POST /api/games".to_owned(), with_token),
+        ("PUT /api/snakes/x".to_owned(), with_token),
+        ("DELETE /api/tokens/x".to_owned(), with_token),
+        ("GET /api/admin/stats".to_owned(), with_token),
+        ("GET /api/worlds".to_owned(), with_token),
+        ("GET /api/session".to_owned(), never),
+        ("POST /api/session".to_owned(), never),
+        ("GET /metrics".to_owned(), never),
+        ("GET /".to_owned(), never),
+        ("POST /api/limits/check".to_owned(), never),
+        ("GET /api/none".to_owned(), never),
     ] {
-        let reply = server.call(&line).header("origin", "https://board.example").check("200").await;
-        let origin = header(&reply.headers, "access-control-allow-origin");
-        assert_eq!(origin, is_public.then_some("*"), "{line}");
-        let preflight = server.call(&line.replace("GET", "OPTIONS")).header("origin", "https://board.example");
-        let preflight = preflight.header("access-control-request-method", "GET").send().await;
-        assert_eq!(preflight.status.as_u16(), if is_public { 204 } else { 405 }, "{line}");
-        assert_eq!(header(&preflight.headers, "access-control-allow-origin"), is_public.then_some("*"), "{line}");
+        check_page(&server, &line, want).await;
     }
     let missing = server.call("GET /api/games/0190b5a4-7c1e-7000-8000-000000000001").check("404 no_such_game").await;
     assert_eq!(header(&missing.headers, "access-control-allow-origin"), Some("*"), "a page may read the refusal");
+    let unknown = server.call("GET /api/games").by("unknown").header("origin", PAGE).check("401 token_unknown").await;
+    assert_eq!(header(&unknown.headers, "access-control-allow-origin"), Some("*"), "and that its token is not valid");
+}
+
+/// A request with a body of JSON, which no form can send, is asked for before; without a token it is refused as ever.
+#[tokio::test]
+async fn a_preflight_for_a_request_without_a_token_is_not_granted() {
+    let server = TestServer::open().await;
+    for names in ["content-type", "x-requested-with", "authorizations", ""] {
+        let preflight = server.call("OPTIONS /api/snakes").by("").header("origin", PAGE);
+        let preflight = preflight.header("access-control-request-method", "POST");
+        preflight.header("access-control-request-headers", names).check("405 method_not_allowed").await;
+    }
 }
