@@ -23,9 +23,11 @@ const LIMITER_INTRO: &str =
 const WORLD_LINK: Link = ("/world", "walk through a world");
 const WORLD_MISSING_LINK: Link =
     ("/world", "the page of worlds, which this program was built without; says how to get it");
-const GAME_LINKS: [Link; 3] = [
+const GAME_LINKS: [Link; 5] = [
     ("/api/worlds", "all worlds"),
     ("/api/hunts", "the hunts in them"),
+    ("/api/games/live", "public matches of bots that are being played"),
+    ("/api/games/recent", "public matches of bots that are over"),
     ("/api/games", "the caller's games, with a token"),
 ];
 const COMMON_LINKS: [Link; 4] = [

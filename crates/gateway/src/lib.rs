@@ -22,6 +22,7 @@ pub mod extract;
 mod forward;
 pub mod forward_permits;
 mod frame_rate;
+mod game_page;
 mod games;
 pub mod grants;
 pub mod guests;
@@ -74,7 +75,7 @@ pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
             let (routes, document) = api_routes().split_for_parts();
-            (routes.merge(console::routes()), openapi::complete(document))
+            (routes.merge(console::routes()).merge(game_page::routes()), openapi::complete(document))
         }
         ServeMode::Limiter => {
             let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();

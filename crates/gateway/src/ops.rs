@@ -32,7 +32,7 @@ pub const PROCESS_ID: HeaderName = HeaderName::from_static("x-gauntlet-process-i
 const STORE_STATS_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(OpenApi)]
-#[openapi(paths(get_metrics, get_health, get_readiness, get_stats, get_config))]
+#[openapi(paths(get_metrics, get_health, get_health_alias, get_readiness, get_stats, get_config))]
 struct OpsDocument;
 
 #[must_use]
@@ -44,6 +44,7 @@ pub fn routes() -> Router<App> {
     Router::new()
         .route("/metrics", get(get_metrics))
         .route("/healthz", get(get_health))
+        .route("/health", get(get_health_alias))
         .route("/readyz", get(get_readiness))
         .route("/api/admin/stats", get(get_stats))
         .route("/api/admin/config", get(get_config))
@@ -127,6 +128,14 @@ fn write_process_metrics(page: &mut Page, app: &App) {
 ))]
 async fn get_health(State(app): State<App>) -> impl IntoResponse {
     ([(PROCESS_ID, format!("{:032x}", app.process_id))], "alive\n")
+}
+
+/// The same under the name that programs for this API ask for
+#[utoipa::path(get, path = "/health", tag = "ops", responses(
+    (status = 200, description = "It is alive.", body = String, content_type = "text/plain"),
+))]
+async fn get_health_alias(app: State<App>) -> impl IntoResponse {
+    get_health(app).await
 }
 
 /// Whether this process is ready for work

@@ -6,14 +6,15 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use engine::limits::PAGE_MAX;
 use serde::Deserialize;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The query of a list.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// Rows of one page; more than 100 count as 100.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100)]
+    /// Rows of one page; more than 100 count as 100, and 0 is an empty page.
+    #[param(value_type = Option<u32>, minimum = 0, maximum = 100)]
     pub(super) limit: Option<String>,
     /// Only rows older than the one with this id (of games of Stories: with this cursor); `Link: <…>; rel="next"` gives the next page's.
     pub(super) after: Option<String>,
@@ -25,11 +26,9 @@ impl PageQuery {
         let Some(text) = &self.limit else {
             return Ok(when_absent);
         };
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // A number too long to hold is still a number above the maximum.
-        match if is_number { text.parse().unwrap_or(PAGE_MAX) } else { 0 } {
-            0 => Err(ApiError::bad_value("limit", format!("limit must be a whole number from 1 to {PAGE_MAX}"))),
-            limit => Ok(limit.min(PAGE_MAX)),
+        match whole_number(text) {
+            Some(limit) if limit >= 0 => Ok(usize::try_from(limit).unwrap_or(PAGE_MAX).min(PAGE_MAX)),
+            _ => Err(ApiError::bad_value("limit", format!("limit must be a whole number from 0 to {PAGE_MAX}"))),
         }
     }
 
@@ -37,6 +36,33 @@ impl PageQuery {
     pub(super) fn after<T: FromStr<Err: Display>>(&self) -> ApiResult<Option<T>> {
         query_id("after", self.after.as_deref())
     }
+}
+
+/// A number in a query, brought into a range: programs for this API ask for more than there is, and before the beginning.
+pub(super) fn clamped_number(
+    key: &str,
+    text: Option<&str>,
+    range: RangeInclusive<u32>,
+    when_absent: u32,
+) -> ApiResult<u32> {
+    let Some(text) = text else {
+        return Ok(when_absent);
+    };
+    let number = whole_number(text).map(|number| number.clamp((*range.start()).into(), (*range.end()).into()));
+    number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        ApiError::bad_value(
+            key,
+            format!("{key} must be a whole number; what is not from {least} to {most} counts as the nearest"),
+        )
+    })
+}
+
+/// A number too long to hold is the least or the most that can be held.
+fn whole_number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
 /// Parses an id in a query.
@@ -105,10 +131,30 @@ mod tests {
         check(Some("100"), Some(100));
         check(Some("101"), Some(100));
         check(Some("99999999999999999999999999"), Some(100));
-        check(Some("0"), None);
+        check(Some("0"), Some(0));
         check(Some("-1"), None);
         check(Some("+1"), None);
         check(Some(""), None);
         check(Some("ten"), None);
+        check(Some("-99999999999999999999999999"), None);
+    }
+
+    #[track_caller]
+    fn check_clamped(text: Option<&str>, want: Option<u32>) {
+        assert_eq!(clamped_number("offset", text, 2..=100, 7).ok(), want, "{text:?}");
+    }
+
+    #[test]
+    fn numbers_are_brought_into_their_range() {
+        check_clamped(None, Some(7));
+        check_clamped(Some("50"), Some(50));
+        check_clamped(Some("0"), Some(2));
+        check_clamped(Some("-1"), Some(2));
+        check_clamped(Some("1000"), Some(100));
+        check_clamped(Some("99999999999999999999999999"), Some(100));
+        check_clamped(Some("-99999999999999999999999999"), Some(2));
+        for bad in ["", "-", "+1", "1.5", "ten", "--1", "1-"] {
+            check_clamped(Some(bad), None);
+        }
     }
 }

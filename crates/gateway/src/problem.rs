@@ -146,10 +146,10 @@ pub enum ApiError {
         reason: String,
     },
     /// The members are valid one by one, but no game can be played with them together.
-    #[error("this game cannot be played: {0}")]
+    #[error("{}", unplayable_text(.0))]
     Unplayable(RuleError),
     /// A snake that does not exist, or is another account's and private.
-    #[error("there is no snake {id} that this account may use: register it, or ask its owner to make it public")]
+    #[error("snake {id} not found or not accessible: expected one of this account's, or a public one")]
     UnknownSnake {
         /// Which member, as a JSON Pointer.
         field: String,
@@ -297,6 +297,14 @@ pub enum ApiError {
     /// An unexpected failure.
     #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
     Internal(String),
+}
+
+/// Begins with the words that programs for this API look for.
+fn unplayable_text(error: &RuleError) -> String {
+    match error {
+        RuleError::BoardSize { .. } | RuleError::BeyondLimits { .. } => format!("Invalid board size: {error}"),
+        _ => format!("this game cannot be played: {error}"),
+    }
 }
 
 fn public_store_text(error: &StoreError) -> &'static str {

@@ -16,7 +16,7 @@ pub(super) enum RouteClass {
 }
 
 /// Routes about the state of the server: never limited, so that an overload can be told apart from an outage.
-const UNLIMITED_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
+const UNLIMITED_ROUTES: [&str; 4] = ["/metrics", "/healthz", "/health", "/readyz"];
 const CREATE_ROUTES: [&str; 6] =
     ["/api/duels", "/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts", "/api/tournaments"];
 /// Sent by POST because the query is long.

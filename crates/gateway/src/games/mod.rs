@@ -1,8 +1,10 @@
-//! `/api/games`: creating games, one or many, listing them, asking where they are, calling them off.
+//! `/api/games`: creating games, one or many, listing them, asking where they are, calling them off; and what strangers may read of public
+//! ones.
 
 pub(super) mod cancel;
 mod create;
 pub(super) mod inspection;
+mod public;
 mod read;
 mod request;
 mod view;
@@ -24,6 +26,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(read::game_statuses))
         .routes(routes!(read::game_details))
         .routes(routes!(cancel::cancel_game))
+        .routes(routes!(public::live_games))
+        .routes(routes!(public::recent_games))
+        .routes(routes!(public::game_summary))
 }
 
 /// Where one game is now.

@@ -11,9 +11,9 @@ use crate::spectate::FramesRequest;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::ids::{AccountId, BotId, MatchId};
+use engine::ids::{BotId, MatchId};
 use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
-use engine::rows::Role;
+use engine::rows::{MatchRow, Role};
 use serde::Deserialize;
 use store::MatchFilter;
 use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
@@ -30,6 +30,7 @@ pub(super) struct GamesQuery {
 ///
 /// Without `snake_id`: the own account's games, or those of all accounts for operators.
 #[utoipa::path(get, path = "/api/games", tag = "games", security(("bearer" = [])), params(GamesQuery, PageQuery), responses(
+    (status = 400, description = "`unknown_snake`: there is no such snake that the caller may see."),
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 pub(super) async fn list_games(
@@ -42,18 +43,21 @@ pub(super) async fn list_games(
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let rows = app.node.store.read(move |reader| {
         let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
-        let is_visible = known.iter().any(|bot| bot.account == caller.account || bot.is_public);
-        let account = account_filter(caller, is_visible);
-        reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 })
+        let sees_all =
+            caller.role >= Role::Operator || known.iter().any(|bot| bot.account == caller.account || bot.is_public);
+        if bot.is_some() && !sees_all {
+            return Ok(None);
+        }
+        let account = if sees_all { None } else { Some(caller.account) };
+        reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 }).map(Some)
     });
+    let rows = rows.await?.ok_or_else(|| {
+        let id = bot.map(|bot| bot.to_string()).unwrap_or_default();
+        ApiError::UnknownSnake { field: "snake_id".to_owned(), id }
+    })?;
     let filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
-    let page = Page::new("/api/games", &filter, rows.await?, limit, |row| Some(row.spec.id));
+    let page = Page::new("/api/games", &filter, rows, limit, |row| Some(row.spec.id));
     Ok(page.response(|row| view::summary(&row)))
-}
-
-/// Whose games a caller is shown: the own ones; those of all accounts for operators, and of a snake that the caller may see.
-fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
-    if caller.role >= Role::Operator || is_snake_visible { None } else { Some(caller.account) }
 }
 
 /// Everything about a game, frames included
@@ -63,13 +67,20 @@ fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
 ))]
 pub(super) async fn game_details(
     State(app): State<App>,
-    AnyAccount(_): AnyAccount,
+    AnyAccount(caller): AnyAccount,
     owner: BudgetOwner,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Response> {
     let wanted = FramesRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
-    wanted.respond(&row, 0..u32::MAX, &view::details(&row)).await
+    wanted.respond(&row, 0..u32::MAX, &view::details(&row, knows_seed(&caller, &row))).await
+}
+
+/// Who knows the seed of a running game can foresee its food: the account that created it may have chosen it, others learn it at the end,
+/// and of a match of a competition everybody does.
+fn knows_seed(caller: &Caller, row: &MatchRow) -> bool {
+    let has_created = caller.account == row.account && row.spec.origin.is_none();
+    row.status.state.is_ended() || has_created || caller.role >= Role::Operator
 }
 
 /// Where many games are

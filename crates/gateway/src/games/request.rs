@@ -54,6 +54,10 @@ pub(crate) struct GameParams {
 pub(crate) fn parse_game_params(wanted: &CreateGame, snakes: u8, timeout_ms_default: u16) -> ApiResult<GameParams> {
     let (width, height) = wanted.board.as_deref().map_or(Ok(BOARD_DEFAULT), parse_board)?;
     let (ruleset, map) = parse_ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
+    if ruleset == Ruleset::Solo && snakes != 1 {
+        let reason = format!("Solo games require exactly one battlesnake: expected one id, not {snakes}");
+        return Err(ApiError::bad_value("/snakes", reason));
+    }
     let settings = parse_settings(wanted.settings.as_ref(), default_settings(ruleset))?;
     let rules = Rules::for_snakes(ruleset, map, settings, snakes);
     rules.validate(width, height, snakes).map_err(ApiError::Unplayable)?;
@@ -99,9 +103,19 @@ pub(super) fn seat_bots(
     Ok(spec)
 }
 
-/// The game type that answers name for these rules.
+/// The game type that answers name for these rules: as programs for this API compare it. Requests may write it in either way.
 pub(crate) fn game_type(rules: &Rules) -> &'static str {
-    if is_snail(rules.ruleset, rules.map) { SNAIL_NAMES[0] } else { rules.ruleset.name() }
+    if is_snail(rules.ruleset, rules.map) {
+        return "Snail Mode";
+    }
+    match rules.ruleset {
+        Ruleset::Standard => "Standard",
+        Ruleset::Solo => "Solo",
+        Ruleset::Royale => "Royale",
+        Ruleset::Wrapped => "Wrapped",
+        Ruleset::Constrictor => "Constrictor",
+        Ruleset::WrappedConstrictor => "Wrapped Constrictor",
+    }
 }
 
 fn is_snail(ruleset: Ruleset, map: Map) -> bool {
@@ -109,8 +123,12 @@ fn is_snail(ruleset: Ruleset, map: Map) -> bool {
 }
 
 fn parse_bots(snakes: &[String]) -> ApiResult<Vec<BotId>> {
-    if snakes.is_empty() || snakes.len() > SEATS_MAX {
-        let reason = format!("a game has 1 to {SEATS_MAX} snakes, not {}", snakes.len());
+    let reason = match snakes.len() {
+        0 => Some(format!("At least one battlesnake is required for a game: expected 1 to {SEATS_MAX} ids")),
+        count if count > SEATS_MAX => Some(format!("a game has 1 to {SEATS_MAX} snakes, not {count}")),
+        _ => None,
+    };
+    if let Some(reason) = reason {
         return Err(ApiError::bad_value("/snakes", reason));
     }
     let id = |(at, text): (usize, &String)| {
@@ -123,7 +141,8 @@ fn parse_board(text: &str) -> ApiResult<(u8, u8)> {
     let sides = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
     // The same size has one spelling: no sign, no leading zero.
     sides.filter(|(width, height)| format!("{width}x{height}") == text).ok_or_else(|| {
-        ApiError::bad_value("/board", "not a board: expected width x height in cells, such as 7x7, 11x11 or 19x19")
+        let reason = "Invalid board size: expected width x height in cells, such as 7x7, 11x11 or 19x19";
+        ApiError::bad_value("/board", reason)
     })
 }
 
@@ -145,7 +164,7 @@ fn parse_ruleset_and_map(game_type: Option<&str>, map: Option<&str>) -> ApiResul
     }
     let ruleset = Ruleset::from_name(&game_type).ok_or_else(|| {
         let names = Ruleset::ALL.map(Ruleset::name).join(", ");
-        ApiError::bad_value("/game_type", format!("there is no such game type: expected one of {names}, snail_mode"))
+        ApiError::bad_value("/game_type", format!("Invalid game type: expected one of {names}, snail_mode"))
     })?;
     Ok((ruleset, map.unwrap_or_default()))
 }

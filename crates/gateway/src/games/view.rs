@@ -4,7 +4,7 @@ use super::request::game_type;
 use engine::matches::result::MatchResult;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
-use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, SettingsView};
+use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, PublicGame, SettingsView};
 use wire::time::Timestamp;
 
 /// A game as lists show it.
@@ -30,18 +30,31 @@ fn snake(row: &MatchRow, seat: usize) -> GameSnake {
     GameSnake {
         id: row.spec.seats[seat].bot.to_string(),
         name: row.spec.seats[seat].name.clone(),
+        owner: row.spec.seats[seat].owner.clone(),
         placement: row.result.as_ref().and_then(placement),
         cause: row.result.as_ref().and_then(cause).map(|cause| cause.as_str().to_owned()),
     }
 }
 
+/// What strangers may read of a public game.
+pub(super) fn public(row: &MatchRow) -> PublicGame {
+    let status = &row.status;
+    PublicGame {
+        summary: summary(row),
+        map: row.spec.rules.map.name().to_owned(),
+        turns: status.turns,
+        started_at: status.started_at.map(time),
+        finished_at: status.ended_at.map(time),
+    }
+}
+
 /// Everything about a game, but for its frames.
-pub(super) fn details(row: &MatchRow) -> GameDetails {
+pub(super) fn details(row: &MatchRow, with_seed: bool) -> GameDetails {
     let (spec, status, settings) = (&row.spec, &row.status, &row.spec.rules.settings);
     GameDetails {
         summary: summary(row),
         map: spec.rules.map.name().to_owned(),
-        seed: spec.seed.0.to_string(),
+        seed: with_seed.then(|| spec.seed.0.to_string()),
         settings: SettingsView {
             food_spawn_chance: settings.food_spawn_chance.into(),
             minimum_food: settings.minimum_food.into(),

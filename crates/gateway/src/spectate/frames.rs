@@ -4,6 +4,7 @@ use super::frames_response::{FramesRequest, frame_count};
 use crate::app::App;
 use crate::budget::BudgetOwner;
 use crate::extract::{PathId, QueryParams};
+use crate::pagination::clamped_number;
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
 use axum::extract::State;
@@ -18,10 +19,12 @@ use wire::viewer::{FramesReply, Game, GameReply, RulesetName};
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct FramesQuery {
-    /// The first frame's turn; 0 when absent.
-    offset: Option<u32>,
-    /// At most so many frames, up to 100; 100 when absent.
-    limit: Option<u32>,
+    /// The first frame's turn; 0 when absent. What is below 0 counts as 0.
+    #[param(value_type = Option<u32>)]
+    offset: Option<String>,
+    /// At most so many frames; 100 when absent. More than 100 count as 100.
+    #[param(value_type = Option<u32>, maximum = 100)]
+    limit: Option<String>,
 }
 
 /// A game, as the board viewer knows it.
@@ -55,11 +58,9 @@ pub(crate) async fn list_frames(
     PathId(id): PathId<MatchId>,
     QueryParams(query): QueryParams<FramesQuery>,
 ) -> ApiResult<Response> {
-    let limit = query.limit.unwrap_or(FRAMES_PAGE_MAX as u32);
-    if limit as usize > FRAMES_PAGE_MAX {
-        return Err(ApiError::bad_value("limit", format!("limit is {limit}; at most {FRAMES_PAGE_MAX} frames a page")));
-    }
-    let from = query.offset.unwrap_or(0);
+    let most = FRAMES_PAGE_MAX as u32;
+    let limit = clamped_number("limit", query.limit.as_deref(), 0..=most, most)?;
+    let from = clamped_number("offset", query.offset.as_deref(), 0..=u32::MAX, 0)?;
     let wanted = FramesRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     let head = FramesReply { count: frame_count(&row), frames: Vec::new() };

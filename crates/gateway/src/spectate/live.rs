@@ -25,7 +25,8 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// All frames of a game, then each new one as it is played, then `game_end`. A viewer that reconnects gets them all again.
 ///
-/// Of a game that was cancelled, or has failed, an `error` says so before `game_end`.
+/// Of a game that was cancelled, or has failed, an `error` says so before `game_end`. Of a game that does not exist, an `error` is all
+/// there is.
 #[utoipa::path(
     get, path = "/api/games/{id}/events", tag = "spectators",
     params(("id" = String, Path, description = "Id of the game")),
@@ -45,10 +46,12 @@ pub(super) async fn watch_events(
     let address = client.address_key();
     let permit = app.spectators.acquire(address).map_err(spectator_refusal)?;
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
-    let spec = found.ok_or(ApiError::NotFound(Resource::Game))?.spec;
     Ok(upgrade.on_upgrade(move |socket| async move {
         app.metrics.process.spectators.inc();
-        watch(&app, address, spec, socket).await;
+        match found {
+            Some(row) => watch(&app, address, row.spec, socket).await,
+            None => refuse(&app, socket).await,
+        }
         app.metrics.process.spectators.dec();
         drop(permit);
     }))
@@ -77,6 +80,15 @@ pub(crate) fn spectator_refusal(error: TooManySpectators) -> ApiError {
     match error {
         TooManySpectators::InAll => ApiError::TooManySpectators,
         TooManySpectators::AtAddress => ApiError::TooManySpectatorsHere,
+    }
+}
+
+/// For viewers that upgrade before they ask whether there is such a game: a refused upgrade would tell a page nothing.
+async fn refuse(app: &App, socket: WebSocket) {
+    let mut socket = OutboundSocket::new(socket, PING_EVERY, &app.node.clock);
+    let message = ApiError::NotFound(Resource::Game).to_string();
+    if socket.send(Message::Text(json(&Event::Error { message }).into())).await.is_ok() {
+        socket.close(close_code::NORMAL, "there is no such game").await;
     }
 }
 

@@ -72,12 +72,15 @@ async fn a_created_game_is_shown_as_it_was_asked_for() {
     assert_eq!(
         shown,
         json!({
-            "id": id, "board": "19x19", "game_type": "snail_mode", "map": "snail_mode",
+            "id": id, "board": "19x19", "game_type": "Snail Mode", "map": "snail_mode",
             "seed": "18446744073709551615", "timeout_ms": 250,
             "settings": {"foodSpawnChance": 15, "minimumFood": 3, "hazardDamagePerTurn": 14, "shrinkEveryNTurns": 25},
             "winner": null, "started_at": null, "finished_at": null,
             "turns": 0, "frames": [], "failure": null, "attempts": 0,
-            "snakes": [{"id": ANNS.to_string(), "name": "bot 1a"}, {"id": BOBS_PUBLIC.to_string(), "name": "bot 1b"}],
+            "snakes": [
+                {"id": ANNS.to_string(), "name": "bot 1a", "owner": "ann"},
+                {"id": BOBS_PUBLIC.to_string(), "name": "bot 1b", "owner": "bob"},
+            ],
         })
     );
     assert!(details["created_at"].as_str().is_some_and(|time| time.ends_with('Z') && time.len() == 24), "{details}");

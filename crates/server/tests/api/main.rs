@@ -19,6 +19,7 @@ mod openapi;
 mod ops;
 mod pages;
 mod programs;
+mod public_games;
 mod roles;
 mod shedding;
 mod sites;

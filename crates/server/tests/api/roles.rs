@@ -32,6 +32,9 @@ async fn the_whole_table() {
         ("POST /api/games/status", "??....."),
         ("GET /api/games/{id}/details", "??....."),
         ("POST /api/games/{id}/cancel", "??x...."),
+        ("GET /api/games/live", "......."),
+        ("GET /api/games/recent", "......."),
+        ("GET /api/games/{id}/summary", ".?....."),
         ("GET /api/games/{id}", "......."),
         ("GET /api/games/{id}/frames", "......."),
         ("GET /api/games/{id}/events", "......."),
@@ -141,6 +144,7 @@ async fn the_whole_table() {
         ("GET /api/openapi.json", "......."),
         ("GET /metrics", "......."),
         ("GET /healthz", "......."),
+        ("GET /health", "......."),
         ("GET /readyz", "......."),
     ];
     let server = TestServer::open().await;

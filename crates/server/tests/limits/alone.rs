@@ -33,7 +33,7 @@ async fn games_are_not_here() {
     let listed: Vec<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     assert!(listed.contains(&"/api/limits/check") && listed.contains(&"/healthz"), "{listed:?}");
     for path in listed {
-        let is_here = ["/api/limits/", "/api/admin/", "/api/openapi.json", "/metrics", "/healthz", "/readyz"];
+        let is_here = ["/api/limits/", "/api/admin/", "/api/openapi.json", "/metrics", "/health", "/readyz"];
         assert!(is_here.iter().any(|known| path.starts_with(known)), "{path} is listed, and not served");
     }
 }

@@ -4,6 +4,7 @@ use super::scribe::Scribe;
 use super::test_server::{Shared, TestServer};
 use super::viewer::{ERROR, NORMAL, Received, Viewer};
 use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
 use engine::matches::spec::MatchSpec;
 use std::sync::Arc;
 use store::testing::MemoryDatabase;
@@ -56,4 +57,12 @@ async fn a_cancelled_match_has_an_end() {
     let want = Received { frames: Vec::new(), events: ["error", "game_end"].map(str::to_owned).into(), code: NORMAL };
     assert_eq!(early.read_to_end().await, want);
     assert_eq!(Viewer::watch(&server, spec.id).await.read_to_end().await, want);
+}
+
+#[tokio::test]
+async fn a_viewer_of_no_match_is_told_so() {
+    let server = TestServer::open().await;
+    let received = Viewer::watch(&server, MatchId(7)).await.read_to_end().await;
+    assert_eq!(received, Received { frames: Vec::new(), events: vec!["error".to_owned()], code: NORMAL });
+    server.wait_for_watched(0).await;
 }

@@ -17,8 +17,9 @@ pub struct CreateGame {
     /// Width and height in cells, such as `19x21`. Which boards a map takes stands in docs/maps.md; a refusal names them.
     #[schema(default = "11x11", pattern = "^[0-9]{1,2}x[0-9]{1,2}$")]
     pub board: Option<String>,
-    /// `standard`, `solo`, `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also `snailmode`,
-    /// `snail`): the standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no difference.
+    /// `standard`, `solo` (of one snake), `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also
+    /// `snailmode`, `snail`): the standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no
+    /// difference.
     #[schema(default = "standard")]
     pub game_type: Option<String>,
     /// One of the 25 official maps: `standard`, `empty`, `royale`, `snail_mode`, `hz_inner_wall`, `hz_rings`, `hz_columns`, `hz_spiral`,
@@ -119,6 +120,8 @@ pub struct GameSnake {
     pub id: String,
     /// Its name when the game was created.
     pub name: String,
+    /// The name of the account that owned it then; empty for games older than this field.
+    pub owner: String,
     /// Its place once the game has finished; 1 is best, equals share a place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u8>,
@@ -141,7 +144,7 @@ pub struct GameSummary {
     pub snakes: Vec<GameSnake>,
     /// Width and height in cells, such as `11x11`.
     pub board: String,
-    /// The game type.
+    /// `Standard`, `Solo`, `Royale`, `Wrapped`, `Constrictor`, `Wrapped Constrictor` or `Snail Mode`. A creation takes these names as well.
     pub game_type: String,
     /// When it was created.
     pub created_at: Timestamp,
@@ -173,8 +176,10 @@ pub struct GameDetails {
     pub summary: GameSummary,
     /// The map.
     pub map: String,
-    /// Where all chance came from: decimal digits, since not every JSON program can hold 64 bits.
-    pub seed: String,
+    /// Where all chance came from: decimal digits, since not every JSON program can hold 64 bits. Until the game is over, null for all but
+    /// the account that created it: who knows it can foresee the food.
+    #[schema(required)]
+    pub seed: Option<String>,
     /// The rules' figures.
     pub settings: SettingsView,
     /// How long a snake may take for an answer, in milliseconds.
@@ -199,6 +204,24 @@ pub struct GameDetails {
     pub node: Option<String>,
     /// Every frame so far.
     pub frames: Vec<Frame>,
+}
+
+/// What everybody may know of a public game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct PublicGame {
+    /// What lists show.
+    #[serde(flatten)]
+    pub summary: GameSummary,
+    /// The map.
+    pub map: String,
+    /// Turns played.
+    pub turns: u32,
+    /// When the first /start was sent.
+    #[schema(required)]
+    pub started_at: Option<Timestamp>,
+    /// When it finished, failed or was cancelled.
+    #[schema(required)]
+    pub finished_at: Option<Timestamp>,
 }
 
 /// Games whose status is wanted.

@@ -38,34 +38,37 @@ fn check_rules(wanted: Value, want: &str) {
 
 #[test]
 fn rules_are_read() {
-    check_rules(json!({}), "standard on standard 11x11 15/1/14/25 solo=false as standard");
-    check_rules(json!({"snakes": [A]}), "standard on standard 11x11 15/1/14/25 solo=true as standard");
-    check_rules(json!({"board": "7x7", "game_type": "Solo"}), "solo on standard 7x7 15/1/14/25 solo=false as solo");
+    check_rules(json!({}), "standard on standard 11x11 15/1/14/25 solo=false as Standard");
+    check_rules(json!({"snakes": [A]}), "standard on standard 11x11 15/1/14/25 solo=true as Standard");
+    check_rules(
+        json!({"snakes": [A], "board": "7x7", "game_type": "Solo"}),
+        "solo on standard 7x7 15/1/14/25 solo=true as Solo",
+    );
     check_rules(
         json!({"board": "19x19", "map": "royale"}),
-        "standard on royale 19x19 15/1/14/25 solo=false as standard",
+        "standard on royale 19x19 15/1/14/25 solo=false as Standard",
     );
-    check_rules(json!({"game_type": "royale"}), "royale on standard 11x11 15/1/14/25 solo=false as royale");
-    check_rules(json!({"game_type": "snail"}), "standard on snail_mode 11x11 15/1/14/25 solo=false as snail_mode");
+    check_rules(json!({"game_type": "royale"}), "royale on standard 11x11 15/1/14/25 solo=false as Royale");
+    check_rules(json!({"game_type": "snail"}), "standard on snail_mode 11x11 15/1/14/25 solo=false as Snail Mode");
     check_rules(
         json!({"game_type": "Snail Mode", "map": "snail-mode"}),
-        "standard on snail_mode 11x11 15/1/14/25 solo=false as snail_mode",
+        "standard on snail_mode 11x11 15/1/14/25 solo=false as Snail Mode",
     );
     for name in ["snailmode", "SnailMode"] {
-        check_rules(json!({ "game_type": name }), "standard on snail_mode 11x11 15/1/14/25 solo=false as snail_mode");
+        check_rules(json!({ "game_type": name }), "standard on snail_mode 11x11 15/1/14/25 solo=false as Snail Mode");
     }
-    check_rules(json!({"game_type": "WRAPPED"}), "wrapped on standard 11x11 15/1/14/25 solo=false as wrapped");
+    check_rules(json!({"game_type": "WRAPPED"}), "wrapped on standard 11x11 15/1/14/25 solo=false as Wrapped");
     check_rules(
         json!({"game_type": "constrictor"}),
-        "constrictor on standard 11x11 0/0/14/25 solo=false as constrictor",
+        "constrictor on standard 11x11 0/0/14/25 solo=false as Constrictor",
     );
     check_rules(
         json!({"game_type": "wrapped_constrictor", "map": "empty", "settings": {"minimumFood": 2}}),
-        "wrapped_constrictor on empty 11x11 0/2/14/25 solo=false as wrapped_constrictor",
+        "wrapped_constrictor on empty 11x11 0/2/14/25 solo=false as Wrapped Constrictor",
     );
     check_rules(
         json!({"settings": {"foodSpawnChance": 100, "minimumFood": 0, "hazardDamagePerTurn": -100, "shrinkEveryNTurns": 1}}),
-        "standard on standard 11x11 100/0/-100/1 solo=false as standard",
+        "standard on standard 11x11 100/0/-100/1 solo=false as Standard",
     );
 }
 
@@ -74,6 +77,7 @@ fn bad_values_are_named() {
     check_refused(json!({"snakes": []}), "bad_value /snakes");
     check_refused(json!({"snakes": vec![A; 17]}), "bad_value /snakes");
     check_refused(json!({"snakes": [A, "b"]}), "bad_value /snakes/1");
+    check_refused(json!({"snakes": [A, B], "game_type": "solo"}), "bad_value /snakes");
     for board in ["", "11", "x", "11x", "11X11", "011x11", "+11x11", "11x11x11", "300x300", "-1x-1", "11 x 11"] {
         check_refused(json!({ "board": board }), "bad_value /board");
     }
@@ -93,10 +97,10 @@ fn bad_values_are_named() {
 
 #[test]
 fn maps_have_boards_numbers_of_snakes_and_settings_of_their_own() {
-    let of = |map: &str, figures: &str| format!("standard on {map} {figures} solo=false as standard");
+    let of = |map: &str, figures: &str| format!("standard on {map} {figures} solo=false as Standard");
     for map in Map::ALL.into_iter().filter(|map| map.sizes().contain(11, 11) && map.snakes_max() > 1) {
         let name = map.name();
-        let game_type = if map == Map::SnailMode { "snail_mode" } else { "standard" };
+        let game_type = if map == Map::SnailMode { "Snail Mode" } else { "Standard" };
         check_rules(json!({ "map": name }), &format!("standard on {name} 11x11 15/1/14/25 solo=false as {game_type}"));
     }
     check_rules(json!({"map": "arcade_maze", "board": "19x21"}), &of("arcade_maze", "19x21 15/1/14/25"));
@@ -106,7 +110,7 @@ fn maps_have_boards_numbers_of_snakes_and_settings_of_their_own() {
     check_rules(json!({"map": "healing_pools", "settings": never}), &of("healing_pools", "11x11 15/1/-20/0"));
     check_rules(
         json!({"map": "solo_maze", "board": "19x21", "snakes": [A]}),
-        "standard on solo_maze 19x21 15/1/14/25 solo=true as standard",
+        "standard on solo_maze 19x21 15/1/14/25 solo=true as Standard",
     );
     for refused in [
         json!({"map": "arcade_maze"}),
@@ -119,6 +123,17 @@ fn maps_have_boards_numbers_of_snakes_and_settings_of_their_own() {
         json!({"map": "hz_spiral", "board": "11x9"}),
     ] {
         check_refused(refused, "unplayable ");
+    }
+}
+
+#[test]
+fn what_answers_call_a_game_type_may_be_asked_for() {
+    for (ruleset, map) in
+        Ruleset::ALL.map(|ruleset| (ruleset, Map::Standard)).into_iter().chain([(Ruleset::Standard, Map::SnailMode)])
+    {
+        let named = game_type(&Rules { ruleset, map, ..Rules::default() });
+        let plan = plan_of(json!({"snakes": [A], "game_type": named})).expect("a plan");
+        assert_eq!((plan.rules.ruleset, plan.rules.map), (ruleset, map), "{named}");
     }
 }
 

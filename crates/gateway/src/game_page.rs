@@ -1,0 +1,72 @@
+//! `/games/{id}`: the address that programs for this API open in a browser when they have created a game. Says where it can be watched and
+//! read.
+//!
+//! Knows paths and this site's own address. Reads no state, so that it tells nobody whether there is such a game.
+
+use super::console::{HTML, SECURITY_HEADERS};
+use super::origin::RequestSource;
+use crate::app::App;
+use crate::extract::PathId;
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use engine::ids::MatchId;
+
+/// The official board viewer, which reads games of any server that it is told.
+const VIEWER: &str = "https://board.battlesnake.com/";
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/games/{id}", get(show))
+}
+
+async fn show(State(app): State<App>, PathId(id): PathId<MatchId>, parts: Parts) -> Response {
+    let site = RequestSource::of(&parts, &app.config).site().filter(|site| site.chars().all(is_plain));
+    (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], render(id, site.as_deref())).into_response()
+}
+
+/// What needs no escape in HTML, nor in the value of a query: the name comes from the request.
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || ":/.-_[]".contains(character)
+}
+
+fn render(id: MatchId, site: Option<&str>) -> String {
+    let viewer = site.map(|site| {
+        let url = format!("{VIEWER}?engine={site}/api&amp;game={id}");
+        format!("<li><a href=\"{url}\">watch it</a> in the official board viewer, live or again</li>\n")
+    });
+    let viewer = viewer.unwrap_or_default();
+    format!(
+        "<!doctype html>
+<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"dark light\"><title>Game {id}</title></head>
+<body><h1>Game {id}</h1>
+<ul>
+{viewer}<li><a href=\"/api/games/{id}/summary\">status and winner</a>, if all of its snakes are public</li>
+<li><a href=\"/api/games/{id}/frames\">the first frames</a></li>
+</ul></body></html>
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_viewer_is_linked_where_the_site_is_known() {
+        let page = render(MatchId(10), Some("http://[::1]:4000"));
+        let link = "?engine=http://[::1]:4000/api&amp;game=00000000-0000-0000-0000-00000000000a\"";
+        assert!(page.contains(link), "{page}");
+        assert!(!render(MatchId(10), None).contains(VIEWER));
+    }
+
+    #[test]
+    fn a_name_that_could_leave_its_place_is_not_plain() {
+        for name in ["http://a\"b", "http://a<b", "http://a&b", "http://a'b", "http://ä", "http://a%22"] {
+            assert!(!name.chars().all(is_plain), "{name}");
+        }
+        assert!("https://play-1.example:8443".chars().all(is_plain));
+    }
+}

@@ -1,0 +1,109 @@
+//! What strangers learn of games: public ones that run or are over, and nothing of the others.
+
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use engine::commands::{Command, Outcome};
+use engine::ids::{BotId, MatchId};
+use serde_json::{Value, json};
+
+/// Creates a game of these snakes by Bob, and puts it into a worker's hands.
+async fn running(server: &TestServer, snakes: &[BotId]) -> MatchId {
+    let snakes: Vec<String> = snakes.iter().map(ToString::to_string).collect();
+    server.call("POST /api/games").by("bob").json(&json!({ "snakes": snakes })).check("201").await;
+    server.claim_one().await.spec.id
+}
+
+async fn fail(server: &TestServer, id: MatchId) {
+    let now = server.app.node.clock.now();
+    let fail = Command::FailMatch { id, epoch: 1, reason: "at 10.0.0.7:5432".to_owned(), now };
+    assert_eq!(server.commit(fail).await, Outcome::Done);
+}
+
+/// The ids of a page, and the URL of the next.
+async fn page(server: &TestServer, path: &str) -> (Vec<String>, Option<String>) {
+    let reply = server.call(&format!("GET {path}")).by("").check("200").await;
+    let ids = reply.body.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap().to_owned()).collect();
+    let link = reply.headers.get("link").map(|link| link.to_str().unwrap());
+    (ids, link.map(|link| link[1..link.find('>').unwrap()].to_owned()))
+}
+
+/// Follows the links from this page; every page but the last has one game.
+async fn check_walk(server: &TestServer, path: &str, want: &[MatchId]) {
+    let (mut seen, mut next) = (Vec::new(), Some(format!("{path}?limit=1")));
+    while let Some(path) = next {
+        let (ids, link) = page(server, &path).await;
+        assert!(ids.len() <= 1, "{path}");
+        seen.extend(ids);
+        next = link;
+    }
+    assert_eq!(seen, want.iter().map(ToString::to_string).collect::<Vec<_>>(), "{path}");
+}
+
+#[tokio::test]
+async fn only_public_games_are_listed() {
+    let server = TestServer::open().await;
+    let first = running(&server, &[BOBS_PUBLIC]).await;
+    let second = running(&server, &[BOBS_PUBLIC, BOBS_PUBLIC]).await;
+    let mixed = running(&server, &[BOBS_PUBLIC, BOBS_PRIVATE]).await;
+    check_walk(&server, "/api/games/live", &[second, first]).await;
+    check_walk(&server, "/api/games/recent", &[]).await;
+    for id in [second, mixed, first] {
+        fail(&server, id).await;
+    }
+    check_walk(&server, "/api/games/live", &[]).await;
+    let (ended, _) = page(&server, "/api/games/recent").await;
+    assert!(ended.len() == 2 && !ended.contains(&mixed.to_string()), "{ended:?}");
+    server.call("GET /api/games/recent?after=x").by("").check("400 bad_value").await;
+    server.call("GET /api/games/live?after=1_2").by("").check("400 bad_value").await;
+}
+
+#[tokio::test]
+async fn a_snake_that_is_hidden_later_does_not_hide_its_games() {
+    let server = TestServer::open().await;
+    let id = running(&server, &[BOBS_PUBLIC]).await;
+    let hide = server.call(&format!("PUT /api/snakes/{BOBS_PUBLIC}")).by("bob").json(&json!({"is_public": false}));
+    hide.check("200").await;
+    check_walk(&server, "/api/games/live", &[id]).await;
+}
+
+#[tokio::test]
+async fn a_summary_tells_strangers_what_they_may_know() {
+    let server = TestServer::open().await;
+    let (public, private) = (running(&server, &[BOBS_PUBLIC]).await, running(&server, &[BOBS_PRIVATE]).await);
+    fail(&server, public).await;
+    let summary = |id: &str, by: &str| server.call(&format!("GET /api/games/{id}/summary")).by(by);
+    let seen = summary(&public.to_string(), "").check("200").await.body;
+    assert_eq!((&seen["status"], &seen["winner"], &seen["turns"]), (&json!("failed"), &Value::Null, &json!(0)));
+    assert_eq!(seen["snakes"], json!([{"id": BOBS_PUBLIC.to_string(), "name": "bot 1b", "owner": "bob"}]));
+    let members: Vec<&String> = seen.as_object().unwrap().keys().collect();
+    let want =
+        "board created_at enqueued_at finished_at game_type id map snakes started_at status turns updated_at winner";
+    assert_eq!(members, want.split(' ').collect::<Vec<_>>(), "no URL, node, seed or reason of a failure");
+    // A private game and none are told apart by nothing.
+    let unknown = summary("0190b5a4-7c1e-7000-8000-000000000001", "").check("404 no_such_game").await.body;
+    assert_eq!(summary(&private.to_string(), "").check("404 no_such_game").await.body, unknown);
+    summary(&private.to_string(), "player").check("200").await;
+    summary(&public.to_string(), "unknown").check("401 token_unknown").await;
+}
+
+/// Who knows the seed of a running game can foresee where food appears.
+#[tokio::test]
+async fn the_seed_of_a_running_game_is_its_creators() {
+    let server = TestServer::open().await;
+    let id = running(&server, &[BOBS_PUBLIC]).await;
+    let seed = async |by: &str| {
+        let details = server.call(&format!("GET /api/games/{id}/details")).by(by).check("200").await.body;
+        details["seed"].is_string()
+    };
+    assert_eq!((seed("player").await, seed("bob").await, seed("operator").await), (false, true, true));
+    fail(&server, id).await;
+    assert!(seed("player").await, "a game that is over can be replayed by everybody");
+}
+
+#[tokio::test]
+async fn games_of_private_snakes_of_the_creator_are_private() {
+    let server = TestServer::open().await;
+    let id: MatchId = server.game().await.parse().unwrap();
+    assert_eq!(server.claim_one().await.spec.seats[0].bot, ANNS);
+    assert_eq!(page(&server, "/api/games/live").await.0, [String::new(); 0]);
+    server.call(&format!("GET /api/games/{id}/summary")).by("").check("404 no_such_game").await;
+}
