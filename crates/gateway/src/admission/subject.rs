@@ -20,14 +20,14 @@ const BOOTSTRAP_KEY: &str = "token:bootstrap";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RateLimitSubject {
     class: &'static str,
-    /// The client's address, then the token if it is valid.
+    /// The client's address; then the account and the token if it is valid, or the guest.
     keys: Vec<String>,
 }
 
 impl RateLimitSubject {
     /// The subject of a request of this class by this caller from this address.
     pub(super) fn new(class: RouteClass, principal: Option<&Principal>, address: Option<IpAddr>) -> Self {
-        let keys = address.map(limiter_key).into_iter().chain(principal.map(principal_key)).collect();
+        let keys = address.map(limiter_key).into_iter().chain(principal.into_iter().flat_map(principal_keys)).collect();
         Self { class: class_name(principal.map(purpose_and_role), class), keys }
     }
 
@@ -104,12 +104,15 @@ impl<S: Sync> FromRequestParts<S> for RateLimitSubject {
     }
 }
 
-/// The key of the token or of the guest. A guest can get as many tokens as the address may: both limit it.
-fn principal_key(principal: &Principal) -> String {
+/// The keys of the account and its token, or of the guest. An account has up to a hundred tokens, from as many addresses as it likes: only
+/// a policy for accounts limits it. A guest can get as many tokens as the address may: both limit it.
+fn principal_keys(principal: &Principal) -> Vec<String> {
     match principal {
-        Principal::Account(Caller { token: Some(id), .. }) => format!("token:{id}"),
-        Principal::Account(Caller { token: None, .. }) => BOOTSTRAP_KEY.to_owned(),
-        Principal::Guest(guest) => format!("guest:{}", guest.player),
+        Principal::Account(Caller { account, token, .. }) => {
+            let token = token.map_or_else(|| BOOTSTRAP_KEY.to_owned(), |id| format!("token:{id}"));
+            vec![format!("account:{account}"), token]
+        }
+        Principal::Guest(guest) => vec![format!("guest:{}", guest.player)],
     }
 }
 
@@ -164,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_charged_to_its_address_and_its_token() {
+    fn a_request_is_charged_to_its_address_its_account_and_its_token() {
         let token = Some(TokenId(0xa));
-        let id = "token:00000000-0000-0000-0000-00000000000a";
+        let id = "account:00000000-0000-0000-0000-000000000001 token:00000000-0000-0000-0000-00000000000a";
         let player = account(Role::Player, TokenPurpose::Use, token);
         check(&player, RouteClass::Create, Some("192.0.2.1"), &format!("gateway.player.create address:192.0.2.1 {id}"));
         check(&player, RouteClass::Read, None, &format!("gateway.player.read {id}"));
@@ -183,7 +186,7 @@ mod tests {
         let operator = account(Role::Operator, TokenPurpose::Use, token);
         check(&operator, RouteClass::Write, None, &format!("gateway.operator.write {id}"));
         let bootstrap = account(Role::Admin, TokenPurpose::Use, None);
-        check(&bootstrap, RouteClass::Write, None, "gateway.admin.write token:bootstrap");
+        check(&bootstrap, RouteClass::Write, None, "gateway.admin.write account:00000000-0000-0000-0000-000000000001 token:bootstrap");
     }
 
     #[test]

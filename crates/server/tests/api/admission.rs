@@ -1,6 +1,6 @@
 //! The rate limiter at the door: who is charged, for what, and when.
 
-use crate::test_server::{ANNS, Call, LOAD_TEST, Reply, TestServer};
+use crate::test_server::{ANNS, BOBS_PUBLIC, Call, LOAD_TEST, Reply, TestServer};
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use gateway::listener::{ListenerConfig, serve};
@@ -352,4 +352,32 @@ async fn a_denial_comes_before_the_body_is_sent() {
         assert_eq!(first_line(address, "").await, "HTTP/1.1 401 Unauthorized");
     }
     assert_eq!(first_line(address, "").await, "HTTP/1.1 429 Too Many Requests");
+}
+
+/// A hundred tokens of one account are one user.
+#[tokio::test]
+async fn an_account_is_limited_with_all_of_its_tokens() {
+    let server = TestServer::open().await;
+    let policy = r#"
+        [[policy]]
+        name = "creations"
+        class = "gateway.player.create"
+        key = "account:*"
+        limit = 3
+        window = "3600s"
+    "#;
+    server.limit(policy).await;
+    let mut secrets = vec!["player".to_owned()];
+    for name in ["second", "third"] {
+        let made = server.call("POST /api/tokens").json(&json!({ "name": name })).check("201").await.body;
+        secrets.push(made["secret"].as_str().unwrap().to_owned());
+    }
+    for secret in &secrets {
+        create(&server).by(secret).check("201").await;
+    }
+    for secret in &secrets {
+        create(&server).by(secret).check("429 rate_limited").await;
+    }
+    let bobs = json!({ "snakes": [BOBS_PUBLIC.to_string()] });
+    server.call("POST /api/games").by("bob").json(&bobs).check("201").await;
 }
