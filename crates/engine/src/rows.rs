@@ -259,6 +259,8 @@ pub struct MatchStats {
     pub counts: MatchCounts,
     /// Running matches whose worker's lease has ended: they wait to be taken over.
     pub orphaned: u64,
+    /// Competitions that want to be advanced at a later time.
+    pub scheduled: u64,
     /// Matches created.
     pub created: WindowCounts,
     /// Matches finished.

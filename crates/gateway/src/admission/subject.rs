@@ -186,7 +186,12 @@ mod tests {
         let operator = account(Role::Operator, TokenPurpose::Use, token);
         check(&operator, RouteClass::Write, None, &format!("gateway.operator.write {id}"));
         let bootstrap = account(Role::Admin, TokenPurpose::Use, None);
-        check(&bootstrap, RouteClass::Write, None, "gateway.admin.write account:00000000-0000-0000-0000-000000000001 token:bootstrap");
+        check(
+            &bootstrap,
+            RouteClass::Write,
+            None,
+            "gateway.admin.write account:00000000-0000-0000-0000-000000000001 token:bootstrap",
+        );
     }
 
     #[test]

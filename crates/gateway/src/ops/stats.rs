@@ -10,14 +10,18 @@ use wire::api::{
 };
 use wire::time::Timestamp;
 
-/// What the queue holds, as programs for this API name kinds of work.
+/// What is to be done, as programs for this API name kinds of work: games that wait or run, and competitions that are due later.
 const JOB_NAME: &str = "run_game";
+const SCHEDULED_JOB_NAME: &str = "advance_competition";
 
 pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instant) -> AdminStats {
     let counts = &stats.counts;
     AdminStats {
-        job_queue: queue(counts),
-        jobs_by_name: vec![JobCount { name: JOB_NAME.to_owned(), count: counts.waiting + counts.running }],
+        job_queue: queue(counts, stats.scheduled),
+        jobs_by_name: vec![
+            JobCount { name: JOB_NAME.to_owned(), count: counts.waiting + counts.running },
+            JobCount { name: SCHEDULED_JOB_NAME.to_owned(), count: stats.scheduled },
+        ],
         game_counts: games(counts),
         orphaned: stats.orphaned,
         games_created: recent(&stats.created),
@@ -33,9 +37,9 @@ pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instan
     }
 }
 
-fn queue(counts: &MatchCounts) -> JobQueue {
+fn queue(counts: &MatchCounts, scheduled: u64) -> JobQueue {
     let (ready, running) = (counts.waiting, counts.running);
-    JobQueue { ready, running, scheduled: 0, total: ready + running }
+    JobQueue { ready, running, scheduled, total: ready + running + scheduled }
 }
 
 fn games(counts: &MatchCounts) -> GameCounts {

@@ -212,7 +212,10 @@ async fn statistics_have_the_shape_that_programs_know() {
     server.app.metrics.matches.record_turn(1);
     let stats = server.json("/api/admin/stats").await;
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
-    assert_eq!(stats["jobs_by_name"], serde_json::json!([{"name": "run_game", "count": 0}]));
+    assert_eq!(
+        stats["jobs_by_name"],
+        serde_json::json!([{"name": "run_game", "count": 0}, {"name": "advance_competition", "count": 0}])
+    );
     let counts =
         serde_json::json!({"waiting": 0, "running": 0, "finished": 0, "failed": 0, "cancelled": 0, "total": 0});
     assert_eq!(stats["game_counts"], counts);

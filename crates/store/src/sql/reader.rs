@@ -42,6 +42,9 @@ pub(crate) const FAILURES: &str = "
         SELECT failure, ended_at FROM matches
         WHERE state = 'failed' AND ended_at >= ?1 ORDER BY ended_at DESC, id DESC LIMIT ?2) AS newest
     GROUP BY failure ORDER BY count(*) DESC, max(ended_at) DESC, failure LIMIT ?3";
+/// By index; as many rows as competitions that have not ended.
+pub(crate) const SCHEDULED: &str = "
+    SELECT count(*) FROM competitions WHERE kind IN ('ladder', 'tournament', 'duel') AND due_at > ?1";
 pub(crate) const COUNTS: &str = "SELECT name, value FROM counters";
 
 /// A place after every other.
@@ -188,6 +191,7 @@ impl<R: SqlReader> Reader for R {
             let mut stats = windows.unwrap_or_default();
             stats.counts = counts(session)?;
             stats.orphaned = claims::orphaned(session, now)?;
+            stats.scheduled = session.first(SCHEDULED, values![now], |row| row.number())?.unwrap_or_default();
             stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
             Ok(stats)
         })

@@ -249,3 +249,13 @@ pub(crate) fn a_job_has_one_leader(database: &dyn Database) {
         held.assert_outcome(lead, Outcome::LedBy(leader(3)));
     }
 }
+
+pub(crate) fn what_is_due_later_is_counted(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    for (n, due_at) in [(1, None), (2, Some(50)), (3, Some(60))] {
+        let row = CompetitionRow { due_at: due_at.map(at), ..competition(n) };
+        held.assert_outcome(create_competition(&row), Outcome::Done);
+    }
+    let scheduled = [49, 50, 60].map(|now| held.stats(at(now)).scheduled);
+    assert_eq!(scheduled, [2, 1, 0]);
+}

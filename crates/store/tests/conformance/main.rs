@@ -200,6 +200,7 @@ laws! {
         matches_of_a_competition_are_listed
         competitions_with_something_to_do_are_found
         a_job_has_one_leader
+        what_is_due_later_is_counted
     }
     ladders {
         a_bot_enters_once

@@ -59,7 +59,7 @@ pub struct JobQueue {
     pub ready: u64,
     /// Games that run.
     pub running: u64,
-    /// Games that wait for a certain time: always 0, for programs that ask.
+    /// Competitions that want to be advanced at a later time: a start, a deadline, the next pairing.
     pub scheduled: u64,
     /// All of these.
     pub total: u64,

@@ -2,7 +2,7 @@
 
 use crate::contract::MatchFilter;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
-use crate::sql::reader::{COUNTS, FAILURES, WINDOWS, ended_public, running_public};
+use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
 use crate::sql::{Dialect as _, bot_health, competitions, leaders, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
@@ -62,6 +62,7 @@ fn a_status_is_one_row() {
 fn statistics_count_no_matches() {
     check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
+    check(SCHEDULED, "competitions_due (kind=? AND due_at>?)");
     check(&format!("{RUNNING_COUNT} worker IS ?1"), "COVERING INDEX matches_running (worker=?)");
     let steps = plan(&database(), COUNTS).unwrap();
     assert_eq!(steps, ["SCAN counters"], "a handful of figures");
