@@ -375,7 +375,7 @@ impl MatchMachine {
                 }
             }
             Entry::Delivered { notice: Notice::Start, class, .. } => {
-                self.server_faults += u32::from(class.is_server_fault())
+                self.server_faults += u32::from(class.is_server_fault());
             }
             Entry::Opened { .. } | Entry::Delivered { .. } => {}
         }
