@@ -60,7 +60,7 @@ impl<S: Dialect> Batch<'_, S> {
             health.since,
             health.failures,
             health.successes,
-            health.reason.map(|fault| fault.name()),
+            health.reason.map(engine::health::CallFault::name),
             health.next_probe_at,
             health.watched_until,
             &records,
