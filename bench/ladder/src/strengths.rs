@@ -68,7 +68,7 @@ fn order(levels: &[usize], places: &[u8]) -> Order {
 
 /// Logarithms of the parameters, the least of them 0, and their standard errors (by the observed information of each alone).
 fn estimate(orders: &[Order]) -> (Vec<f64>, Vec<f64>) {
-    let mut strengths = vec![1.0_f64; SHARES];
+    let mut strengths = [1.0_f64; SHARES];
     let mut information = vec![0.0; SHARES];
     for _ in 0..ROUNDS {
         let (mut wins, mut chances) = (vec![0.0; SHARES], vec![0.0; SHARES]);

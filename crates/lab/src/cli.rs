@@ -225,7 +225,8 @@ fn add_feed_errors(mut errors: ValidationErrors, document: &Document, name: &str
 fn read_feeds(feeds: &[Feed], name: &str, beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
     let (mut rows, mut errors) = (Vec::with_capacity(feeds.len()), Vec::new());
     for feed in feeds {
-        let built_in = built_in_file(name, &feed.file).map(|text| feed.parse_rows(text).map_err(unusable));
+        let built_in =
+            built_in_file(name, &feed.file).map(|text| feed.parse_rows(text).map_err(|error| unusable(&error)));
         match built_in.unwrap_or_else(|| read_feed(feed, &beside.join(&feed.file))) {
             Ok(read) => rows.push(read),
             Err(message) => errors.push(feed.validation_error(message)),
@@ -246,10 +247,10 @@ fn check_feed_size(path: &Path) -> Result<(), String> {
 fn read_feed(feed: &Feed, path: &Path) -> Result<FeedRows, String> {
     check_feed_size(path)?;
     let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
-    feed.parse_rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(unusable)
+    feed.parse_rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(|error| unusable(&error))
 }
 
-fn unusable(message: String) -> String {
+fn unusable(message: &str) -> String {
     format!("cannot be used: {message}")
 }
 

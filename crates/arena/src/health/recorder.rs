@@ -26,7 +26,7 @@ pub async fn record<E: ArenaEnvironment>(
     let jitter = u32::from_le_bytes([a, b, c, d]);
     let changed = change(environment, bot, |health| health.apply(record, jitter)).await?;
     let Some((health, transition)) = changed else { return Ok(None) };
-    let reason = record.fault.map(|fault| fault.name());
+    let reason = record.fault.map(engine::health::CallFault::name);
     match transition {
         HealthTransition::Paused => {
             environment.metrics().matches.bots_paused.inc();

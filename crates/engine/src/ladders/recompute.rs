@@ -159,19 +159,46 @@ mod tests {
             [1, 0, 0, 0, 0],
         );
         check(|stored| stored.records.get_mut(&BotId(2)).unwrap().seats[0] += 1, [1, 0, 0, 0, 0]);
-        check(|stored| drop(stored.records.remove(&BotId(3))), [1, 0, 0, 0, 0]);
-        check(|stored| drop(stored.records.insert(BotId(9), EntryRecord::default())), [0; 5]);
         check(
-            |stored| drop(stored.records.insert(BotId(9), EntryRecord { games: 1, ..EntryRecord::default() })),
+            |stored| {
+                let _ = stored.records.remove(&BotId(3));
+            },
+            [1, 0, 0, 0, 0],
+        );
+        check(
+            |stored| {
+                let _ = stored.records.insert(BotId(9), EntryRecord::default());
+            },
+            [0; 5],
+        );
+        check(
+            |stored| {
+                let _ = stored.records.insert(BotId(9), EntryRecord { games: 1, ..EntryRecord::default() });
+            },
             [1, 0, 0, 0, 0],
         );
         check(|stored| stored.games[4].after.sigma *= 0.5, [0, 1, 0, 0, 0]);
-        check(|stored| drop(stored.games.pop()), [0, 1, 0, 0, 0]);
+        check(
+            |stored| {
+                let _ = stored.games.pop();
+            },
+            [0, 1, 0, 0, 0],
+        );
         check(|stored| stored.games[0].number = 77, [0, 1, 1, 0, 0]);
         check(|stored| stored.meetings.get_mut(&(BotId(1), BotId(2))).unwrap().ties += 1, [0, 0, 0, 1, 0]);
-        check(|stored| drop(stored.meetings.remove(&(BotId(1), BotId(2)))), [0, 0, 0, 1, 0]);
+        check(
+            |stored| {
+                let _ = stored.meetings.remove(&(BotId(1), BotId(2)));
+            },
+            [0, 0, 0, 1, 0],
+        );
         check(|stored| stored.seats[1].places += 1, [0, 0, 0, 0, 1]);
-        check(|stored| drop(stored.seats.pop()), [0, 0, 0, 0, 1]);
+        check(
+            |stored| {
+                let _ = stored.seats.pop();
+            },
+            [0, 0, 0, 0, 1],
+        );
         check(|stored| stored.seats.push(SeatCounts { games: 1, ..SeatCounts::default() }), [0, 0, 0, 0, 1]);
     }
 }

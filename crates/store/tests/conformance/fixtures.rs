@@ -94,7 +94,7 @@ pub(crate) fn spec(n: u128) -> MatchSpec {
         seed: Seed(u64::MAX - n as u64),
         timeout_ms: 500,
         turns_max: 5_000,
-        is_public: n % 2 == 0,
+        is_public: n.is_multiple_of(2),
         origin: None,
         seats: vec![seat(1), seat(2 + n % 3)],
     }

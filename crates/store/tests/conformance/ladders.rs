@@ -268,9 +268,9 @@ pub(crate) fn rankings_are_paged(database: &dyn Database) {
     };
     assert_eq!(held.ranking(&filter), [9, 5]);
     let second = held.entry(1, 5).unwrap();
-    let after = Some(RankingCursor::of(&second, RankingOrder::Rating));
-    assert_eq!(held.ranking(&RankingFilter { after, ..filter.clone() }), [7]);
-    assert_eq!(held.reader.ladders().ladder_rank(LADDER, 1, after.unwrap()), Ok(1));
+    let after = RankingCursor::of(&second, RankingOrder::Rating);
+    assert_eq!(held.ranking(&RankingFilter { after: Some(after), ..filter.clone() }), [7]);
+    assert_eq!(held.reader.ladders().ladder_rank(LADDER, 1, after), Ok(1));
     assert_eq!(held.ranking(&RankingFilter { is_ranked: false, ..filter.clone() }), [11]);
     // All have eaten the same: the later bot is first.
     let by_food = RankingFilter { order: RankingOrder::FoodEaten, ..filter.clone() };
