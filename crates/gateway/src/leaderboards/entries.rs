@@ -137,7 +137,8 @@ pub(super) async fn entry_games(
     let read = move |reader: &mut dyn store::Reader| reader.ladders().ladder_games_of(id, bot, before, limit + 1);
     let games = app.node.store.read(read).await?;
     let path = format!("/api/leaderboards/{id}/entries/{bot}/games");
-    Ok(Page::new(&path, "", games, limit, |game: &RatedGame| Some(game.number)).response(view::rated_game))
+    Ok(Page::new(&path, "", games, limit, |game: &RatedGame| Some(game.number))
+        .response(|game| view::rated_game(&game)))
 }
 
 /// The number of a game behind which a page begins.

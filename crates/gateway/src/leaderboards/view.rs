@@ -126,7 +126,7 @@ fn rating(rating: Rating) -> RatingView {
     RatingView { mu: rating.mu, sigma: rating.sigma, display_score: rating.display_score() }
 }
 
-pub(super) fn rated_game(game: RatedGame) -> RatedGameView {
+pub(super) fn rated_game(game: &RatedGame) -> RatedGameView {
     RatedGameView {
         number: game.number,
         game_id: game.match_id.to_string(),
