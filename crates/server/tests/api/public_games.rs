@@ -104,6 +104,6 @@ async fn games_of_private_snakes_of_the_creator_are_private() {
     let server = TestServer::open().await;
     let id: MatchId = server.game().await.parse().unwrap();
     assert_eq!(server.claim_one().await.spec.seats[0].bot, ANNS);
-    assert_eq!(page(&server, "/api/games/live").await.0, [String::new(); 0]);
+    assert_eq!(page(&server, "/api/games/live").await.0, Vec::<String>::new());
     server.call(&format!("GET /api/games/{id}/summary")).by("").check("404 no_such_game").await;
 }
