@@ -13,6 +13,6 @@ metrics! {
     results_waiting: Gauge = "gauntlet_ladder_results_waiting",
         "Results of ladders that wait to be rated, as the process that rates them last saw.";
     rating_lag: Histogram = "gauntlet_ladder_rating_lag_seconds",
-        "Time from the end of a match to the commit of its ratings.";
+        "Time from the end of a match to the commit of its ratings, in seconds.";
     seasons_ended: Counter = "gauntlet_ladder_seasons_ended_total", "Seasons of ladders that this process has ended.";
 }

@@ -12,7 +12,7 @@ use engine::limits::{
 };
 use engine::rows::{Bot, OwnedBot};
 use rules::chance::Seed;
-use rules::snake::Ruleset;
+
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use wire::api::{CreateDuel, CreateGame, DuelBotChoice};
@@ -80,9 +80,6 @@ pub(super) fn parse_duel(
         places.map(|(place, (bot, id))| seat_bot(place, bot, *id, known, account)).collect::<ApiResult<_>>()?;
     let GameParams { rules, width, height, timeout_ms } =
         parse_game_params(&game_of(wanted), 2, assigned.timeout_ms_default)?;
-    if rules.ruleset == Ruleset::Solo {
-        return Err(ApiError::bad_value("/game_type", "solo is played by one snake: a duel has two"));
-    }
     let is_league = bots.len() > 2;
     let games_default = if is_league { 2 * DUEL_LEAGUE_PAIRS_DEFAULT } else { DUEL_GAMES_DEFAULT };
     let games_max = parse_count("/games_max", wanted.games_max, 2..=DUEL_GAMES_MAX, games_default)?;

@@ -55,8 +55,8 @@ pub(crate) fn parse_game_params(wanted: &CreateGame, snakes: u8, timeout_ms_defa
     let (width, height) = wanted.board.as_deref().map_or(Ok(BOARD_DEFAULT), parse_board)?;
     let (ruleset, map) = parse_ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
     if ruleset == Ruleset::Solo && snakes != 1 {
-        let reason = format!("Solo games require exactly one battlesnake: expected one id, not {snakes}");
-        return Err(ApiError::bad_value("/snakes", reason));
+        let reason = format!("Solo games require exactly one battlesnake, not {snakes}: expected another game type");
+        return Err(ApiError::bad_value("/game_type", reason));
     }
     let settings = parse_settings(wanted.settings.as_ref(), default_settings(ruleset))?;
     let rules = Rules::for_snakes(ruleset, map, settings, snakes);

@@ -77,7 +77,7 @@ fn bad_values_are_named() {
     check_refused(json!({"snakes": []}), "bad_value /snakes");
     check_refused(json!({"snakes": vec![A; 17]}), "bad_value /snakes");
     check_refused(json!({"snakes": [A, "b"]}), "bad_value /snakes/1");
-    check_refused(json!({"snakes": [A, B], "game_type": "solo"}), "bad_value /snakes");
+    check_refused(json!({"snakes": [A, B], "game_type": "solo"}), "bad_value /game_type");
     for board in ["", "11", "x", "11x", "11X11", "011x11", "+11x11", "11x11x11", "300x300", "-1x-1", "11 x 11"] {
         check_refused(json!({ "board": board }), "bad_value /board");
     }
