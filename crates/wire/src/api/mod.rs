@@ -6,6 +6,7 @@
 
 mod accounts;
 mod duels;
+mod evidence;
 mod games;
 mod hunts;
 mod inspection;
@@ -20,6 +21,7 @@ mod worlds;
 
 pub use accounts::*;
 pub use duels::*;
+pub use evidence::*;
 pub use games::*;
 pub use hunts::*;
 pub use inspection::*;
