@@ -7,7 +7,7 @@ use crate::budget::BudgetOwner;
 use crate::extract::{AnyAccount, JsonBody, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery, query_id};
 use crate::problem::{ApiError, ApiResult};
-use crate::spectate::FramesRequest;
+use crate::spectate::ReplayRequest;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -71,7 +71,7 @@ pub(super) async fn game_details(
     owner: BudgetOwner,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Response> {
-    let wanted = FramesRequest::new(app, &owner)?;
+    let wanted = ReplayRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     wanted.respond(&row, 0..u32::MAX, &view::details(&row, knows_seed(&caller, &row))).await
 }

@@ -1,6 +1,6 @@
 //! A game and its frames over plain HTTP.
 
-use super::frames_response::{FramesRequest, frame_count};
+use super::replay_response::{ReplayRequest, frame_count};
 use crate::app::App;
 use crate::budget::BudgetOwner;
 use crate::extract::{PathId, QueryParams};
@@ -61,7 +61,7 @@ pub(crate) async fn list_frames(
     let most = FRAMES_PAGE_MAX as u32;
     let limit = clamped_number("limit", query.limit.as_deref(), 0..=most, most)?;
     let from = clamped_number("offset", query.offset.as_deref(), 0..=u32::MAX, 0)?;
-    let wanted = FramesRequest::new(app, &owner)?;
+    let wanted = ReplayRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     let head = FramesReply { count: frame_count(&row), frames: Vec::new() };
     wanted.respond(&row, from..from.saturating_add(limit), &head).await

@@ -1,11 +1,11 @@
 //! Watching matches over HTTP: the engine API of the official board viewer.
 
 mod frames;
-mod frames_response;
 mod live;
+mod replay_response;
 
-pub(super) use frames_response::FramesRequest;
 pub(super) use live::spectator_refusal;
+pub(super) use replay_response::ReplayRequest;
 
 use super::app::App;
 use utoipa_axum::router::OpenApiRouter;

@@ -25,14 +25,14 @@ use wire::viewer::Frame;
 const END: &str = "]}";
 
 /// A request for frames, with the budget for its response.
-pub(crate) struct FramesRequest {
+pub(crate) struct ReplayRequest {
     app: App,
     address: Option<AddressKey>,
     reservation: Reservation,
 }
 
 /// A response in progress.
-struct FrameStream {
+struct ReplayStream {
     replay: Option<Replay>,
     /// What goes before the next frame.
     prefix: Vec<u8>,
@@ -40,7 +40,7 @@ struct FrameStream {
     _reservation: Reservation,
 }
 
-impl FramesRequest {
+impl ReplayRequest {
     /// Reserves the budget before anything is read or replayed.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl FramesRequest {
                 Some(begun.map_err(|error| corrupt(id, &error.to_string()))?)
             }
         };
-        let mut frames = FrameStream { replay, prefix: head_bytes, id, _reservation: self.reservation };
+        let mut frames = ReplayStream { replay, prefix: head_bytes, id, _reservation: self.reservation };
         let first = frames.next_chunk().await?;
         let body = Body::from_stream(try_unfold((Some(first), frames), next_chunk));
         Ok((
@@ -84,8 +84,8 @@ impl FramesRequest {
 }
 
 async fn next_chunk(
-    (ready, mut frames): (Option<Bytes>, FrameStream),
-) -> Result<Option<(Bytes, (Option<Bytes>, FrameStream))>, StoreError> {
+    (ready, mut frames): (Option<Bytes>, ReplayStream),
+) -> Result<Option<(Bytes, (Option<Bytes>, ReplayStream))>, StoreError> {
     if let Some(piece) = ready {
         return Ok(Some((piece, (None, frames))));
     }
@@ -101,7 +101,7 @@ async fn next_chunk(
     }
 }
 
-impl FrameStream {
+impl ReplayStream {
     /// The next chunk, which is not empty. The replay is gone after the last one.
     async fn next_chunk(&mut self) -> Result<Bytes, StoreError> {
         let mut piece = std::mem::take(&mut self.prefix);
