@@ -227,6 +227,8 @@ pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
 pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
 pub const FRAMES_PAGE_MAX: usize = 100;
+/// Turns of a snake that one page of its evidence has.
+pub const TURNS_PAGE_MAX: u32 = 1_000;
 /// Threads that replay matches for viewers, each with a reader of the store.
 pub const REPLAY_THREADS_MAX: usize = 64;
 /// Turns from one state of a match that is kept in memory to the next: a page of frames is replayed from the state before it.

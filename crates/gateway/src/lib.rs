@@ -18,6 +18,7 @@ mod credentials;
 mod dispatch;
 mod duels;
 mod event_stream;
+mod evidence;
 pub mod extract;
 mod forward;
 pub mod forward_permits;
@@ -137,6 +138,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(duels::routes())
         .merge(tournaments::routes())
         .merge(spectate::routes())
+        .merge(evidence::routes())
         .merge(admin::routes())
         .merge(rate_limit::routes())
 }

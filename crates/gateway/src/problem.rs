@@ -167,6 +167,16 @@ pub enum ApiError {
     /// It does not exist, or not for this caller.
     #[error("there is no such {0}")]
     NotFound(Resource),
+    /// The snake has no saved answer of that turn.
+    #[error(
+        "there is no answer of this snake for that turn: it was out before, or the answer is not saved yet; GET /api/games/{{id}}/snakes/{{snake}}/turns lists what there is"
+    )]
+    NoSuchTurn,
+    /// Evidence of a snake that was another account's when the game was created.
+    #[error(
+        "this is for the account that owned the snake when the game was created, and for operators; GET /api/games/{{id}}/frames shows what everybody may see"
+    )]
+    NotYourSnake,
     #[error("there is no such route: GET /api/openapi.json lists them all")]
     NoSuchRoute,
     /// The route exists for other methods.
@@ -423,6 +433,8 @@ impl ApiError {
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
             Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
+            Self::NoSuchTurn => (StatusCode::NOT_FOUND, "no_such_turn"),
+            Self::NotYourSnake => (StatusCode::FORBIDDEN, "not_your_snake"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),

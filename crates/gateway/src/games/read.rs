@@ -73,7 +73,7 @@ pub(super) async fn game_details(
 ) -> ApiResult<Response> {
     let wanted = ReplayRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
-    wanted.respond(&row, 0..u32::MAX, &view::details(&row, knows_seed(&caller, &row))).await
+    wanted.respond_frames(&row, 0..u32::MAX, &view::details(&row, knows_seed(&caller, &row))).await
 }
 
 /// Who knows the seed of a running game can foresee its food: the account that created it may have chosen it, others learn it at the end,

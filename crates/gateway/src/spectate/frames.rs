@@ -64,7 +64,7 @@ pub(crate) async fn list_frames(
     let wanted = ReplayRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     let head = FramesReply { count: frame_count(&row), frames: Vec::new() };
-    wanted.respond(&row, from..from.saturating_add(limit), &head).await
+    wanted.respond_frames(&row, from..from.saturating_add(limit), &head).await
 }
 
 /// A game's description for viewers.

@@ -10,6 +10,7 @@ mod bodies;
 mod creation;
 mod defects;
 mod duels;
+mod evidence;
 mod faults;
 mod idempotency;
 mod leaderboards;

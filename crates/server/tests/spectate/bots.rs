@@ -15,13 +15,15 @@ use tokio::net::TcpListener;
 
 /// A request to a bot: its name, the call, the body.
 pub(crate) type BotRequest = (String, String, Value);
+/// The same with the body as it arrived.
+pub(crate) type RawBotRequest = (String, String, Bytes);
 
 /// Bots under `/circle`, `/up` and `/drip-<milliseconds>`.
 ///
 /// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses in the middle of the body of its answers.
 pub(crate) struct Bots {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<BotRequest>>>,
+    requests: Arc<Mutex<Vec<RawBotRequest>>>,
 }
 
 impl Bots {
@@ -40,18 +42,24 @@ impl Bots {
 
     /// All requests so far.
     pub(crate) fn requests(&self) -> Vec<BotRequest> {
+        let parsed = |(bot, call, body): RawBotRequest| (bot, call, serde_json::from_slice(&body).unwrap());
+        self.raw_requests().into_iter().map(parsed).collect()
+    }
+
+    /// All requests so far, as they arrived.
+    pub(crate) fn raw_requests(&self) -> Vec<RawBotRequest> {
         self.requests.lock().unwrap().clone()
     }
 }
 
 async fn response(
-    State(requests): State<Arc<Mutex<Vec<BotRequest>>>>,
+    State(requests): State<Arc<Mutex<Vec<RawBotRequest>>>>,
     Path((bot, call)): Path<(String, String)>,
     body: Bytes,
 ) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
     let turn = request["turn"].as_u64().unwrap();
-    requests.lock().unwrap().push((bot.clone(), call.clone(), request));
+    requests.lock().unwrap().push((bot.clone(), call.clone(), body));
     if call != "move" {
         return "{}".into_response();
     }

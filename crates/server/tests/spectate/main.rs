@@ -5,6 +5,7 @@
 
 mod bots;
 mod ends;
+mod evidence;
 mod live;
 mod replays;
 mod scribe;

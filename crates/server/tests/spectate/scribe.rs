@@ -68,6 +68,11 @@ impl<'a> Scribe<'a> {
         self.commit(Command::FinishMatch { append, result, archive, now }).await;
     }
 
+    /// Gives the match up, for any worker to go on with.
+    pub(crate) async fn leave(self) {
+        self.commit(Command::EndLease { worker: WORKER }).await;
+    }
+
     /// Fails the match.
     pub(crate) async fn fail(self) {
         let (id, now) = (self.machine.spec().id, self.server.app.node.clock.now());
