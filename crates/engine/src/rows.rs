@@ -157,6 +157,8 @@ pub struct MatchRow {
     pub spec: MatchSpec,
     /// The account that created it.
     pub account: AccountId,
+    /// By seat, the account that its bot belonged to when the match was created; `None` for a bot that was not registered.
+    pub seat_accounts: Vec<Option<AccountId>>,
     /// Where it is and how far it got.
     pub status: MatchStatus,
     /// How it ended; present exactly when the state is finished.

@@ -39,7 +39,7 @@ pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, min
 pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at, started_at, ended_at, version, turns, \
      late_moves, attempts_charged, epoch, failure, worker, node";
 pub(crate) const RESULT: &str = "account, is_draw, winner_seat, is_server_fault";
-pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause, food_eaten";
+pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause, food_eaten, death_turn, account";
 pub(crate) const LIMIT_POLICY: &str = "name, definition";
 pub(crate) const LIMIT_OVERRIDE: &str = "policy, key, quota, window_ms";
 pub(crate) const LOG: &str = "version, turns, late_moves, data";
@@ -260,6 +260,8 @@ pub(crate) struct SeatRow {
     place: Option<u8>,
     cause: Option<Cause>,
     food_eaten: u32,
+    death_turn: Option<u32>,
+    account: Option<AccountId>,
 }
 
 pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
@@ -272,7 +274,8 @@ pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
     });
     // Of a match that ended before this was kept, nothing is known.
     let food_eaten = row.maybe_number()?.unwrap_or_default();
-    Ok(SeatRow { id, spec, place, cause: cause.transpose()?, food_eaten })
+    let (death_turn, account) = (row.maybe_number()?, row.maybe_id()?.map(AccountId));
+    Ok(SeatRow { id, spec, place, cause: cause.transpose()?, food_eaten, death_turn, account })
 }
 
 impl MatchWithoutSeats {
@@ -281,6 +284,8 @@ impl MatchWithoutSeats {
         let placements = seats.iter().filter_map(|seat| seat.place).collect();
         let causes = seats.iter().map(|seat| seat.cause).collect();
         let food_eaten = seats.iter().map(|seat| seat.food_eaten).collect();
+        let death_turns = seats.iter().map(|seat| seat.death_turn).collect();
+        let seat_accounts = seats.iter().map(|seat| seat.account).collect();
         self.spec.seats = seats.into_iter().map(|seat| seat.spec).collect();
         let (turns, late_moves, winner) = (self.status.turns, self.status.late_moves, self.winner);
         let is_server_fault = self.is_server_fault;
@@ -289,12 +294,13 @@ impl MatchWithoutSeats {
             is_draw,
             placements,
             causes,
+            death_turns,
             turns,
             late_moves,
             food_eaten,
             is_server_fault,
         });
-        MatchRow { spec: self.spec, account: self.account, status: self.status, result }
+        MatchRow { spec: self.spec, account: self.account, seat_accounts, status: self.status, result }
     }
 }
 

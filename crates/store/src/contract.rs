@@ -11,6 +11,7 @@ use engine::ids::{
     WorldName,
 };
 use engine::leadership::LeaderJob;
+use engine::matches::result::SeatOutcome;
 use engine::rows::{
     Account, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow, HuntCursor,
     HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus,
@@ -67,6 +68,8 @@ pub struct MatchFilter {
     pub account: Option<AccountId>,
     /// Only matches in which this bot sits.
     pub bot: Option<BotId>,
+    /// Only matches that ended like this for one of its seats; without a bot, nothing is left out.
+    pub outcome: Option<SeatOutcome>,
     /// Only matches older than this one (lists are newest first): the cursor.
     pub before: Option<MatchId>,
     /// At most so many.

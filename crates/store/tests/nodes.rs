@@ -79,6 +79,7 @@ fn finish(claimed: &ClaimedMatch) -> Command {
         is_draw: true,
         placements: vec![1, 1],
         causes: vec![None, None],
+        death_turns: vec![None, None],
         turns,
         late_moves,
         food_eaten: vec![3, 0],

@@ -102,6 +102,7 @@ impl Fixture {
             is_draw: false,
             placements: vec![1, 2],
             causes: vec![None, None],
+            death_turns: Vec::new(),
             turns: 0,
             late_moves: 0,
             food_eaten: vec![4, 2],

@@ -293,6 +293,7 @@ impl MatchMachine {
             is_draw: outcome.is_draw || !is_decided,
             placements: outcome.placements,
             causes: self.board.snakes.iter().map(|snake| snake.elimination.map(|out| out.cause)).collect(),
+            death_turns: self.board.snakes.iter().map(|snake| snake.elimination.map(|out| out.turn)).collect(),
             turns: self.turns(),
             late_moves: self.late_moves,
             food_eaten: self.board.snakes.iter().map(|snake| self.food_eaten(snake)).collect(),

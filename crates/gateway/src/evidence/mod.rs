@@ -11,6 +11,7 @@ mod turns;
 mod view;
 
 use crate::app::App;
+use engine::ids::MatchId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,4 +20,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(turns::list_turns))
         .routes(routes!(turn::show_turn))
         .routes(routes!(recording::download_calls))
+}
+
+/// Where the evidence of one turn is.
+pub(super) fn turn_path(id: MatchId, seat: usize, turn: u32) -> String {
+    format!("/api/games/{id}/snakes/{seat}/turns/{turn}")
 }

@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(read::list_games, create::create_game))
         .routes(routes!(create::create_games))
+        .routes(routes!(read::list_games_of_snake))
         .routes(routes!(read::game_statuses))
         .routes(routes!(read::game_details))
         .routes(routes!(cancel::cancel_game))

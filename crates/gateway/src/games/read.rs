@@ -6,16 +6,17 @@ use crate::auth::Caller;
 use crate::budget::BudgetOwner;
 use crate::extract::{AnyAccount, JsonBody, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery, query_id};
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::{ApiError, ApiResult, Resource};
 use crate::spectate::ReplayRequest;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use engine::ids::{BotId, MatchId};
 use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
+use engine::matches::result::SeatOutcome;
 use engine::rows::{MatchRow, Role};
 use serde::Deserialize;
-use store::MatchFilter;
+use store::{MatchFilter, Reader, StoreError};
 use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
 
 /// Which games a list is to show.
@@ -24,6 +25,25 @@ use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
 pub(super) struct GamesQuery {
     /// Only games in which this snake plays; of a snake that is the caller's own or public, the games of all accounts.
     snake_id: Option<String>,
+    /// With `snake_id`: only games that ended like this for that snake: `won`, `drawn` or `lost`.
+    outcome: Option<String>,
+}
+
+impl GamesQuery {
+    fn outcome(&self) -> ApiResult<Option<SeatOutcome>> {
+        let Some(text) = &self.outcome else { return Ok(None) };
+        if self.snake_id.is_none() {
+            return Err(ApiError::bad_value("outcome", "outcome is that of a snake: name one in snake_id"));
+        }
+        parse_outcome(text).map(Some)
+    }
+}
+
+fn parse_outcome(text: &str) -> ApiResult<SeatOutcome> {
+    SeatOutcome::from_name(text).ok_or_else(|| {
+        let names = SeatOutcome::ALL.map(SeatOutcome::name).join(", ");
+        ApiError::bad_value("outcome", format!("there is no such outcome: expected one of {names}"))
+    })
 }
 
 /// List games, newest first
@@ -40,8 +60,64 @@ pub(super) async fn list_games(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<GameSummary>> {
     let bot: Option<BotId> = query_id("snake_id", query.snake_id.as_deref())?;
-    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
-    let rows = app.node.store.read(move |reader| {
+    let wanted = ListFilter { bot, outcome: query.outcome()?, limit: page.limit(PAGE_DEFAULT)?, before: page.after()? };
+    let mut filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
+    if let Some(outcome) = wanted.outcome {
+        filter += &format!("outcome={}&", outcome.name());
+    }
+    let rows = app.node.store.read(move |reader| wanted.read(reader, caller)).await?;
+    let rows = rows.ok_or_else(|| {
+        let id = bot.map(|bot| bot.to_string()).unwrap_or_default();
+        ApiError::UnknownSnake { field: "snake_id".to_owned(), id }
+    })?;
+    Ok(wanted.respond("/api/games", &filter, rows))
+}
+
+/// Which games a snake's list is to show.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct OutcomeQuery {
+    /// Only games that ended like this for the snake: `won`, `drawn` or `lost`.
+    outcome: Option<String>,
+}
+
+/// List the games of a snake, newest first
+///
+/// Of a snake that is the caller's own or public, the games of all accounts. `outcome=lost` lists the games that it lost, each with the turn
+/// that decided it and where its evidence is.
+#[utoipa::path(get, path = "/api/snakes/{id}/games", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path), OutcomeQuery, PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 404, description = "`no_such_snake`: there is none, or it is another account's and private"),
+))]
+pub(super) async fn list_games_of_snake(
+    State(app): State<App>,
+    AnyAccount(caller): AnyAccount,
+    PathId(bot): PathId<BotId>,
+    QueryParams(query): QueryParams<OutcomeQuery>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<ListResponse<GameSummary>> {
+    let outcome = query.outcome.as_deref().map(parse_outcome).transpose()?;
+    let wanted = ListFilter { bot: Some(bot), outcome, limit: page.limit(PAGE_DEFAULT)?, before: page.after()? };
+    let rows = app.node.store.read(move |reader| wanted.read(reader, caller)).await?;
+    let rows = rows.ok_or(ApiError::NotFound(Resource::Snake))?;
+    let filter = outcome.map(|outcome| format!("outcome={}&", outcome.name())).unwrap_or_default();
+    Ok(wanted.respond(&format!("/api/snakes/{bot}/games"), &filter, rows))
+}
+
+/// Which page of which list.
+#[derive(Clone, Copy)]
+struct ListFilter {
+    bot: Option<BotId>,
+    outcome: Option<SeatOutcome>,
+    before: Option<MatchId>,
+    limit: usize,
+}
+
+impl ListFilter {
+    /// Whose games a caller is shown: the own ones; those of all accounts for operators, and of a snake that the caller may see. `None`: the
+    /// caller may not see this snake, or there is none.
+    fn read(&self, reader: &mut dyn Reader, caller: Caller) -> Result<Option<Vec<MatchRow>>, StoreError> {
+        let &Self { bot, outcome, before, limit } = self;
         let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
         let sees_all =
             caller.role >= Role::Operator || known.iter().any(|bot| bot.account == caller.account || bot.is_public);
@@ -49,15 +125,13 @@ pub(super) async fn list_games(
             return Ok(None);
         }
         let account = if sees_all { None } else { Some(caller.account) };
-        reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 }).map(Some)
-    });
-    let rows = rows.await?.ok_or_else(|| {
-        let id = bot.map(|bot| bot.to_string()).unwrap_or_default();
-        ApiError::UnknownSnake { field: "snake_id".to_owned(), id }
-    })?;
-    let filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
-    let page = Page::new("/api/games", &filter, rows, limit, |row| Some(row.spec.id));
-    Ok(page.response(|row| view::summary(&row)))
+        reader.matches(&MatchFilter { account, bot, outcome, before, limit: limit + 1 }).map(Some)
+    }
+
+    fn respond(&self, path: &str, filter: &str, rows: Vec<MatchRow>) -> ListResponse<GameSummary> {
+        let page = Page::new(path, filter, rows, self.limit, |row| Some(row.spec.id));
+        page.response(|row| view::summary(&row))
+    }
 }
 
 /// Everything about a game, frames included

@@ -1,6 +1,7 @@
 //! From what the store knows to what the wire shows.
 
 use super::request::game_type;
+use crate::evidence;
 use engine::matches::result::MatchResult;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
@@ -27,12 +28,18 @@ pub(crate) fn summary(row: &MatchRow) -> GameSummary {
 fn snake(row: &MatchRow, seat: usize) -> GameSnake {
     let placement = |result: &MatchResult| result.placements.get(seat).copied();
     let cause = |result: &MatchResult| result.causes.get(seat).copied().flatten();
+    let death_turn = |result: &MatchResult| result.death_turns.get(seat).copied().flatten();
+    // A request has the number of the board that it shows: the one before the turn.
+    let deciding_turn = row.result.as_ref().and_then(death_turn).and_then(|turn| turn.checked_sub(1));
     GameSnake {
         id: row.spec.seats[seat].bot.to_string(),
         name: row.spec.seats[seat].name.clone(),
         owner: row.spec.seats[seat].owner.clone(),
         placement: row.result.as_ref().and_then(placement),
         cause: row.result.as_ref().and_then(cause).map(|cause| cause.as_str().to_owned()),
+        outcome: row.result.as_ref().map(|result| result.outcome(seat).name().to_owned()),
+        deciding_turn,
+        evidence: deciding_turn.map(|turn| evidence::turn_path(row.spec.id, seat, turn)),
     }
 }
 

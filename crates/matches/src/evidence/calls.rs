@@ -7,7 +7,7 @@ use bytes::Bytes;
 use engine::matches::entry::{AnswerClass, Entry, Notice};
 use engine::matches::machine::MatchMachine;
 use engine::rows::MatchLogRow;
-use rules::snake::{Elimination, Move};
+use rules::snake::{Elimination, Move, Snake};
 use std::ops::Range;
 
 /// Which calls of a seat.
@@ -49,12 +49,15 @@ pub struct CallAnswer {
     pub shout: Box<str>,
 }
 
+/// Makes text of a call; it gets the match as it is after the call's answer.
+type Encode = Box<dyn Fn(&MatchMachine, Call) -> String + Send>;
+
 /// The projection.
 pub struct Calls {
     seat: usize,
     filter: CallFilter,
     has_bodies: bool,
-    encode: Box<dyn Fn(&MatchMachine, Call) -> String + Send>,
+    encode: Encode,
     /// The request for the move that is played next.
     requested: Option<Requested>,
 }
@@ -158,7 +161,7 @@ impl Projection for Calls {
     }
 
     fn before(&mut self, machine: &MatchMachine, next: &MatchLogRow) {
-        let is_asked = machine.board().snakes.get(self.seat).is_some_and(|snake| snake.is_alive());
+        let is_asked = machine.board().snakes.get(self.seat).is_some_and(Snake::is_alive);
         let is_turn = next.turns > machine.turns();
         self.requested = match is_turn && is_asked && self.wants(Webhook::Move, machine.turns()) {
             true => self.requested(machine),

@@ -26,6 +26,7 @@ async fn the_average_duration_is_that_of_the_games() {
             is_draw: false,
             placements: vec![1],
             causes: vec![None],
+            death_turns: vec![None],
             turns: 0,
             late_moves: 0,
             food_eaten: vec![3, 0],

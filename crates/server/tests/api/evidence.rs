@@ -1,6 +1,6 @@
 //! Who may see what a bot was sent, and how a snake of a game is named.
 
-use crate::test_server::{ANNS, BOBS_PUBLIC, BOOTSTRAP, TestServer};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, BOOTSTRAP, TestServer};
 use serde_json::json;
 
 const UNKNOWN: &str = "0190b5a4-7c1e-7000-8000-000000000001";
@@ -44,6 +44,17 @@ async fn evidence_is_for_the_snakes_owner() {
             server.call(&format!("GET {path}/turns/0")).by(caller).check(of_turn).await;
         }
     }
+}
+
+/// Evidence stays with the account that owned the snake when the game was created, whatever becomes of the snake.
+#[tokio::test]
+async fn the_evidence_of_a_deleted_snake_stays_its_owners() {
+    let server = TestServer::open().await;
+    let id = shared_game(&server).await;
+    server.call(&format!("DELETE /api/snakes/{BOBS_PUBLIC}")).by("bob").check("204").await;
+    server.call(&format!("GET /api/games/{id}/snakes/1/turns")).by("bob").check("200").await;
+    server.call(&format!("GET /api/games/{id}/snakes/{BOBS_PUBLIC}/turns")).by("bob").check("200").await;
+    server.call(&format!("GET /api/games/{id}/snakes/1/turns")).by("player").check("403 not_your_snake").await;
 }
 
 #[tokio::test]
@@ -114,4 +125,31 @@ async fn a_download_has_a_name() {
     let disposition = format!("attachment; filename=\"game-{id}-seat-0.ndjson\"");
     assert_eq!(reply.headers["content-disposition"], disposition.as_str());
     assert!(reply.bytes.ends_with(b"}\n") && reply.body["seat"] == 0, "one line about the snake: {:?}", reply.bytes);
+}
+
+#[tokio::test]
+async fn lists_of_a_snake_are_for_who_may_see_it() {
+    let server = TestServer::open().await;
+    let id = shared_game(&server).await;
+    let rows = [
+        (format!("snakes/{ANNS}/games"), "player", "200", 1),
+        (format!("snakes/{BOBS_PUBLIC}/games"), "player", "200", 1),
+        (format!("snakes/{BOBS_PRIVATE}/games"), "player", "404 no_such_snake", 0),
+        (format!("snakes/{BOBS_PRIVATE}/games"), "operator", "200", 0),
+        (format!("snakes/{ANNS}/games"), "bob", "404 no_such_snake", 0),
+        (format!("snakes/{UNKNOWN}/games"), "player", "404 no_such_snake", 0),
+        // Operators see the games of deleted snakes, too.
+        (format!("snakes/{UNKNOWN}/games"), "operator", "200", 0),
+        (format!("games?snake_id={UNKNOWN}&outcome=lost"), "player", "400 unknown_snake", 0),
+        (format!("snakes/{ANNS}/games?outcome=lost"), "player", "200", 0),
+        (format!("snakes/{ANNS}/games?outcome=survived"), "player", "400 bad_value", 0),
+        (format!("snakes/{ANNS}/games?after={id}"), "player", "200", 0),
+        (format!("games?snake_id={ANNS}&outcome=lost"), "player", "200", 0),
+        (format!("games?snake_id={ANNS}"), "player", "200", 1),
+        ("games?outcome=lost".to_owned(), "player", "400 bad_value", 0),
+    ];
+    for (path, caller, want, games) in rows {
+        let reply = server.call(&format!("GET /api/{path}")).by(caller).check(want).await;
+        assert_eq!(reply.body.as_array().map_or(0, Vec::len), games, "{path}");
+    }
 }

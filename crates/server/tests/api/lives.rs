@@ -28,14 +28,16 @@ async fn finish(server: &TestServer, id: MatchId, winner: Option<u8>, placements
     let rows = vec![opened()];
     let archive = archive::pack(&rows);
     let append = MatchAppend { id, epoch: 1, rows, expected_version: 0, started_at: Some(now) };
-    let causes =
+    let causes: Vec<_> =
         placements.iter().map(|place| (*place > 1 || winner.is_none()).then_some(Cause::HeadCollision)).collect();
     let food_eaten = vec![0; placements.len()];
+    let death_turns = causes.iter().map(|cause| cause.map(|_| 1)).collect();
     let result = MatchResult {
         winner,
         is_draw: winner.is_none(),
         placements,
         causes,
+        death_turns,
         turns: 0,
         late_moves: 0,
         food_eaten,
@@ -57,6 +59,10 @@ async fn a_finished_game_names_its_winner_and_everybodys_place() {
     assert_eq!((&shown["status"], &shown["winner"]), (&json!("finished"), &json!(BOBS_PUBLIC.to_string())));
     assert_eq!(shown["snakes"][0]["placement"], 2);
     assert_eq!(shown["snakes"][0]["cause"], "head-collision");
+    assert_eq!((&shown["snakes"][0]["outcome"], &shown["snakes"][1]["outcome"]), (&json!("lost"), &json!("won")));
+    assert_eq!(shown["snakes"][0]["deciding_turn"], 0);
+    assert_eq!(shown["snakes"][0]["evidence"], format!("/api/games/{id}/snakes/0/turns/0"));
+    assert_eq!((&shown["snakes"][1]["deciding_turn"], &shown["snakes"][1]["evidence"]), (&Value::Null, &Value::Null));
     assert_eq!((&shown["snakes"][1]["placement"], &shown["snakes"][1]["cause"]), (&json!(1), &Value::Null));
     assert!(shown["finished_at"].is_string() && shown["started_at"].is_string(), "{shown}");
     assert_eq!(shown["frames"].as_array().map(Vec::len), Some(1), "the board at the start");

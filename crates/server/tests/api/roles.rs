@@ -44,6 +44,7 @@ async fn the_whole_table() {
         ("GET /api/snakes", "??....."),
         ("POST /api/snakes", "??x...."),
         ("GET /api/snakes/{id}", "??....."),
+        ("GET /api/snakes/{id}/games", "??....."),
         ("PUT /api/snakes/{id}", "??x...."),
         ("DELETE /api/snakes/{id}", "??x...."),
         ("GET /api/duels", "??....."),

@@ -272,6 +272,7 @@ async fn finish(server: &TestServer, id: MatchId) {
         is_draw: false,
         placements: vec![1, 2],
         causes: vec![None, Some(Cause::HeadCollision)],
+        death_turns: vec![None, Some(1)],
         turns: 0,
         late_moves: 0,
         food_eaten: vec![0, 0],

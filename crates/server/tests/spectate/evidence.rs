@@ -5,7 +5,7 @@ use super::scribe::Scribe;
 use super::test_server::TestServer;
 use axum::body::Bytes;
 use engine::commands::{Command, Outcome};
-use engine::ids::MatchId;
+use engine::ids::{BotId, MatchId};
 use engine::limits::REPLAY_CHECKPOINT_TURNS;
 use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
@@ -99,6 +99,28 @@ async fn what_a_bot_received_is_what_its_owner_is_shown() {
         problem(&server, &format!("/api/games/{id}/snakes/1/turns/{}", last["turn"].as_u64().unwrap() + 1)).await,
         (404, "no_such_turn".to_owned())
     );
+}
+
+/// From the list of a snake's games its owner reaches the request that decided a lost game with the second call.
+#[tokio::test]
+async fn a_lost_game_leads_to_its_deciding_request() {
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let snake = BotId(1);
+    server.register(snake).await;
+    let id = server.create(&bots.urls(&["up", "circle"]), 500).await.id;
+    server.play();
+    server.wait_for(id, MatchState::Finished).await;
+    let lost = server.get(&format!("/api/snakes/{snake}/games?outcome=lost&limit=1")).await;
+    assert_eq!(lost[0]["id"], id.to_string());
+    let loser = &lost[0]["snakes"][0];
+    assert_eq!((&loser["outcome"], &loser["cause"]), (&"lost".into(), &"wall-collision".into()));
+    let deciding = server.get(loser["evidence"].as_str().unwrap()).await;
+    assert_eq!((&deciding["turn"], &deciding["death"]["cause"]), (&loser["deciding_turn"], &"wall-collision".into()));
+    let (call, turn, body) = received(&bots, "up").into_iter().rfind(|(call, ..)| call == "move").unwrap();
+    assert_eq!((call.as_str(), deciding["turn"].as_u64()), ("move", Some(turn.into())), "the last request that it got");
+    assert_eq!(deciding["request"]["body"], serde_json::from_str::<Value>(&body).unwrap());
+    let head = &deciding["request"]["body"]["you"]["head"];
+    assert_eq!(head["y"], 10, "its head is at the wall: {head}");
 }
 
 /// Pages fit together, whatever their size, and cost about what they show.

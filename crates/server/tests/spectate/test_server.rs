@@ -6,7 +6,7 @@ use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::Account;
+use engine::rows::{Account, Bot};
 use engine::time::UnixMs;
 use gateway::app::App;
 use gateway::auth::BootstrapToken;
@@ -89,6 +89,13 @@ impl TestServer {
     /// Starts to play the waiting matches.
     pub(crate) fn play(&self) {
         tokio::spawn(server::owners::play_matches(self.app.clone()));
+    }
+
+    /// Registers the bot that sits in every match here.
+    pub(crate) async fn register(&self, id: BotId) {
+        let (name, url, now) = ("bot".to_owned(), "http://bot.example".to_owned(), UnixMs(0));
+        let bot = Bot { id, account: OWNER, name, url, is_public: false, created_at: now, updated_at: now };
+        assert_eq!(self.app.node.store.commit(Command::CreateBot(bot)).await, Ok(Outcome::Done));
     }
 
     /// A match of bots at these URLs, which is not played yet.

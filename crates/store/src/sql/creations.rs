@@ -24,7 +24,8 @@ static MATCHES: RowStatement = RowStatement::new(
 );
 static SEATS: RowStatement = RowStatement::new(
     "match_id uuid, seat bigint, bot uuid, name text, owner text, url text",
-    "INSERT INTO seats (match_id, seat, bot, name, owner, url) SELECT new.* FROM {new}",
+    "INSERT INTO seats (match_id, seat, bot, name, owner, url, account)
+     SELECT new.*, (SELECT account FROM bots WHERE bots.id = new.bot) FROM {new}",
 );
 static TAGS: RowStatement = RowStatement::new(
     "account uuid, tag bigint",

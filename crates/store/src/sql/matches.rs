@@ -1,7 +1,7 @@
 //! What happens to a match that is there: its writer finishes, fails or releases it, an operator cancels it or puts it back. Where
 //! nodes share the database, the match's row is locked before.
 
-use super::{Batch, Dialect, RowStatement, values};
+use super::{Batch, Dialect, RowStatement, Value, values};
 use crate::columns::{Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::{archives, semantics};
@@ -14,8 +14,9 @@ use engine::time::UnixMs;
 use rules::snake::Cause;
 
 static SEAT_RESULTS: RowStatement = RowStatement::new(
-    "match_id uuid, seat bigint, place bigint, cause text, food bigint",
-    "UPDATE seats SET place = new.place, cause = new.cause, food_eaten = new.food FROM {new}
+    "match_id uuid, seat bigint, place bigint, cause text, food bigint, death bigint, outcome text",
+    "UPDATE seats SET place = new.place, cause = new.cause, food_eaten = new.food, death_turn = new.death, outcome = new.outcome
+     FROM {new}
      WHERE seats.match_id = new.match_id AND seats.seat = new.seat",
 );
 
@@ -35,6 +36,17 @@ impl WriteFence {
         semantics::check_writer(self.state, self.epoch, append.epoch)?;
         semantics::check_append(append, self.end.version)
     }
+}
+
+/// The part of each seat in a result.
+fn seat_results<'v>(id: MatchId, result: &'v MatchResult) -> impl Iterator<Item = [Value<'v>; 7]> {
+    let of_seat = move |(seat, place): (usize, &u8)| {
+        let cause = result.causes.get(seat).copied().flatten();
+        let food = result.food_eaten.get(seat).copied().unwrap_or_default();
+        let death = result.death_turns.get(seat).copied().flatten();
+        *values![id, seat, *place, cause.map(Cause::as_str), food, death, result.outcome(seat).name()]
+    };
+    result.placements.iter().enumerate().map(of_seat)
 }
 
 impl<S: Dialect> Batch<'_, S> {
@@ -84,10 +96,7 @@ impl<S: Dialect> Batch<'_, S> {
                 result.is_server_fault,
             ],
         )?;
-        let seats = result.placements.iter().zip(&result.causes).zip(&result.food_eaten).zip(0_u32..);
-        let seats = seats
-            .map(|(((place, cause), food), seat)| *values![append.id, seat, *place, cause.map(Cause::as_str), *food]);
-        self.session.run_rows(&SEAT_RESULTS, seats)?;
+        self.session.run_rows(&SEAT_RESULTS, seat_results(append.id, result))?;
         let archive = archives::compressed(archive)?;
         self.session.replace_log(append.id, &archive)?;
         self.counters.record_archived(archive.len());

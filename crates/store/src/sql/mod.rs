@@ -162,6 +162,11 @@ pub(crate) trait Dialect: Session {
     }
 }
 
+/// What must hold of a bot's seat besides, where a list shows only some outcomes. Their names are words of ours.
+pub(crate) fn outcome_condition(filter: &MatchFilter) -> String {
+    filter.outcome.map_or(String::new(), |outcome| format!(" AND outcome = '{}'", outcome.name()))
+}
+
 /// The end of a query whose rows are written next: rows that another node holds are left for the next call.
 pub(crate) fn skip_locked<S: Dialect>(lock: &str) -> String {
     if S::HAS_ROW_LOCKS { format!("{lock} SKIP LOCKED") } else { String::new() }

@@ -4,7 +4,7 @@ use super::session::Session;
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::{MatchFilter, StoreError};
 use crate::sql::matches::WriteFence;
-use crate::sql::{Dialect, IdBytes, Session as _, Value, values};
+use crate::sql::{Dialect, IdBytes, Session as _, Value, outcome_condition, values};
 use engine::ids::{AccountId, MatchId};
 use std::collections::BTreeMap;
 
@@ -35,8 +35,9 @@ impl Dialect for Session {
             (Some(_), None) => "?3 IS NULL",
             (Some(_), Some(_)) => "(SELECT account FROM matches WHERE id = match_id) = ?3",
         };
+        let outcome = outcome_condition(filter);
         format!(
-            "id IN (SELECT DISTINCT match_id FROM seats WHERE bot = ?4 AND match_id < ?1 AND {of_bot}
+            "id IN (SELECT DISTINCT match_id FROM seats WHERE bot = ?4{outcome} AND match_id < ?1 AND {of_bot}
                     ORDER BY match_id DESC LIMIT ?2) ORDER BY id DESC"
         )
     }

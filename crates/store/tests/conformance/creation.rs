@@ -1,11 +1,23 @@
 //! How matches are created, and idempotency.
 
 use crate::fixtures::*;
-use engine::commands::Outcome;
+use engine::commands::{Command, Outcome};
 use engine::limits::{BULK_GAMES_MAX, IDEMPOTENCY_RETENTION};
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{MatchRow, MatchStatus};
 use store::{Database, MatchFilter};
+
+/// What becomes of a bot later changes nothing about whose its seats were.
+pub(crate) fn a_seat_keeps_the_account_of_its_bot(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    // Match 3 seats bots 1 and 2.
+    held.assert_outcome(Command::CreateBot(bot(1, 2)), Outcome::Done);
+    held.assert_outcome(create(1, [3], at(0)), Outcome::Done);
+    held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(2) }, Outcome::Done);
+    let row = held.reader.match_by_id(match_id(3)).unwrap().unwrap();
+    assert_eq!(row.seat_accounts, [Some(account_id(2)), None]);
+}
 
 pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
@@ -27,7 +39,8 @@ pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
         worker: None,
         node: None,
     };
-    let want = MatchRow { spec: spec(2), account: account_id(1), status, result: None };
+    let want =
+        MatchRow { spec: spec(2), account: account_id(1), seat_accounts: vec![None, None], status, result: None };
     assert_eq!(held.reader.match_by_id(match_id(2)), Ok(Some(want)));
     assert_eq!(held.reader.match_by_id(match_id(3)), Ok(None));
     assert_eq!(held.log(2).rows, []);

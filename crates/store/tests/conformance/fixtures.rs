@@ -166,6 +166,7 @@ pub(crate) fn result(turns: u32) -> MatchResult {
         is_draw: false,
         placements: vec![2, 1],
         causes: vec![Some(Cause::HeadCollision), None],
+        death_turns: vec![Some(turns), None],
         turns,
         late_moves: turns / 2,
         food_eaten: vec![3, 0],

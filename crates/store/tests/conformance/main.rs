@@ -59,6 +59,7 @@ laws! {
     }
     creation {
         a_match_is_read_back_as_it_was_created
+        a_seat_keeps_the_account_of_its_bot
         creation_is_all_or_none
         a_key_repeats_its_answer
         a_key_is_forgotten_in_time
@@ -108,6 +109,7 @@ laws! {
     reads {
         lists_are_newest_first_and_paged
         lists_are_filtered_by_account_and_bot
+        lists_are_filtered_by_outcome
         public_matches_are_listed_while_they_run_and_when_they_have_ended
         statuses_come_in_the_requested_order
         a_log_is_paged

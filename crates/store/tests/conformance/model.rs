@@ -3,6 +3,7 @@
 use crate::fixtures::*;
 use crate::story_model::{self, Known};
 use engine::commands::{Command, MatchAppend, Outcome};
+use engine::matches::result::SeatOutcome;
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
 use proptest::prelude::*;
@@ -143,8 +144,14 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
         add(&reader.match_log(id, 2, 3));
     }
     for account in [None, Some(account_id(1)), Some(account_id(2))] {
-        for bot in [None, Some(bot_id(1)), Some(bot_id(3))] {
-            add(&reader.matches(&MatchFilter { account, bot, before: Some(match_id(5)), limit: 3 }));
+        for (bot, outcome) in [
+            (None, None),
+            (Some(bot_id(1)), None),
+            (Some(bot_id(3)), None),
+            (Some(bot_id(1)), Some(SeatOutcome::Lost)),
+            (Some(bot_id(3)), Some(SeatOutcome::Won)),
+        ] {
+            add(&reader.matches(&MatchFilter { account, bot, outcome, before: Some(match_id(5)), limit: 3 }));
         }
     }
     add(&reader.running_public_matches(Some(match_id(6)), 3));

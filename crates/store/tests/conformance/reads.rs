@@ -3,11 +3,13 @@
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
 use engine::matches::lifecycle::MatchState;
+use engine::matches::result::SeatOutcome;
 use engine::rows::{EndedMatchCursor, MatchRow};
 use store::{Database, MatchFilter};
 
 fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit: usize) -> MatchFilter {
-    MatchFilter { account: account.map(account_id), bot: bot.map(bot_id), before: before.map(match_id), limit }
+    let (account, bot, before) = (account.map(account_id), bot.map(bot_id), before.map(match_id));
+    MatchFilter { account, bot, outcome: None, before, limit }
 }
 
 pub(crate) fn lists_are_newest_first_and_paged(database: &dyn Database) {
@@ -40,6 +42,29 @@ pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
     for (filter, want) in &mut rows {
         assert_eq!(held.listed(filter), *want, "{filter:?}");
     }
+}
+
+/// Bot 1 loses every finished match, and bot 2 wins those where it sits.
+pub(crate) fn lists_are_filtered_by_outcome(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(1, 1..=7, at(0)), Outcome::Done);
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
+    assert_eq!(held.claimed(claim(1, at(0), 6)).len(), 6);
+    held.assert_outcome(finish(1, 1, 0, 3, at(1)), Outcome::Done);
+    held.assert_outcome(finish(3, 1, 0, 3, at(2)), Outcome::Done);
+    held.assert_outcome(finish(6, 1, 0, 3, at(3)), Outcome::Done);
+    held.assert_outcome(fail(2, 1, at(4)), Outcome::Done);
+    let mut check = |bot: u128, outcome: SeatOutcome, account: Option<u128>, before: Option<u128>, want: &[u128]| {
+        let filter = MatchFilter { outcome: Some(outcome), ..filter(account, Some(bot), before, 9) };
+        assert_eq!(held.listed(&filter), want, "{filter:?}");
+    };
+    check(1, SeatOutcome::Lost, None, None, &[6, 3, 1]);
+    check(1, SeatOutcome::Lost, Some(1), Some(6), &[3, 1]);
+    check(1, SeatOutcome::Lost, Some(2), None, &[]);
+    check(1, SeatOutcome::Won, None, None, &[]);
+    check(2, SeatOutcome::Won, None, None, &[6, 3]);
+    check(2, SeatOutcome::Drawn, None, None, &[]);
+    check(2, SeatOutcome::Lost, None, None, &[]);
 }
 
 pub(crate) fn public_matches_are_listed_while_they_run_and_when_they_have_ended(database: &dyn Database) {

@@ -360,6 +360,7 @@ fn finish(entries: u32) -> Command {
         is_draw: true,
         placements: Vec::new(),
         causes: Vec::new(),
+        death_turns: Vec::new(),
         turns: entries,
         late_moves: 0,
         food_eaten: vec![3, 0],

@@ -128,6 +128,15 @@ pub struct GameSnake {
     /// Why it is out, once the game has finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// How the game ended for it: `won`, `drawn` or `lost`, once it has finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Of a snake that is out: the turn of the last request for its move, once the game has finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deciding_turn: Option<u32>,
+    /// The path of that turn's evidence, which the snake's owner may read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
 }
 
 /// A game as lists show it.

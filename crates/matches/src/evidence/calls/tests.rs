@@ -11,8 +11,12 @@ use std::sync::{Arc, Mutex};
 type Sent = (usize, Webhook, u32, Bytes);
 
 fn spec(seats: u8, ruleset: Ruleset, seed: u64) -> MatchSpec {
-    let seat =
-        |seat: u8| SeatSpec { bot: BotId(u128::from(seat)), name: format!("b'o\"t {seat}"), url: "http://x".into() };
+    let seat = |seat: u8| SeatSpec {
+        bot: BotId(u128::from(seat)),
+        name: format!("b'o\"t {seat}"),
+        owner: "ann".to_owned(),
+        url: "http://x".into(),
+    };
     MatchSpec {
         id: MatchId(7),
         rules: Rules::for_snakes(ruleset, Map::Standard, Settings::default(), seats),
@@ -21,6 +25,8 @@ fn spec(seats: u8, ruleset: Ruleset, seed: u64) -> MatchSpec {
         seed: Seed(seed),
         timeout_ms: 500,
         turns_max: 40,
+        is_public: false,
+        origin: None,
         seats: (0..seats).map(seat).collect(),
     }
 }

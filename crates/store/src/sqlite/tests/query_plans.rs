@@ -11,6 +11,7 @@ use crate::sqlite::reader::status_by_id;
 use crate::sqlite::session::{Session, plan};
 use crate::sqlite::tables;
 use engine::ids::{AccountId, BotId, MatchId};
+use engine::matches::result::SeatOutcome;
 use rusqlite::Connection;
 use std::path::Path;
 
@@ -76,20 +77,24 @@ fn retirement_begins_at_the_oldest_end() {
 
 #[test]
 fn lists_are_read_from_their_indexes() {
-    let page = |account: bool, bot: bool| {
+    let page_with = |account: bool, bot: bool, outcome: Option<SeatOutcome>| {
         let filter = MatchFilter {
             account: account.then_some(AccountId(1)),
             bot: bot.then_some(BotId(1)),
+            outcome,
             before: Some(MatchId(1)),
             limit: 20,
         };
         format!("SELECT * FROM matches WHERE {}", Session::matches_of(&filter))
     };
+    let page = |account, bot| page_with(account, bot, None);
     check(&page(false, false), "PRIMARY KEY (id<?)");
     check(&page(true, false), "matches_by_account (account=? AND id<?)");
     for of_account in [false, true] {
         check(&page(of_account, true), "seats_by_bot (bot=? AND match_id<?)");
         check(&page(of_account, true), "matches USING PRIMARY KEY (id=?)");
+        let lost = page_with(of_account, true, Some(SeatOutcome::Lost));
+        check(&lost, "COVERING INDEX seats_by_outcome (bot=? AND outcome=? AND match_id<?)");
     }
 }
 
