@@ -9,6 +9,7 @@ mod cli_settings;
 mod duel;
 mod output;
 mod ratings;
+mod replay;
 mod runtime;
 mod serve;
 mod shards;
@@ -40,6 +41,7 @@ fn command() -> Command {
         .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
         .subcommand(duel::DuelArgs::augment_args(Command::new("duel")))
+        .subcommand(replay::command())
         .subcommand(lab::cli::RunArgs::augment_args(Command::new("run")))
         .subcommand(lab::report::cli::ReportArgs::augment_args(Command::new("report")))
         .subcommand(lab::compare::cli::CompareArgs::augment_args(Command::new("compare")))
@@ -56,6 +58,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("duel", typed)) => duel::run(&args(typed)?),
+        Some(("replay", typed)) => replay::run(&args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some((lab::generator::WORKER_COMMAND, _)) => Ok(lab::generator::run_worker_process()),

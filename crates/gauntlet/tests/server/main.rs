@@ -19,6 +19,7 @@ mod hunters;
 mod limiter_rules;
 mod nodes;
 mod program;
+mod replay;
 mod shards;
 mod ticket_nodes;
 mod tournaments;

@@ -200,6 +200,15 @@ impl Server {
         }
     }
 
+    /// The body of a GET with [`TOKEN`] that must succeed, as text.
+    #[track_caller]
+    pub(crate) fn download(&self, path: &str) -> String {
+        let answer = self.get(path, TOKEN);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+        if head.to_ascii_lowercase().contains("transfer-encoding: chunked") { joined(body) } else { body.to_owned() }
+    }
+
     /// A request that must succeed; its body.
     #[track_caller]
     pub(crate) fn request_ok(&self, line: &str, body: &Value) -> Value {
