@@ -271,6 +271,10 @@ fn check_kill(snapshot_ms: u32) {
         guest.hunter.send(request);
     }
     let first = digging[0].hunter.answer();
+    // The world's id decides when in its hour the first snapshot is due: by bad luck now.
+    if !has_snapshots && figure(&a, "gauntlet_world_snapshot_bytes_total") > 0 {
+        return check_kill(snapshot_ms);
+    }
     a.kill();
     for (number, (guest, request)) in digging.iter_mut().zip(&request).enumerate() {
         let last = guest.hunter.receive_all().into_iter().chain((number == 0).then(|| first.clone()));
