@@ -13,8 +13,8 @@ use crate::verdict::{GateResult, Verdict};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// How much load.
-    pub amount: HeadlineLine,
-    pub timing: HeadlineLine,
+    pub amount: HeadlineRow,
+    pub timing: HeadlineRow,
     /// The outcome of all arrivals.
     pub total: Option<String>,
     /// The state of its gates.
@@ -23,7 +23,7 @@ pub struct Headline {
 
 /// A number in a sentence, and by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeadlineLine {
+pub struct HeadlineRow {
     pub sentence: String,
     /// `2,412`
     pub value: String,
@@ -31,7 +31,7 @@ pub struct HeadlineLine {
     pub label: String,
 }
 
-impl HeadlineLine {
+impl HeadlineRow {
     fn new(sentence: impl Into<String>, value: impl Into<String>, label: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), value: value.into(), label: label.into() }
     }
@@ -47,8 +47,8 @@ pub fn headline(run: &Run) -> Headline {
         .or_else(|| journey_pair(run))
         .or_else(|| unwritten_pair(run))
         .unwrap_or_else(|| {
-            let amount = HeadlineLine::new("Nothing was sent.", "0", "requests");
-            [amount, HeadlineLine::new("Nothing was answered.", "-", "no latency")]
+            let amount = HeadlineRow::new("Nothing was sent.", "0", "requests");
+            [amount, HeadlineRow::new("Nothing was answered.", "-", "no latency")]
         });
     amount.sentence += &held_connections(run);
     Headline { amount, timing, total: total(run), gate_status: gate_status(run) }
@@ -77,27 +77,27 @@ fn total(run: &Run) -> Option<String> {
 }
 
 /// For a run whose lab was killed before it had written any second: what it had counted.
-fn unwritten_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+fn unwritten_pair(run: &Run) -> Option<[HeadlineRow; 2]> {
     let Total { arrivals, ok, .. } = run.results.total.filter(|total| total.arrivals > 0)?;
     let amount = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
     let timing = "How long they took was not written before the lab was ended.";
-    Some([HeadlineLine::new(amount, count(arrivals), "arrivals over"), HeadlineLine::new(timing, "-", "no latency")])
+    Some([HeadlineRow::new(amount, count(arrivals), "arrivals over"), HeadlineRow::new(timing, "-", "no latency")])
 }
 
 /// The figures that the scenario declares.
-fn declared_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+fn declared_pair(run: &Run) -> Option<[HeadlineRow; 2]> {
     let results = run.results.to_json();
     let line = |leading: &HeadlineFigure| {
         let found = found(&results, &leading.figure);
         let (value, of) = (number(found.map(|found| found.value)), sanitize(&leading.of));
         let few = highest_of(found.and_then(|found| found.largest_of));
-        HeadlineLine::new(format!("{value} {of}{few}"), value, of)
+        HeadlineRow::new(format!("{value} {of}{few}"), value, of)
     };
     Some(run.scenario.headline.as_ref()?.each_ref().map(line))
 }
 
 /// The edge that a search held, else the peak of the first ladder; and the latency there.
-fn ladder_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+fn ladder_pair(run: &Run) -> Option<[HeadlineRow; 2]> {
     let mut ladders = ladders(run).into_iter().filter_map(|phase| Some((phase, PhaseCapacity::of_phase(run, phase)?)));
     let first = ladders.next()?;
     let is_edge = |(_, found): &(&str, PhaseCapacity)| found.edge_per_s().is_some();
@@ -119,36 +119,36 @@ fn ladder_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let at = level.map_or_else(String::new, |level| format!(" at {}", sanitize(&level.label)));
     let value = number(Some(per_s));
     let sentence = format!("{name}: {word} {value} a second{at}");
-    let amount = HeadlineLine::new(sentence, value, format!("a second, {word}"));
+    let amount = HeadlineRow::new(sentence, value, format!("a second, {word}"));
     // A level does not record which journey it ran.
     let paced = largest_journey(run).filter(|_| run.results.journeys.values().all(|own| own.paced));
     let timing = if let Some((journey, figures)) = paced {
         let timing = paced_timing(run, journey, figures);
-        HeadlineLine { sentence: timing.sentence + ", over the whole run", ..timing }
+        HeadlineRow { sentence: timing.sentence + ", over the whole run", ..timing }
     } else {
         let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
         let (tail, p50) = (TailLatency::from_statistics(&latency, ms), ms(latency.p50));
         let sentence = format!("{name}: there latency {tail}, p50 {p50}, from the intended moment");
-        HeadlineLine::new(sentence, &tail.value, format!("latency {} there", tail.name))
+        HeadlineRow::new(sentence, &tail.value, format!("latency {} there", tail.name))
     };
     Some([amount, timing])
 }
 
-fn work_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+fn work_pair(run: &Run) -> Option<[HeadlineRow; 2]> {
     let (name, work) = run.results.work.iter().max_by_key(|(_, work)| work.created)?;
     let (done, all, rest) = (count(work.finished), count(work.created), unfinished_work(work));
     let amount = match work.throughput_per_min.map(|rate| number(Some(rate))) {
         Some(rate) => {
             let sentence = format!("{name}: {done} of {all} finished at {rate} a minute{rest}");
-            HeadlineLine::new(sentence, rate, format!("{name} finished a minute"))
+            HeadlineRow::new(sentence, rate, format!("{name} finished a minute"))
         }
-        None => HeadlineLine::new(format!("{name}: {done} of {all} finished{rest}"), done, format!("{name} finished")),
+        None => HeadlineRow::new(format!("{name}: {done} of {all} finished{rest}"), done, format!("{name} finished")),
     };
     let wait = Some(&work.queue_wait_s).filter(|wait| wait.count > 0);
     let wait = wait.map(|wait| format!("; queue wait {}", TailLatency::from_statistics(wait, seconds)));
     let (tail, p50) = (TailLatency::from_statistics(&work.completion_s, seconds), seconds(work.completion_s.p50));
     let sentence = format!("{name}: done in {tail}, p50 {p50}{}", wait.unwrap_or_default());
-    Some([amount, HeadlineLine::new(sentence, &tail.value, format!("until done, {}", tail.name))])
+    Some([amount, HeadlineRow::new(sentence, &tail.value, format!("until done, {}", tail.name))])
 }
 
 fn unfinished_work(work: &WorkFigures) -> String {
@@ -162,7 +162,7 @@ fn unfinished_work(work: &WorkFigures) -> String {
     rest.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(", {} {word}", count(*n))).collect()
 }
 
-fn journey_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
+fn journey_pair(run: &Run) -> Option<[HeadlineRow; 2]> {
     let (name, journey) = largest_journey(run).filter(|(_, journey)| journey.requests > 0)?;
     if journey.paced || journey.op.count == 0 {
         return Some([paced_requests(name, journey), paced_timing(run, name, journey)]);
@@ -176,12 +176,12 @@ fn journey_pair(run: &Run) -> Option<[HeadlineLine; 2]> {
     let (ok, errors, denied) = (count(op.ok), pluralize(op.errors, "error"), count(op.denied));
     let sentence = format!("{name}: {ok} ok{at}{answers}, {errors}, {denied} denied");
     let amount = match rate {
-        Some(rate) => HeadlineLine::new(sentence, rate, format!("{name} ok a second")),
-        None => HeadlineLine::new(sentence, ok, format!("{name} ok")),
+        Some(rate) => HeadlineRow::new(sentence, rate, format!("{name} ok a second")),
+        None => HeadlineRow::new(sentence, ok, format!("{name} ok")),
     };
     let [latency, service] = [&op.latency_ms, &op.service_ms].map(|figures| TailLatency::from_statistics(figures, ms));
     let sentence = format!("{name}: latency {latency} from the intended moment, service time {service}");
-    Some([amount, HeadlineLine::new(sentence, &latency.value, format!("latency {}", latency.name))])
+    Some([amount, HeadlineRow::new(sentence, &latency.value, format!("latency {}", latency.name))])
 }
 
 fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
@@ -200,7 +200,7 @@ fn held_connections(run: &Run) -> String {
 }
 
 /// Requests of journeys whose own count means little: journeys in progress are not in it.
-fn paced_requests(name: &str, journey: &JourneyFigures) -> HeadlineLine {
+fn paced_requests(name: &str, journey: &JourneyFigures) -> HeadlineRow {
     let rate = journey.answered_per_s.map(|rate| number(Some(rate)));
     let at = rate.as_ref().map_or_else(String::new, |rate| format!(", {rate} successful responses a second"));
     let requests = count(journey.requests);
@@ -209,14 +209,14 @@ fn paced_requests(name: &str, journey: &JourneyFigures) -> HeadlineLine {
     let (over, failed) = (count(journey.op.count), count(failed));
     let sentence = format!("{name}: {requests} requests{at}; journeys over: {over}; errors: {failed}");
     match rate {
-        Some(rate) => HeadlineLine::new(sentence, rate, format!("{name} answers a second")),
-        None => HeadlineLine::new(sentence, requests, format!("{name} requests")),
+        Some(rate) => HeadlineRow::new(sentence, rate, format!("{name} answers a second")),
+        None => HeadlineRow::new(sentence, requests, format!("{name} requests")),
     }
 }
 
 /// The most relevant timing, if the duration of a journey depends on the journey itself: the figure of its tightest
 /// gate on a time, else the delay of its events, else its slowest step.
-fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineLine {
+fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineRow {
     let of_gate = || {
         let prefix = format!("{name}.steps.");
         let timed = run.gates.iter().filter(|gate| gate.name.starts_with(&prefix) && gate.name.contains("_ms."));
@@ -224,7 +224,7 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineLine
         let what = gate.name.strip_prefix(&prefix)?.replace("_ms.", " ").replace('.', " ");
         let value = ms(gate.value.as_f64());
         let sentence = format!("{name}: {what} {value}, and the gate is {} ms", sanitize(&gate.limit));
-        Some(HeadlineLine::new(sentence, value, what))
+        Some(HeadlineRow::new(sentence, value, what))
     };
     let high = |figures: &Statistics| figures.p99_or_max().unwrap_or(-1.0);
     let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Statistics>| {
@@ -233,7 +233,7 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineLine
         slowest.p99_or_max()?;
         let tail = TailLatency::from_statistics(&slowest, ms);
         let label = format!("{step} {word} {}", tail.name);
-        Some(HeadlineLine::new(format!("{name}: {step} {word} {tail}"), &tail.value, label))
+        Some(HeadlineRow::new(format!("{name}: {step} {word} {tail}"), &tail.value, label))
     };
     let wake = || of_steps("wake", &|op| op.wake_ms.clone());
     let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
@@ -243,9 +243,9 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> HeadlineLine
         service.p99_or_max()?;
         let tail = TailLatency::from_statistics(service, ms);
         let sentence = format!("{name}: service time {tail}, p50 {}", ms(service.p50));
-        Some(HeadlineLine::new(sentence, &tail.value, format!("service time {}", tail.name)))
+        Some(HeadlineRow::new(sentence, &tail.value, format!("service time {}", tail.name)))
     };
-    let none = || HeadlineLine::new(format!("{name}: no request has a time yet"), "-", "no latency");
+    let none = || HeadlineRow::new(format!("{name}: no request has a time yet"), "-", "no latency");
     of_gate().or_else(wake).or_else(latency).or_else(service).unwrap_or_else(none)
 }
 

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use content::{flatten_config, setting_text};
-pub use headline::{Headline, HeadlineLine, headline};
+pub use headline::{Headline, HeadlineRow, headline};
 pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;
