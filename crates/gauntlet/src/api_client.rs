@@ -18,10 +18,10 @@ use tokio::time::timeout;
 
 /// Time to a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for a whole answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest answer that is read.
-const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Time to the first byte of an answer, and from each part of it to the next.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Longest JSON answer that is read.
+const JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 pub(crate) struct ApiClient {
     server: String,
@@ -30,9 +30,9 @@ pub(crate) struct ApiClient {
 }
 
 /// An answer that was read to its end.
-struct Answer {
-    status: StatusCode,
-    body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Vec<u8>,
 }
 
 impl ApiClient {
@@ -75,18 +75,26 @@ impl ApiClient {
         body: Option<&Value>,
         want: StatusCode,
     ) -> Result<T, CliError> {
-        let failed = |what: &dyn Display| CliError::failed(format_args!("{}{path}: {what}", self.server));
-        let late = |_| failed(&format_args!("no answer within {} s", ANSWER_TIMEOUT.as_secs()));
-        let answer = timeout(ANSWER_TIMEOUT, self.request(method, path, body)).await.map_err(late)?;
-        let answer = answer.map_err(|reason| failed(&reason))?;
+        let answer = self.request(method, path, body, JSON_BYTES_MAX).await?;
         if answer.status != want {
             return Err(self.refused(&answer));
         }
         serde_json::from_slice(&answer.body)
-            .map_err(|error| failed(&format_args!("the answer is not what this version expects: {error}")))
+            .map_err(|error| self.failed(path, &format_args!("the answer is not what this version expects: {error}")))
     }
 
-    async fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, String> {
+    /// What a GET is answered with, whatever its status and content, up to this length.
+    pub(crate) async fn get_bytes(&self, path: &str, bytes_max: usize) -> Result<Answer, CliError> {
+        self.request(Method::GET, path, None, bytes_max).await
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        json: Option<&Value>,
+        bytes_max: usize,
+    ) -> Result<Answer, CliError> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.server))
@@ -94,23 +102,32 @@ impl ApiClient {
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
-        let bytes = match body {
-            Some(body) => {
-                request = request.header(header::CONTENT_TYPE, "application/json");
-                Bytes::from(body.to_string())
+        if json.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let json = json.map(|json| Bytes::from(json.to_string())).unwrap_or_default();
+        let request = request.body(Full::new(json)).map_err(|error| self.failed(path, &error))?;
+        let silent = || self.failed(path, &format_args!("no answer within {} s", SILENCE_MAX.as_secs()));
+        let response = timeout(SILENCE_MAX, self.http.request(request)).await.map_err(|_| silent())?;
+        let response = response.map_err(|error| self.failed(path, &cause(&error)))?;
+        let status = response.status();
+        let mut body = Vec::new();
+        let mut parts = Limited::new(response.into_body(), bytes_max);
+        while let Some(part) = timeout(SILENCE_MAX, parts.frame()).await.map_err(|_| silent())? {
+            let part = part.map_err(|error| self.failed(path, &format_args!("the answer ended early: {error}")))?;
+            if let Ok(data) = part.into_data() {
+                body.extend_from_slice(&data);
             }
-            None => Bytes::new(),
-        };
-        let request = request.body(Full::new(bytes)).map_err(|error| error.to_string())?;
-        let response = self.http.request(request).await.map_err(|error| cause(&error))?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| format!("the answer ended early: {error}"))?.to_bytes();
-        Ok(Answer { status: head.status, body })
+        }
+        Ok(Answer { status, body })
+    }
+
+    fn failed(&self, path: &str, reason: &dyn Display) -> CliError {
+        CliError::failed(format_args!("{}{path}: {reason}", self.server))
     }
 
     /// A refusal as the server words it.
-    fn refused(&self, answer: &Answer) -> CliError {
+    pub(crate) fn refused(&self, answer: &Answer) -> CliError {
         let problem = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
         let text = match (problem["code"].as_str(), problem["detail"].as_str()) {
             (Some(code), Some(detail)) => format!("{code}: {detail}"),

@@ -1,12 +1,12 @@
 //! `gauntlet replay`: sends a bot what it (or another version of it) was sent in a game, and shows where it would move otherwise now.
 
-mod api_client;
 mod comparison;
+mod fetch;
 mod recording;
 mod report;
 
+use crate::api_client::ApiClient;
 use crate::output::{CliError, print_line};
-use api_client::ApiClient;
 use bot_client::{BotCall, BotClient, Webhook};
 use clap::{Args, Command};
 use comparison::{Comparison, compare};
@@ -101,7 +101,7 @@ fn conclude(args: &ReplayArgs, recording: &Recording, comparisons: &[Comparison]
 async fn load(args: &ReplayArgs) -> Result<Recording, CliError> {
     if let Some(id) = recording::parse_game_id(&args.game) {
         let client = ApiClient::new(&args.server, args.token.as_deref())?;
-        let bytes = client.calls(id, args.seat).await?;
+        let bytes = fetch::fetch_calls(&client, id, args.seat).await?;
         return Recording::parse(&bytes)
             .map_err(|error| CliError::failed(format_args!("the server's answer: {error}")));
     }
