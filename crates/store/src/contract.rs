@@ -61,15 +61,28 @@ pub trait Backend: Send {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError>;
 }
 
-/// Which matches a list shows.
+/// Which matches there are to list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchList {
+    /// Those of all accounts.
+    #[default]
+    All,
+    /// Those that this account created.
+    OfAccount(AccountId),
+    /// Those in which this bot has a seat.
+    OfBot {
+        bot: BotId,
+        /// Only matches that ended like this for one of its seats.
+        outcome: Option<SeatOutcome>,
+        /// Only matches that this account may find: public ones, and those that it created.
+        viewer: Option<AccountId>,
+    },
+}
+
+/// Which page of a list of matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatchFilter {
-    /// Only matches of this account.
-    pub account: Option<AccountId>,
-    /// Only matches in which this bot sits.
-    pub bot: Option<BotId>,
-    /// Only matches that ended like this for one of its seats; without a bot, nothing is left out.
-    pub outcome: Option<SeatOutcome>,
+    pub list: MatchList,
     /// Only matches older than this one (lists are newest first): the cursor.
     pub before: Option<MatchId>,
     /// At most so many.

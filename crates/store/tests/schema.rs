@@ -11,7 +11,7 @@ use rules::chance::Seed;
 use rules::snake::Rules;
 use store::sqlite::SqliteDatabase;
 use store::testing::{PostgresCluster, TempDir};
-use store::{Database, StoreError};
+use store::{Database, MatchFilter, MatchList, StoreError};
 
 #[track_caller]
 fn check_refused(database: &dyn Database, want: &[&str]) {
@@ -227,7 +227,7 @@ fn postgres_refuses_impossible_tables() {
     }
 }
 
-/// What the first schema holds: account 1, a token of digest 32 times `*`, worker 7 at `old:1`, and matches. `id` and `digest`
+/// What the first schema holds: account 1, a token of digest 32 times `*`, worker 7 at `old:1`, and matches, one with bot 9. `id` and `digest`
 /// are written as the database reads them.
 fn first_rows(id: impl Fn(u128) -> String, digest: &str) -> String {
     let game = |n: u128, life: &str, values: &str| {
@@ -256,12 +256,13 @@ fn first_rows(id: impl Fn(u128) -> String, digest: &str) -> String {
         game(3, running, &format!("'running', 1, {}", id(8))),
         game(4, running, "'running', 1, NULL"),
         game(5, failed, "'failed', 1, 1, 'why', 0, 0, 0"),
+        format!("INSERT INTO seats (match_id, seat, bot, name, url) VALUES ({}, 0, {}, 'mine', '');", id(5), id(9)),
     ]
     .concat()
 }
 
 /// The first schema with those rows is migrated: what runs on a known worker has its node, of the rest it is unknown; a
-/// token is for everyday use; no rules of the limiter were set.
+/// token is for everyday use; no rules of the limiter were set; matches are private to those who created them.
 #[track_caller]
 fn check_brought_forward(database: &dyn Database) {
     drop(database.writer().unwrap());
@@ -272,6 +273,11 @@ fn check_brought_forward(database: &dyn Database) {
     let token = database.reader().unwrap().token(b"********************************").unwrap();
     assert_eq!(token.map(|token| token.purpose), Some(TokenPurpose::Use));
     assert_eq!(database.reader().unwrap().limit_rules(), Ok(LimitRules::default()));
+    for (viewer, want) in [(None, vec![5]), (Some(AccountId(1)), vec![5]), (Some(AccountId(2)), vec![])] {
+        let list = MatchList::OfBot { bot: BotId(9), outcome: None, viewer };
+        let rows = database.reader().unwrap().matches(&MatchFilter { list, before: None, limit: 9 }).unwrap();
+        assert_eq!(rows.iter().map(|row| row.spec.id.0).collect::<Vec<_>>(), want, "{viewer:?}");
+    }
     // Its worker has claimed no tables yet, so its first claim of them is a new one.
     let claim = Command::ClaimTables { worker: WorkerId(7), number: 1, now: UnixMs(0), max: 9 };
     assert_eq!(database.writer().unwrap().commit(&[claim]), Ok(vec![Outcome::TablesClaimed(Vec::new())]));

@@ -16,14 +16,15 @@ use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
 use engine::matches::result::SeatOutcome;
 use engine::rows::{MatchRow, Role};
 use serde::Deserialize;
-use store::{MatchFilter, Reader, StoreError};
+use store::{MatchFilter, MatchList, Reader, StoreError};
 use wire::api::{GameDetails, GameStatus, GameSummary, StatusRequest};
 
 /// Which games a list is to show.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GamesQuery {
-    /// Only games in which this snake plays; of a snake that is the caller's own or public, the games of all accounts.
+    /// Only games in which this snake plays; of the caller's own one all games, of another account's public one
+    /// public games and those that the caller created.
     snake_id: Option<String>,
     /// With `snake_id`: only games that ended like this for that snake: `won`, `drawn` or `lost`.
     outcome: Option<String>,
@@ -83,8 +84,8 @@ pub(super) struct OutcomeQuery {
 
 /// List the games of a snake, newest first
 ///
-/// Of a snake that is the caller's own or public, the games of all accounts. `outcome=lost` lists the games that it lost, each with the turn
-/// that decided it and where its evidence is.
+/// Of the caller's own snake all games; of another account's public one public games and those that the caller created. `outcome=lost` lists the
+/// games that it lost, each with the turn that decided it and where its evidence is.
 #[utoipa::path(get, path = "/api/snakes/{id}/games", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path), OutcomeQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
     (status = 404, description = "`no_such_snake`: there is none, or it is another account's and private"),
@@ -114,18 +115,24 @@ struct ListFilter {
 }
 
 impl ListFilter {
-    /// Whose games a caller is shown: the own ones; those of all accounts for operators, and of a snake that the caller may see. `None`: the
-    /// caller may not see this snake, or there is none.
+    /// Without a snake, the caller's own games, and those of all accounts for operators. Of a snake, all games for its owner and for operators;
+    /// of another account's public one, public games and those that the caller created. `None`: the caller may not see this snake, or there
+    /// is none.
     fn read(&self, reader: &mut dyn Reader, caller: Caller) -> Result<Option<Vec<MatchRow>>, StoreError> {
-        let &Self { bot, outcome, before, limit } = self;
-        let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
-        let sees_all =
-            caller.role >= Role::Operator || known.iter().any(|bot| bot.account == caller.account || bot.is_public);
-        if bot.is_some() && !sees_all {
-            return Ok(None);
-        }
-        let account = if sees_all { None } else { Some(caller.account) };
-        reader.matches(&MatchFilter { account, bot, outcome, before, limit: limit + 1 }).map(Some)
+        let is_operator = caller.role >= Role::Operator;
+        let list = match self.bot {
+            None if is_operator => MatchList::All,
+            None => MatchList::OfAccount(caller.account),
+            Some(bot) => {
+                let row = reader.bots_by_id(&[bot])?.into_iter().next();
+                let sees_all = is_operator || row.as_ref().is_some_and(|row| row.account == caller.account);
+                if !sees_all && !row.is_some_and(|row| row.is_public) {
+                    return Ok(None);
+                }
+                MatchList::OfBot { bot, outcome: self.outcome, viewer: (!sees_all).then_some(caller.account) }
+            }
+        };
+        reader.matches(&MatchFilter { list, before: self.before, limit: self.limit + 1 }).map(Some)
     }
 
     fn respond(&self, path: &str, filter: &str, rows: Vec<MatchRow>) -> ListResponse<GameSummary> {

@@ -1,6 +1,6 @@
 //! What strangers learn of games: public ones that run or are over, and nothing of the others.
 
-use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, BOOTSTRAP, TestServer};
 use engine::commands::{Command, Outcome};
 use engine::ids::{BotId, MatchId};
 use serde_json::{Value, json};
@@ -106,4 +106,43 @@ async fn games_of_private_snakes_of_the_creator_are_private() {
     assert_eq!(server.claim_one().await.spec.seats[0].bot, ANNS);
     assert_eq!(page(&server, "/api/games/live").await.0, Vec::<String>::new());
     server.call(&format!("GET /api/games/{id}/summary")).by("").check("404 no_such_game").await;
+}
+
+/// A public snake's list shows strangers what is public; the snake's owner and operators all of it; and everybody what they have created.
+#[tokio::test]
+async fn private_games_of_a_public_snake_are_its_owners_and_their_creators() {
+    let server = TestServer::open().await;
+    let create = async |by: &str, snakes: &[BotId]| {
+        let snakes: Vec<String> = snakes.iter().map(ToString::to_string).collect();
+        let created = server.call("POST /api/games").by(by).json(&json!({ "snakes": snakes })).check("201").await;
+        created.body["id"].as_str().unwrap().to_owned()
+    };
+    let public = create("bob", &[BOBS_PUBLIC]).await;
+    let bobs = create("bob", &[BOBS_PUBLIC, BOBS_PRIVATE]).await;
+    let anns = create("player", &[BOBS_PUBLIC, ANNS]).await;
+    let bobs_newer = create("bob", &[BOBS_PRIVATE, BOBS_PUBLIC]).await;
+    let all = vec![&bobs_newer, &anns, &bobs, &public];
+    for (caller, want) in [
+        ("bob", all.clone()),
+        ("operator", all),
+        ("player", vec![&anns, &public]),
+        (BOOTSTRAP, vec![&bobs_newer, &anns, &bobs, &public]),
+    ] {
+        for path in [format!("/api/games?snake_id={BOBS_PUBLIC}&limit=9"), format!("/api/snakes/{BOBS_PUBLIC}/games")] {
+            let seen = server.call(&format!("GET {path}")).by(caller).check("200").await.body;
+            let seen: Vec<&str> = seen.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap()).collect();
+            assert_eq!(seen, want, "{caller}: {path}");
+        }
+    }
+    fail_all(&server).await;
+    for (caller, want) in [("player", vec![&anns, &public]), ("bob", vec![&bobs_newer, &anns, &bobs, &public])] {
+        let first = server.call(&format!("GET /api/snakes/{BOBS_PUBLIC}/games?limit=1")).by(caller).check("200").await;
+        assert_eq!(first.body[0]["id"], **want[0], "{caller}: a page is full of what may be seen");
+    }
+}
+
+async fn fail_all(server: &TestServer) {
+    for id in server.claim().await {
+        fail(server, id).await;
+    }
 }

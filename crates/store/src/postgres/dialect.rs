@@ -3,10 +3,10 @@
 use super::appends::write_fences;
 use super::session::{Session, arrays};
 use crate::columns::{self, Columns, LogEnd};
-use crate::contract::{MatchFilter, StoreError};
+use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
 use crate::sql::reader::SqlReader;
-use crate::sql::{Dialect, IdBytes, RowStatement, Session as _, Value, outcome_condition, values};
+use crate::sql::{Dialect, IdBytes, RowStatement, Session as _, Value, values};
 use engine::ids::MatchId;
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
@@ -28,14 +28,6 @@ impl Dialect for Session {
 
     fn is_set(flag: &str) -> String {
         flag.to_owned()
-    }
-
-    /// An absent filter is not in the condition, so that each list is read from its own index.
-    fn matches_of(filter: &MatchFilter) -> String {
-        let account = if filter.account.is_some() { "account = ?3" } else { "?3::uuid IS NULL" };
-        let of_bot = format!("id IN (SELECT match_id FROM seats WHERE bot = ?4{})", outcome_condition(filter));
-        let bot = if filter.bot.is_some() { &of_bot } else { "?4::uuid IS NULL" };
-        format!("id < ?1 AND {account} AND {bot} ORDER BY id DESC LIMIT ?2")
     }
 
     fn log_ends(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, LogEnd>, StoreError> {

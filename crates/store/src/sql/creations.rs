@@ -23,8 +23,8 @@ static MATCHES: RowStatement = RowStatement::new(
      SELECT new.*, new.now, new.now, 'waiting' FROM {new}",
 );
 static SEATS: RowStatement = RowStatement::new(
-    "match_id uuid, seat bigint, bot uuid, name text, owner text, url text",
-    "INSERT INTO seats (match_id, seat, bot, name, owner, url, account)
+    "match_id uuid, seat bigint, bot uuid, name text, owner text, url text, private_to uuid",
+    "INSERT INTO seats (match_id, seat, bot, name, owner, url, private_to, account)
      SELECT new.*, (SELECT account FROM bots WHERE bots.id = new.bot) FROM {new}",
 );
 static TAGS: RowStatement = RowStatement::new(
@@ -112,8 +112,10 @@ impl<S: Dialect> Batch<'_, S> {
         });
         self.session.run_rows(&MATCHES, matches)?;
         let seats = accepted.iter().flat_map(|accepted| {
-            let seats = accepted.spec.seats.iter().enumerate();
-            seats.map(|(seat, by)| *values![accepted.spec.id, seat, by.bot, &by.name, &by.owner, &by.url])
+            let AcceptedMatch { spec, account, .. } = accepted;
+            let private_to = (!spec.is_public).then_some(*account);
+            let seats = spec.seats.iter().enumerate();
+            seats.map(move |(seat, by)| *values![spec.id, seat, by.bot, &by.name, &by.owner, &by.url, private_to])
         });
         self.session.run_rows(&SEATS, seats)?;
         for _ in accepted {

@@ -14,6 +14,7 @@ pub(crate) mod ladders;
 pub(crate) mod leaders;
 pub(crate) mod leases;
 mod limit_rules;
+pub(crate) mod match_lists;
 pub(crate) mod matches;
 pub(crate) mod reader;
 pub(crate) mod remembered_keys;
@@ -28,7 +29,7 @@ pub(crate) use rows::RowStatement;
 pub(crate) use value::{Value, values};
 
 use crate::columns::{Columns, LogEnd};
-use crate::contract::{MatchFilter, StoreError};
+use crate::contract::StoreError;
 use engine::ids::MatchId;
 use matches::WriteFence;
 use std::collections::BTreeMap;
@@ -123,9 +124,6 @@ pub(crate) trait Dialect: Session {
     /// Whether a flag is set, as the conditions of indexes word it.
     fn is_set(flag: &str) -> String;
 
-    /// The matches of a list, with their order and limit: ?1 is the cursor, ?2 the limit, ?3 the account, ?4 the bot.
-    fn matches_of(filter: &MatchFilter) -> String;
-
     /// The counters after the last entries of live logs.
     fn log_ends(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, LogEnd>, StoreError>;
 
@@ -160,11 +158,6 @@ pub(crate) trait Dialect: Session {
         held.truncate(max);
         Ok(held)
     }
-}
-
-/// What must hold of a bot's seat besides, where a list shows only some outcomes. Their names are words of ours.
-pub(crate) fn outcome_condition(filter: &MatchFilter) -> String {
-    filter.outcome.map_or(String::new(), |outcome| format!(" AND outcome = '{}'", outcome.name()))
 }
 
 /// The end of a query whose rows are written next: rows that another node holds are left for the next call.

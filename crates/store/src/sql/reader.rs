@@ -2,7 +2,7 @@
 
 use super::{
     Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, bot_health, claims, competitions, leaders, leases,
-    limit_rules, tables, values, worlds,
+    limit_rules, match_lists, tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
@@ -125,9 +125,7 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
-        let before = filter.before.map_or(ID_MAX, MatchId::to_bytes);
-        let page = values![before, filter.limit, filter.account, filter.bot];
-        self.session().snapshot(|session| match_rows(session, &R::Session::matches_of(filter), page))
+        self.session().snapshot(|session| match_lists::page(session, filter))
     }
 
     fn running_public_matches(&mut self, before: Option<MatchId>, limit: usize) -> Result<Vec<MatchRow>, StoreError> {
@@ -432,7 +430,11 @@ pub(crate) fn ended_public<S: Dialect>() -> String {
 }
 
 /// Matches with their seats; in a snapshot.
-fn match_rows<S: Dialect>(session: &mut S, which: &str, values: &[Value<'_>]) -> Result<Vec<MatchRow>, StoreError> {
+pub(crate) fn match_rows<S: Dialect>(
+    session: &mut S,
+    which: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<MatchRow>, StoreError> {
     let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
     let sql = format!("SELECT {spec}, {status}, {result} FROM {} WHERE {which}", S::MATCHES);
     let mut rows = session.all(&sql, values, |row| columns::bare_match(row))?;

@@ -2,9 +2,9 @@
 
 use super::session::Session;
 use crate::columns::{self, Columns, LogEnd};
-use crate::contract::{MatchFilter, StoreError};
+use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
-use crate::sql::{Dialect, IdBytes, Session as _, Value, outcome_condition, values};
+use crate::sql::{Dialect, IdBytes, Session as _, Value, values};
 use engine::ids::{AccountId, MatchId};
 use std::collections::BTreeMap;
 
@@ -26,20 +26,6 @@ impl Dialect for Session {
 
     fn is_set(flag: &str) -> String {
         format!("{flag} = 1")
-    }
-
-    fn matches_of(filter: &MatchFilter) -> String {
-        let of_bot = match (filter.bot, filter.account) {
-            (None, Some(_)) => return "id < ?1 AND account = ?3 AND ?4 IS NULL ORDER BY id DESC LIMIT ?2".to_owned(),
-            (None, None) => return "id < ?1 AND ?3 IS NULL AND ?4 IS NULL ORDER BY id DESC LIMIT ?2".to_owned(),
-            (Some(_), None) => "?3 IS NULL",
-            (Some(_), Some(_)) => "(SELECT account FROM matches WHERE id = match_id) = ?3",
-        };
-        let outcome = outcome_condition(filter);
-        format!(
-            "id IN (SELECT DISTINCT match_id FROM seats WHERE bot = ?4{outcome} AND match_id < ?1 AND {of_bot}
-                    ORDER BY match_id DESC LIMIT ?2) ORDER BY id DESC"
-        )
     }
 
     fn log_ends(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, LogEnd>, StoreError> {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::time::Duration;
 use store::testing::{MemoryDatabase, PostgresCluster};
-use store::{BotFilter, Database, MatchFilter, Reader};
+use store::{BotFilter, Database, MatchFilter, MatchList, Reader};
 
 const MATCHES: u128 = 6;
 const WORKERS: u128 = 3;
@@ -143,15 +143,16 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
         add(&reader.match_log(id, 0, 100));
         add(&reader.match_log(id, 2, 3));
     }
-    for account in [None, Some(account_id(1)), Some(account_id(2))] {
-        for (bot, outcome) in [
-            (None, None),
-            (Some(bot_id(1)), None),
-            (Some(bot_id(3)), None),
-            (Some(bot_id(1)), Some(SeatOutcome::Lost)),
-            (Some(bot_id(3)), Some(SeatOutcome::Won)),
+    let of_bot = |n, outcome, viewer| MatchList::OfBot { bot: bot_id(n), outcome, viewer };
+    for viewer in [None, Some(account_id(1)), Some(account_id(2))] {
+        for list in [
+            viewer.map_or(MatchList::All, MatchList::OfAccount),
+            of_bot(1, None, viewer),
+            of_bot(3, None, viewer),
+            of_bot(1, Some(SeatOutcome::Lost), viewer),
+            of_bot(3, Some(SeatOutcome::Won), viewer),
         ] {
-            add(&reader.matches(&MatchFilter { account, bot, outcome, before: Some(match_id(5)), limit: 3 }));
+            add(&reader.matches(&MatchFilter { list, before: Some(match_id(5)), limit: 3 }));
         }
     }
     add(&reader.running_public_matches(Some(match_id(6)), 3));

@@ -5,21 +5,28 @@ use engine::commands::{Command, Outcome};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::SeatOutcome;
 use engine::rows::{EndedMatchCursor, MatchRow};
-use store::{Database, MatchFilter};
+use store::{Database, MatchFilter, MatchList};
 
-fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit: usize) -> MatchFilter {
-    let (account, bot, before) = (account.map(account_id), bot.map(bot_id), before.map(match_id));
-    MatchFilter { account, bot, outcome: None, before, limit }
+fn page(list: MatchList, before: Option<u128>, limit: usize) -> MatchFilter {
+    MatchFilter { list, before: before.map(match_id), limit }
+}
+
+fn of_account(n: u128) -> MatchList {
+    MatchList::OfAccount(account_id(n))
+}
+
+fn of_bot(n: u128, outcome: Option<SeatOutcome>, viewer: Option<u128>) -> MatchList {
+    MatchList::OfBot { bot: bot_id(n), outcome, viewer: viewer.map(account_id) }
 }
 
 pub(crate) fn lists_are_newest_first_and_paged(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(create(1, [2, 5, 1, 4, 3], at(0)), Outcome::Done);
-    assert_eq!(held.listed(&filter(None, None, None, 2)), [5, 4]);
-    assert_eq!(held.listed(&filter(None, None, Some(4), 2)), [3, 2]);
-    assert_eq!(held.listed(&filter(None, None, Some(2), 2)), [1]);
-    assert_eq!(held.listed(&filter(None, None, Some(1), 2)), [0; 0]);
-    assert_eq!(held.listed(&filter(None, None, None, 0)), [0; 0]);
+    assert_eq!(held.listed(&page(MatchList::All, None, 2)), [5, 4]);
+    assert_eq!(held.listed(&page(MatchList::All, Some(4), 2)), [3, 2]);
+    assert_eq!(held.listed(&page(MatchList::All, Some(2), 2)), [1]);
+    assert_eq!(held.listed(&page(MatchList::All, Some(1), 2)), [0; 0]);
+    assert_eq!(held.listed(&page(MatchList::All, None, 0)), [0; 0]);
 }
 
 pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
@@ -28,18 +35,23 @@ pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
     // Every match seats bot 1, and bot 2, 3 or 4 by its number.
     held.assert_outcome(create(1, [1, 2, 3, 6], at(0)), Outcome::Done);
     held.assert_outcome(create(2, [4, 5, 7], at(0)), Outcome::Done);
-    let mut rows = [
-        (filter(Some(1), None, None, 9), vec![6, 3, 2, 1]),
-        (filter(Some(2), None, Some(7), 1), vec![5]),
-        (filter(Some(3), None, None, 9), vec![]),
-        (filter(None, Some(1), None, 3), vec![7, 6, 5]),
-        (filter(None, Some(2), None, 9), vec![6, 3]),
-        (filter(None, Some(3), Some(7), 9), vec![4, 1]),
-        (filter(Some(2), Some(3), None, 9), vec![7, 4]),
-        (filter(Some(1), Some(3), Some(1), 9), vec![]),
-        (filter(Some(1), Some(9), None, 9), vec![]),
+    let rows = [
+        (page(of_account(1), None, 9), vec![6, 3, 2, 1]),
+        (page(of_account(2), Some(7), 1), vec![5]),
+        (page(of_account(3), None, 9), vec![]),
+        (page(of_bot(1, None, None), None, 3), vec![7, 6, 5]),
+        (page(of_bot(2, None, None), None, 9), vec![6, 3]),
+        (page(of_bot(3, None, None), Some(7), 9), vec![4, 1]),
+        // Those of even numbers are public; the others are shown to those who created them.
+        (page(of_bot(1, None, Some(1)), None, 9), vec![6, 4, 3, 2, 1]),
+        (page(of_bot(1, None, Some(2)), None, 9), vec![7, 6, 5, 4, 2]),
+        (page(of_bot(1, None, Some(3)), None, 9), vec![6, 4, 2]),
+        (page(of_bot(1, None, Some(1)), Some(6), 3), vec![4, 3, 2]),
+        (page(of_bot(1, None, Some(2)), Some(5), 1), vec![4]),
+        (page(of_bot(3, None, Some(1)), Some(1), 9), vec![]),
+        (page(of_bot(9, None, Some(1)), None, 9), vec![]),
     ];
-    for (filter, want) in &mut rows {
+    for (filter, want) in &rows {
         assert_eq!(held.listed(filter), *want, "{filter:?}");
     }
 }
@@ -54,17 +66,22 @@ pub(crate) fn lists_are_filtered_by_outcome(database: &dyn Database) {
     held.assert_outcome(finish(3, 1, 0, 3, at(2)), Outcome::Done);
     held.assert_outcome(finish(6, 1, 0, 3, at(3)), Outcome::Done);
     held.assert_outcome(fail(2, 1, at(4)), Outcome::Done);
-    let mut check = |bot: u128, outcome: SeatOutcome, account: Option<u128>, before: Option<u128>, want: &[u128]| {
-        let filter = MatchFilter { outcome: Some(outcome), ..filter(account, Some(bot), before, 9) };
+    let mut check = |list: MatchList, before: Option<u128>, want: &[u128]| {
+        let filter = page(list, before, 9);
         assert_eq!(held.listed(&filter), want, "{filter:?}");
     };
-    check(1, SeatOutcome::Lost, None, None, &[6, 3, 1]);
-    check(1, SeatOutcome::Lost, Some(1), Some(6), &[3, 1]);
-    check(1, SeatOutcome::Lost, Some(2), None, &[]);
-    check(1, SeatOutcome::Won, None, None, &[]);
-    check(2, SeatOutcome::Won, None, None, &[6, 3]);
-    check(2, SeatOutcome::Drawn, None, None, &[]);
-    check(2, SeatOutcome::Lost, None, None, &[]);
+    let (won, drawn, lost) = (Some(SeatOutcome::Won), Some(SeatOutcome::Drawn), Some(SeatOutcome::Lost));
+    check(of_bot(1, lost, None), None, &[6, 3, 1]);
+    check(of_bot(1, lost, None), Some(6), &[3, 1]);
+    // The one of an even number is public.
+    check(of_bot(1, lost, Some(1)), Some(6), &[3, 1]);
+    check(of_bot(1, lost, Some(2)), None, &[6]);
+    check(of_bot(1, lost, Some(2)), Some(6), &[]);
+    check(of_bot(1, won, None), None, &[]);
+    check(of_bot(2, won, None), None, &[6, 3]);
+    check(of_bot(2, won, Some(2)), None, &[6]);
+    check(of_bot(2, drawn, None), None, &[]);
+    check(of_bot(2, lost, None), None, &[]);
 }
 
 pub(crate) fn public_matches_are_listed_while_they_run_and_when_they_have_ended(database: &dyn Database) {

@@ -4,7 +4,7 @@ use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
 use engine::time::UnixMs;
 use std::time::Duration;
-use store::{Database, MatchFilter};
+use store::{Database, MatchFilter, MatchList};
 
 pub(crate) fn call(now: UnixMs, keep_for_ms: Option<u64>, keep_archive_bytes: Option<u64>, max: usize) -> Command {
     Command::RetireMatches { now, keep_for: keep_for_ms.map(Duration::from_millis), keep_archive_bytes, max }
@@ -78,7 +78,14 @@ pub(crate) fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
     assert_eq!(held.reader.match_by_id(match_id(3)), Ok(None));
     assert_eq!(held.reader.match_log(match_id(3), 0, 9), Ok(None));
     assert_eq!(held.reader.statuses(&[match_id(3)]), Ok(vec![]));
-    assert_eq!(held.listed(&MatchFilter { bot: Some(bot_id(1)), limit: 9, ..MatchFilter::default() }), [0; 0]);
+    assert_eq!(
+        held.listed(&MatchFilter {
+            list: MatchList::OfBot { bot: bot_id(1), outcome: None, viewer: None },
+            limit: 9,
+            before: None
+        }),
+        [0; 0]
+    );
     assert_eq!(held.stats(at(99)).counts.total(), 0);
     // Its id is free again, its log empty, its share of archive bytes freed.
     held.assert_outcome(create(1, [3], at(100)), Outcome::Done);

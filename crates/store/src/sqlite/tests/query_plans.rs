@@ -1,16 +1,16 @@
 //! Tests: the plans of SQLite's frequent queries. None may scan all matches, all seats or all logs.
 
-use crate::contract::MatchFilter;
+use crate::contract::MatchList;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
-use crate::sql::{Dialect as _, bot_health, competitions, leaders, retire, worlds};
+use crate::sql::{bot_health, competitions, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
 use crate::sqlite::reader::status_by_id;
 use crate::sqlite::session::{Session, plan};
 use crate::sqlite::tables;
-use engine::ids::{AccountId, BotId, MatchId};
+use engine::ids::{AccountId, BotId};
 use engine::matches::result::SeatOutcome;
 use rusqlite::Connection;
 use std::path::Path;
@@ -77,24 +77,32 @@ fn retirement_begins_at_the_oldest_end() {
 
 #[test]
 fn lists_are_read_from_their_indexes() {
-    let page_with = |account: bool, bot: bool, outcome: Option<SeatOutcome>| {
-        let filter = MatchFilter {
-            account: account.then_some(AccountId(1)),
-            bot: bot.then_some(BotId(1)),
-            outcome,
-            before: Some(MatchId(1)),
-            limit: 20,
-        };
-        format!("SELECT * FROM matches WHERE {}", Session::matches_of(&filter))
-    };
-    let page = |account, bot| page_with(account, bot, None);
-    check(&page(false, false), "PRIMARY KEY (id<?)");
-    check(&page(true, false), "matches_by_account (account=? AND id<?)");
-    for of_account in [false, true] {
-        check(&page(of_account, true), "seats_by_bot (bot=? AND match_id<?)");
-        check(&page(of_account, true), "matches USING PRIMARY KEY (id=?)");
-        let lost = page_with(of_account, true, Some(SeatOutcome::Lost));
-        check(&lost, "COVERING INDEX seats_by_outcome (bot=? AND outcome=? AND match_id<?)");
+    let page = |list| format!("SELECT * FROM matches WHERE {}", match_lists::which(list));
+    check(&page(MatchList::All), "PRIMARY KEY (id<?)");
+    check(&page(MatchList::OfAccount(AccountId(1))), "matches_by_account (account=? AND id<?)");
+    let of_bot = |outcome, viewer| page(MatchList::OfBot { bot: BotId(1), outcome, viewer });
+    check(&of_bot(None, None), "seats_by_bot (bot=? AND match_id<?)");
+    check(&of_bot(None, None), "matches USING PRIMARY KEY (id=?)");
+    let lost = Some(SeatOutcome::Lost);
+    check(&of_bot(lost, None), "COVERING INDEX seats_by_outcome (bot=? AND outcome=? AND match_id<?)");
+}
+
+/// What a viewer may not see is not even stepped over.
+#[test]
+fn lists_for_a_viewer_are_two_walks_of_an_index() {
+    for (outcome, index) in [
+        (None, "COVERING INDEX seats_by_viewer (bot=? AND private_to=? AND match_id<?)"),
+        (
+            Some(SeatOutcome::Lost),
+            "COVERING INDEX seats_by_viewer_and_outcome (bot=? AND private_to=? AND outcome=? AND match_id<?)",
+        ),
+    ] {
+        let list = MatchList::OfBot { bot: BotId(1), outcome, viewer: Some(AccountId(1)) };
+        let steps = plan(&database(), &format!("SELECT * FROM matches WHERE {}", match_lists::which(list))).unwrap();
+        let walks = steps.iter().filter(|step| step.starts_with("SEARCH") && step.contains(index)).count();
+        assert_eq!(walks, 2, "{steps:#?}");
+        let is_allowed = |step: &String| ["public", "own", "seen"].iter().any(|part| step == &format!("SCAN {part}"));
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN") && !is_allowed(step)), "{steps:#?}");
     }
 }
 
