@@ -48,6 +48,12 @@ impl<'a> View<'a> {
         Self { machine, game: game_of(machine), board, board_indexes }
     }
 
+    /// The game, as every request has it.
+    #[must_use]
+    pub fn game(&self) -> &Game<'a> {
+        &self.game
+    }
+
     /// The JSON body of a call to this seat's bot.
     #[must_use]
     pub fn body(&self, seat: usize) -> Bytes {

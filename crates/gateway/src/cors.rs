@@ -12,9 +12,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The public reads, as their routes are declared.
-const PUBLIC_ROUTES: [&str; 6] = [
+const PUBLIC_ROUTES: [&str; 7] = [
     "/api/games/{id}",
     "/api/games/{id}/frames",
+    "/api/games/{id}/jsonl",
     "/api/games/{id}/summary",
     "/api/games/live",
     "/api/games/recent",

@@ -54,6 +54,17 @@ pub struct FramesReply {
     pub frames: Vec<Frame>,
 }
 
+/// The last line of a game's file, as the official command line program writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GameFileResult {
+    /// The winner's id in frames; empty for none.
+    pub winner_id: String,
+    /// The winner's name; empty for none.
+    pub winner_name: String,
+    pub is_draw: bool,
+}
+
 /// One message on the events socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "Type", content = "Data", rename_all = "snake_case")]

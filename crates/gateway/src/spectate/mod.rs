@@ -1,6 +1,7 @@
 //! Watching matches over HTTP: the engine API of the official board viewer.
 
 mod frames;
+mod game_file;
 mod live;
 mod replay_response;
 
@@ -17,4 +18,5 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(frames::show_game))
         .routes(routes!(frames::list_frames))
         .routes(routes!(live::watch_events))
+        .routes(routes!(game_file::download_game))
 }

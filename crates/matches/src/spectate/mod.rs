@@ -9,10 +9,12 @@
 
 mod checkpoints;
 mod frame;
+mod game_file;
 mod permits;
 mod projection;
 mod replay;
 
+pub use game_file::GameFile;
 pub use permits::{SpectatorPermit, SpectatorPermits, TooManySpectators};
 pub use projection::{PlayedEntry, Projected, Projection};
 pub use replay::{Replay, Replays, SliceOutcome};

@@ -146,3 +146,34 @@ async fn fail_all(server: &TestServer) {
         fail(server, id).await;
     }
 }
+
+/// A file is refused with 409 to those who may have it, because the game has not finished; to others there is no such game.
+#[tokio::test]
+async fn files_of_private_games_are_for_their_own() {
+    let server = TestServer::open().await;
+    let public = running(&server, &[BOBS_PUBLIC]).await;
+    let private = running(&server, &[BOBS_PRIVATE]).await;
+    let anns: MatchId = server.game().await.parse().unwrap();
+    let (waits, unknown) = ("409 wrong_state", "404 no_such_game");
+    for (id, by, want) in [
+        (public, "", waits),
+        (public, "player", waits),
+        (private, "", unknown),
+        (private, "player", unknown),
+        (private, "bob", waits),
+        (private, "operator", waits),
+        (private, BOOTSTRAP, waits),
+        (anns, "", unknown),
+        (anns, "bob", unknown),
+        (anns, "guest", waits),
+        (public, "unknown", "401 token_unknown"),
+    ] {
+        server.call(&format!("GET /api/games/{id}/jsonl")).by(by).check(want).await;
+    }
+    // Bob's public snake sits in a private game of Ann's.
+    let shared = json!({ "snakes": [ANNS.to_string(), BOBS_PUBLIC.to_string()] });
+    let shared = server.call("POST /api/games").json(&shared).check("201").await.body["id"].clone();
+    for (by, want) in [("", unknown), ("bob", waits), ("player", waits)] {
+        server.call(&format!("GET /api/games/{}/jsonl", shared.as_str().unwrap())).by(by).check(want).await;
+    }
+}

@@ -37,6 +37,7 @@ async fn the_whole_table() {
         ("GET /api/games/{id}/summary", ".?....."),
         ("GET /api/games/{id}", "......."),
         ("GET /api/games/{id}/frames", "......."),
+        ("GET /api/games/{id}/jsonl", ".?....."),
         ("GET /api/games/{id}/snakes/0/turns", "??....."),
         ("GET /api/games/{id}/snakes/0/turns/0", "??....."),
         ("GET /api/games/{id}/snakes/0/calls", "??....."),

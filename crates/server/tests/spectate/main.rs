@@ -6,6 +6,7 @@
 mod bots;
 mod ends;
 mod evidence;
+mod files;
 mod live;
 mod replays;
 mod scribe;
