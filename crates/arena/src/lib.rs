@@ -13,6 +13,8 @@ pub mod health;
 pub mod ladders;
 mod production;
 mod states;
+#[cfg(test)]
+mod testing;
 pub mod tournaments;
 
 pub use driver::{Driven, drive};

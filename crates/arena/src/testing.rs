@@ -1,0 +1,171 @@
+//! What the tests of the arena share: a real store in memory, scripted bots, and a clock that the test moves.
+
+use crate::environment::ArenaEnvironment;
+use crate::health::BotProber;
+use bot_client::CallFailure;
+use bot_client::probe::{ProbeCall, ProbeReport, ProbeStep};
+use bot_client::signing::CallSigner;
+use engine::commands::{Command, Outcome};
+use engine::health::{BotHealth, CallFault, HealthStatus};
+use engine::ids::{AccountId, BotId};
+use engine::leadership::LeaderJob;
+use engine::rows::{Account, Bot, WorldOwner};
+use engine::time::UnixMs;
+use metrics::Metrics;
+use node::leader::LeaderContext;
+use node::lease::LeaseContext;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use store::testing::MemoryDatabase;
+use store::{Backend, Database, Reader, StoreError};
+
+struct Shared {
+    writer: Box<dyn Backend>,
+    reader: Box<dyn Reader>,
+    now: UnixMs,
+    /// What each bot's calls for moves end with; those without pass.
+    faults: BTreeMap<BotId, CallFault>,
+    /// Calls that were made.
+    calls: Vec<(BotId, ProbeStep)>,
+    is_store_away: bool,
+}
+
+/// One process's view of it; clones are other views of the same world.
+#[derive(Clone)]
+pub(crate) struct TestArena {
+    shared: Arc<Mutex<Shared>>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl TestArena {
+    pub(crate) fn new(bots: u128) -> Self {
+        let database = MemoryDatabase::new();
+        let (writer, reader) = (database.writer().unwrap(), database.reader().unwrap());
+        let now = UnixMs(1_700_000_000_000);
+        let (faults, calls) = (BTreeMap::new(), Vec::new());
+        let shared = Shared { writer, reader, now, faults, calls, is_store_away: false };
+        let arena = Self { shared: Arc::new(Mutex::new(shared)), metrics: Arc::default() };
+        arena.commit_now(Command::EnsureAccount(Account { id: AccountId(1), name: "a".to_owned(), created_at: now }));
+        for n in 1..=bots {
+            let (name, url) = (format!("bot {n}"), format!("http://{n}.example/"));
+            let bot = Bot {
+                id: BotId(n),
+                account: AccountId(1),
+                name,
+                url,
+                is_public: true,
+                created_at: now,
+                updated_at: now,
+            };
+            arena.commit_now(Command::CreateBot(bot));
+        }
+        arena
+    }
+
+    pub(crate) fn commit_now(&self, command: Command) -> Outcome {
+        self.shared.lock().unwrap().writer.commit(&[command]).unwrap().remove(0)
+    }
+
+    pub(crate) fn read_now<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> T {
+        query(&mut *self.shared.lock().unwrap().reader).unwrap()
+    }
+
+    pub(crate) fn set_store_away(&self, is_away: bool) {
+        self.shared.lock().unwrap().is_store_away = is_away;
+    }
+
+    pub(crate) fn pass_time(&self, span: Duration) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.now = shared.now.plus(span);
+    }
+
+    pub(crate) fn set_fault(&self, bot: u128, fault: Option<CallFault>) {
+        let mut shared = self.shared.lock().unwrap();
+        match fault {
+            Some(fault) => drop(shared.faults.insert(BotId(bot), fault)),
+            None => drop(shared.faults.remove(&BotId(bot))),
+        }
+    }
+
+    pub(crate) fn health(&self, bot: u128) -> Option<BotHealth> {
+        let rows = self.read_now(|reader| reader.bot_health(&[BotId(bot)]));
+        rows.into_iter().next().map(|row| row.health)
+    }
+
+    pub(crate) fn status(&self, bot: u128) -> HealthStatus {
+        self.health(bot).unwrap_or_default().status
+    }
+
+    pub(crate) fn paused(&self) -> Vec<u128> {
+        self.read_now(|reader| reader.paused_bots(99)).into_iter().map(|bot| bot.0).collect()
+    }
+
+    pub(crate) fn calls_made(&self) -> Vec<(u128, &'static str)> {
+        let calls = std::mem::take(&mut self.shared.lock().unwrap().calls);
+        calls.into_iter().map(|(bot, step)| (bot.0, step.name())).collect()
+    }
+}
+
+impl LeaseContext for TestArena {
+    fn now(&self) -> UnixMs {
+        self.shared.lock().unwrap().now
+    }
+
+    fn random_bytes(&self) -> [u8; 10] {
+        [0; 10]
+    }
+
+    fn address(&self) -> String {
+        "here:1".to_owned()
+    }
+
+    fn has_exclusive_store(&self) -> bool {
+        true
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        if self.shared.lock().unwrap().is_store_away {
+            return Err(StoreError::Unavailable { why: "away".to_owned() });
+        }
+        Ok(self.commit_now(command))
+    }
+}
+
+impl LeaderContext for TestArena {
+    async fn leader(&self, _job: LeaderJob) -> Result<Option<WorldOwner>, StoreError> {
+        Ok(None)
+    }
+}
+
+impl ArenaEnvironment for TestArena {
+    async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        query(&mut *self.shared.lock().unwrap().reader)
+    }
+
+    fn notify_queue(&self) {}
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl BotProber for TestArena {
+    async fn probe(&self, call: ProbeCall) -> ProbeReport {
+        let number: String = call.url.chars().filter(char::is_ascii_digit).collect();
+        let bot = BotId(number.parse().unwrap());
+        let mut shared = self.shared.lock().unwrap();
+        shared.calls.push((bot, call.step));
+        let fault = shared.faults.get(&bot).copied();
+        let is_of_host = fault.is_some_and(|fault| fault == CallFault::ConnectionRefused);
+        let failure = fault.filter(|_| is_of_host || call.step == ProbeStep::Move).map(CallFailure::from);
+        ProbeReport { failure, total: Duration::from_millis(5), ..ProbeReport::default() }
+    }
+
+    async fn signer(&self, _bot: BotId, _now: UnixMs) -> Result<Option<CallSigner>, StoreError> {
+        Ok(None)
+    }
+}
