@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::testing::MemoryDatabase;
 use store::{Backend, Database, Reader, StoreError};
+use tokio::task::yield_now;
 
 struct Shared {
     writer: Box<dyn Backend>,
@@ -28,6 +29,10 @@ struct Shared {
     faults: BTreeMap<BotId, CallFault>,
     /// Calls that were made.
     calls: Vec<(BotId, ProbeStep)>,
+    /// Random bytes that were drawn: each differs from those before.
+    draws: u64,
+    /// Commits that were refused because another writer came first.
+    conflicts: u64,
     is_store_away: bool,
 }
 
@@ -44,7 +49,7 @@ impl TestArena {
         let (writer, reader) = (database.writer().unwrap(), database.reader().unwrap());
         let now = UnixMs(1_700_000_000_000);
         let (faults, calls) = (BTreeMap::new(), Vec::new());
-        let shared = Shared { writer, reader, now, faults, calls, is_store_away: false };
+        let shared = Shared { writer, reader, now, faults, calls, draws: 0, conflicts: 0, is_store_away: false };
         let arena = Self { shared: Arc::new(Mutex::new(shared)), metrics: Arc::default() };
         arena.commit_now(Command::EnsureAccount(Account { id: AccountId(1), name: "a".to_owned(), created_at: now }));
         for n in 1..=bots {
@@ -64,11 +69,18 @@ impl TestArena {
     }
 
     pub(crate) fn commit_now(&self, command: Command) -> Outcome {
-        self.shared.lock().unwrap().writer.commit(&[command]).unwrap().remove(0)
+        let mut shared = self.shared.lock().unwrap();
+        let outcome = shared.writer.commit(&[command]).unwrap().remove(0);
+        shared.conflicts += u64::from(matches!(outcome, Outcome::VersionConflict(_)));
+        outcome
     }
 
     pub(crate) fn read_now<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> T {
         query(&mut *self.shared.lock().unwrap().reader).unwrap()
+    }
+
+    pub(crate) fn conflicts(&self) -> u64 {
+        self.shared.lock().unwrap().conflicts
     }
 
     pub(crate) fn set_store_away(&self, is_away: bool) {
@@ -113,7 +125,11 @@ impl LeaseContext for TestArena {
     }
 
     fn random_bytes(&self) -> [u8; 10] {
-        [0; 10]
+        let mut shared = self.shared.lock().unwrap();
+        shared.draws += 1;
+        let mut bytes = [0; 10];
+        bytes[..8].copy_from_slice(&shared.draws.to_be_bytes());
+        bytes
     }
 
     fn address(&self) -> String {
@@ -125,6 +141,8 @@ impl LeaseContext for TestArena {
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        // Others have their turn between any two commands.
+        yield_now().await;
         if self.shared.lock().unwrap().is_store_away {
             return Err(StoreError::Unavailable { why: "away".to_owned() });
         }
@@ -143,6 +161,7 @@ impl ArenaEnvironment for TestArena {
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        yield_now().await;
         query(&mut *self.shared.lock().unwrap().reader)
     }
 

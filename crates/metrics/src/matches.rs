@@ -18,8 +18,8 @@ metrics! {
     server_faults: Counter = "gauntlet_bot_calls_server_fault_total", "Calls of bots that this server could not make, or was too slow for.";
     bot_probes_passed: Counter = "gauntlet_bot_probes_passed_total", "Regular probes of bots that were answered as they should be.";
     bot_probes_failed: Counter = "gauntlet_bot_probes_failed_total", "Regular probes of bots that failed.";
-    bots_paused: Counter = "gauntlet_bots_paused_total", "Bots that were paused in ladders because they failed.";
-    bots_resumed: Counter = "gauntlet_bots_resumed_total", "Bots that were resumed in ladders.";
+    bots_paused: Counter = "gauntlet_bots_paused_total", "Bots that were paused because they failed.";
+    bots_resumed: Counter = "gauntlet_bots_resumed_total", "Bots that were resumed after they were paused.";
     bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
     bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
         "Time that a call waited for a connection under its host's limit, in seconds.";

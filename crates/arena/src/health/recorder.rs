@@ -22,23 +22,51 @@ pub async fn record<E: ArenaEnvironment>(
     bot: BotId,
     record: HealthRecord,
 ) -> Result<Option<BotHealth>, StoreError> {
-    let [a, b, c, d, ..] = environment.random_bytes();
-    let jitter = u32::from_le_bytes([a, b, c, d]);
+    let jitter = jitter(environment);
     let changed = change(environment, bot, |health| health.apply(record, jitter)).await?;
     let Some((health, transition)) = changed else { return Ok(None) };
+    report(environment, bot, record, transition);
+    Ok(Some(health))
+}
+
+/// Takes in the evidence of a probe that was due by this row, unless the row has changed since: then another process has probed the bot
+/// too, or there is other evidence, and the row says when the next probe is due. So two sweeps at once count no failure twice.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn record_if_unchanged<E: ArenaEnvironment>(
+    environment: &E,
+    mut row: BotHealthRow,
+    record: HealthRecord,
+) -> Result<(), StoreError> {
+    let (bot, transition) = (row.bot, row.health.apply(record, jitter(environment)));
+    match environment.commit(Command::Bot(BotCommand::SaveHealth(row))).await? {
+        Outcome::Done => report(environment, bot, record, transition),
+        Outcome::VersionConflict(_) | Outcome::NotFound => {}
+        other => tracing::error!(outcome = ?other, "the store answered a write of a bot's health with something else"),
+    }
+    Ok(())
+}
+
+fn jitter(environment: &impl ArenaEnvironment) -> u32 {
+    let [a, b, c, d, ..] = environment.random_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// Says what saved evidence has changed.
+fn report(environment: &impl ArenaEnvironment, bot: BotId, record: HealthRecord, transition: HealthTransition) {
     let reason = record.fault.map(engine::health::CallFault::name);
     match transition {
         HealthTransition::Paused => {
             environment.metrics().matches.bots_paused.inc();
-            tracing::info!(bot.id = %bot, reason, source = record.source.name(), "a bot is paused in ladders");
+            tracing::info!(bot.id = %bot, reason, source = record.source.name(), "a bot is paused");
         }
         HealthTransition::Resumed => {
             environment.metrics().matches.bots_resumed.inc();
-            tracing::info!(bot.id = %bot, "a bot is resumed in ladders");
+            tracing::info!(bot.id = %bot, "a bot is resumed");
         }
         HealthTransition::Unchanged => {}
     }
-    Ok(Some(health))
 }
 
 /// The bot plays in competitions: it is probed regularly from now on. Writes only when the time until which it is known runs out.

@@ -49,7 +49,7 @@ pub(super) async fn pass<E: ArenaEnvironment>(environment: &E, prober: &impl Bot
     results.into_iter().collect()
 }
 
-/// A bot whose URL changed meanwhile is probed again soon: its row says so, and the evidence counts as one of the old URL.
+/// A bot whose URL changed meanwhile is probed again: its row has changed too.
 async fn probe<E: ArenaEnvironment>(
     environment: &E,
     prober: &impl BotProber,
@@ -57,8 +57,7 @@ async fn probe<E: ArenaEnvironment>(
 ) -> Result<(), StoreError> {
     let checkup = checkup::run(prober, &due.bot, environment.now(), environment.random_bytes()).await?;
     environment.metrics().matches.record_bot_probe(checkup.fault.is_none());
-    recorder::record(environment, due.bot.id, checkup.record(EvidenceSource::Sweep)).await?;
-    Ok(())
+    recorder::record_if_unchanged(environment, due.health, checkup.record(EvidenceSource::Sweep)).await
 }
 
 async fn retire<E: ArenaEnvironment>(environment: &E) -> Result<(), StoreError> {

@@ -108,3 +108,20 @@ async fn counted_calls_survive_a_store_that_is_away() {
     write(&arena, &statistics, 1).await.unwrap();
     assert_eq!(stored(), [(hour, 2), (hour + 1, 1)]);
 }
+
+/// One that was suspended, and one that took over from it.
+#[tokio::test]
+async fn two_sweeps_at_once_count_each_probe_once() {
+    let arena = TestArena::new(2);
+    play(&arena, &BotStatistics::new(arena.metrics.clone()), &[(1, false), (2, false)]).await;
+    arena.set_fault(2, Some(CallFault::TooLate));
+    for failures in 1..=3 {
+        let (one, other) = tokio::join!(sweep::pass(&arena, &arena), sweep::pass(&arena, &arena));
+        one.and(other).unwrap();
+        let health = arena.health(2).unwrap();
+        assert_eq!((health.failures, health.records.len()), (failures, usize::from(failures)));
+        arena.pass_time(HEALTH_INTERVAL);
+    }
+    assert!(arena.conflicts() > 0, "they must have met, or this proves nothing");
+    assert_eq!((arena.paused(), arena.metrics.matches.bots_paused.get()), (vec![2], 1));
+}

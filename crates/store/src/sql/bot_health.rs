@@ -133,10 +133,11 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(())
     }
 
-    /// A bot whose URL changes is probed at once, if it is probed at all. Before the bot's row is written.
+    /// A bot whose URL changes is probed at once, if it is probed at all, and a probe of the old URL that is under way finds its row changed.
+    /// Before the bot's row is written.
     pub(super) fn probe_soon_if_moved(&mut self, bot: BotId, url: &str, now: UnixMs) -> Result<(), StoreError> {
         self.session.run(
-            "UPDATE bot_health SET next_probe_at = ?3 WHERE bot = ?1 AND next_probe_at > ?3
+            "UPDATE bot_health SET version = version + 1, next_probe_at = ?3 WHERE bot = ?1 AND next_probe_at IS NOT NULL
              AND EXISTS (SELECT 1 FROM bots WHERE id = ?1 AND url <> ?2)",
             values![bot, url, now],
         )?;

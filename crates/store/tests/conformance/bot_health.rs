@@ -73,6 +73,8 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
     }
     let moved = held.reader.bots_to_probe(at(5), 9).unwrap();
     assert_eq!(moved.iter().map(|row| row.bot.id).collect::<Vec<_>>(), [bot_id(1)]);
+    // What a probe of the old URL found, which was under way, is refused.
+    held.assert_outcome(save(1, 1, &health(99, 0)), Outcome::VersionConflict(2));
     let delete = Command::DeleteBot { id: bot_id(1), account: account_id(1) };
     held.assert_outcome(delete, Outcome::Done);
     assert_eq!(held.reader.bot_health(&[bot_id(1)]), Ok(Vec::new()));
