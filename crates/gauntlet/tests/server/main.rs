@@ -23,6 +23,7 @@ mod program;
 mod replay;
 mod shards;
 mod ticket_nodes;
+mod tournament_feeds;
 mod tournaments;
 mod walk;
 mod world_faults;

@@ -98,3 +98,35 @@ fn kills_in_every_round_change_no_bracket() {
 fn kills_in_every_round_change_no_swiss_round() {
     check(&json!({"type": "swiss", "rounds": 3}), &[1, 5, 9]);
 }
+
+/// A bot that is down and one behind a web page: each is beaten by those that answer, at once, and nobody wins between the two.
+#[test]
+fn bots_that_do_not_answer_lose_and_hold_nobody_up() {
+    let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
+    let server = folder.serve_games("");
+    let urls = [bots.url("last-9"), bots.url("last-13"), bots.url("page"), "http://127.0.0.1:1/down".to_owned()];
+    let wanted = json!({
+        "name": "cup", "format": {"type": "round_robin"}, "entrants_max": 4, "entrants_per_account_max": 4,
+        "seed": 7, "game": {"timeout_ms": TIMEOUT_MS},
+    });
+    let created = server.request_ok("POST /api/tournaments", &wanted);
+    let path = format!("/api/tournaments/{}", created["id"].as_str().unwrap());
+    for (number, url) in urls.iter().enumerate() {
+        let snake = server.request_ok("POST /api/snakes", &json!({"name": format!("bot {number}"), "url": url}));
+        server.request_ok(&format!("POST {path}/entries"), &json!({ "snake_id": snake["id"] }));
+    }
+    server.request_ok(&format!("POST {path}/start"), &Value::Null);
+    let tournament = play(&folder, server, &path, &[]);
+    let silent = [2, 3];
+    for pairing in tournament["pairings"].as_array().unwrap() {
+        let players: Vec<u64> =
+            pairing["players"].as_array().unwrap().iter().map(|player| player["entrant"].as_u64().unwrap()).collect();
+        let answering: Vec<_> = players.iter().filter(|player| !silent.contains(*player)).collect();
+        match answering[..] {
+            [] => assert_eq!((&pairing["decision"], &pairing["winner"]), (&json!("double_walkover"), &Value::Null)),
+            [one] => assert_eq!((&pairing["decision"], &pairing["winner"]), (&json!("games"), &json!(one))),
+            _ => assert!(pairing["winner"].is_number(), "{pairing}"),
+        }
+    }
+    assert_eq!(tournament["champion"], 1, "{tournament}");
+}

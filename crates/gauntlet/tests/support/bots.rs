@@ -16,10 +16,10 @@ use wire::webhook::Request;
 /// A call: its name (`start`, `move`, `end`), the game, the snake, the turn.
 pub(crate) type Call = (String, String, String, u32);
 
-/// The bots, under `/circle`, `/last-<turn>`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
+/// The bots, under `/circle`, `/last-<turn>`, `/page`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
 ///
 /// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `last-9` does
-/// the same, and from turn 9 on runs upwards until it dies. `shy`
+/// the same, and from turn 9 on runs upwards until it dies. `page` answers with a web page. `shy`
 /// does the same, but while starts are held it does not answer /start; `stuck` does the same, but does not answer /move
 /// from the turn on from which moves are held. The others play as their names say.
 pub(crate) struct Bots {
@@ -97,6 +97,9 @@ async fn answer(State(memory): State<Arc<Memory>>, Path((bot, call)): Path<(Stri
         ("shy", "start") => drop(memory.are_starts_held.subscribe().wait_for(|are_held| !are_held).await),
         ("stuck", "move") => drop(memory.moves_held_from.subscribe().wait_for(|turn| request.turn < *turn).await),
         _ => {}
+    }
+    if bot == "page" {
+        return "<!doctype html><title>Welcome</title>".to_owned();
     }
     if call != "move" {
         return "{}".to_owned();
