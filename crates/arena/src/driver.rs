@@ -45,7 +45,7 @@ pub async fn drive<E, F>(
 }
 
 /// Advances each competition that has something to do, once. One that fails does not keep the others from theirs.
-async fn pass<E, F>(
+pub(crate) async fn pass<E, F>(
     environment: &E,
     kind: CompetitionKind,
     advance: &(impl Fn(CompetitionRow) -> F + Sync),

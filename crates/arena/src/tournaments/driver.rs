@@ -8,7 +8,7 @@ use crate::driver::{Driven, drive};
 use crate::environment::ArenaEnvironment;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, MatchOrigin};
 use engine::ids::{BotId, MatchId};
-use engine::limits::TOURNAMENT_RESULTS_PER_STEP_MAX;
+use engine::limits::{TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_RESULTS_PER_STEP_MAX};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use engine::rows::OwnedBot;
@@ -30,7 +30,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         drive(environment, lease, CompetitionKind::Tournament, advance).await;
     }
 
-    async fn advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, StoreError> {
+    pub(super) async fn advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, StoreError> {
         let id = row.id;
         let driven = self.try_advance(row, leading_since).await;
         match driven {
@@ -55,8 +55,9 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Phase::Running => {
                 self.apply_results(&mut step).await?;
                 give_up_late_games(&mut step, leading_since, now)?;
+                self.review_absences(&mut step, leading_since, now).await?;
                 self.queue_games(&mut step).await?;
-                step.due_at = next_deadline(&step.state, leading_since);
+                step.due_at = next_due(&step.state, leading_since, now);
             }
             // What is still played counts for nothing.
             Phase::Finished | Phase::Cancelled(_) => step.results_applied = step.row().results,
@@ -103,7 +104,8 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         Ok(())
     }
 
-    /// Puts into the queue what is to be played now. Bots that are gone leave first, which may change what that is.
+    /// Puts into the queue what is to be played now. Bots that are gone leave first, and those that are paused are waited for, which may
+    /// change what that is.
     async fn queue_games(&self, step: &mut Step) -> Result<(), TournamentError> {
         loop {
             while let Some(round) = step.state.next_round() {
@@ -118,7 +120,8 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             ids.sort_unstable();
             ids.dedup();
             let before = step.state.version();
-            let bots = self.withdraw_gone_of(step, ids).await?;
+            let bots = self.withdraw_gone_of(step, ids.clone()).await?;
+            self.note_absences(step, ids).await?;
             if step.state.version() == before {
                 return self.add_games(step, &orders, &bots);
             }
@@ -199,9 +202,10 @@ fn event_of(pairing: u32, result: &CompetitionResult, silent: Vec<bool>) -> Even
     Event::GamePlayed { pairing, match_id, score }
 }
 
-/// When a game no longer counts. The time in which no process led the tournaments is not held against it.
-fn deadline(state: &Tournament, created_at: UnixMs, leading_since: UnixMs) -> UnixMs {
-    created_at.max(leading_since).plus(state.definition().rules.game_deadline)
+/// When a game that was created then no longer counts, or an absence that began then is over. The time in which no process led the
+/// tournaments is not held against either.
+pub(super) fn deadline(state: &Tournament, began_at: UnixMs, leading_since: UnixMs) -> UnixMs {
+    began_at.max(leading_since).plus(state.definition().rules.game_deadline)
 }
 
 fn undecided_games(state: &Tournament) -> impl Iterator<Item = (u32, MatchId, UnixMs)> {
@@ -221,6 +225,9 @@ fn give_up_late_games(step: &mut Step, leading_since: UnixMs, now: UnixMs) -> Re
     Ok(())
 }
 
-fn next_deadline(state: &Tournament, leading_since: UnixMs) -> Option<UnixMs> {
-    undecided_games(state).map(|(_, _, created_at)| deadline(state, created_at, leading_since)).min()
+/// When the tournament is to be looked at without a result.
+fn next_due(state: &Tournament, leading_since: UnixMs, now: UnixMs) -> Option<UnixMs> {
+    let deadlines = undecided_games(state).map(|(_, _, created_at)| deadline(state, created_at, leading_since));
+    let next_look = state.absent().next().map(|_| now.plus(TOURNAMENT_ABSENCE_LOOK_INTERVAL));
+    deadlines.chain(next_look).min()
 }

@@ -3,12 +3,15 @@
 //! What follows from what is decided by [`engine::tournaments`]; here it is read and saved. Every change is an append to the tournament's log
 //! under the version that it was decided for: who comes second decides again.
 
+mod absence;
 mod changes;
 mod driver;
 mod feeds;
 mod seeding;
 mod silence;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use changes::{BotEntry, NewTournament};
 

@@ -29,7 +29,7 @@ pub enum HealthStatus {
     Healthy,
     /// The last evidence was a failure; it may still play.
     Failing,
-    /// Gets no games of ladders.
+    /// Gets no games of ladders; tournaments wait for it.
     Paused,
 }
 

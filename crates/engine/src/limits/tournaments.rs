@@ -39,6 +39,10 @@ pub const TOURNAMENT_GAME_DEADLINE_MIN: Duration = Duration::from_secs(60);
 pub const TOURNAMENT_GAME_DEADLINE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// See [`TOURNAMENT_GAME_DEADLINE_MIN`].
 pub const TOURNAMENT_GAME_DEADLINE_DEFAULT: Duration = Duration::from_secs(2 * 3_600);
+/// How often one bot is waited for in one tournament: each time adds two entries to its log.
+pub const TOURNAMENT_ABSENCES_MAX: u8 = 8;
+/// How often a tournament that waits for bots looks whether they are back.
+pub const TOURNAMENT_ABSENCE_LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How far ahead a start may lie.
 pub const TOURNAMENT_START_AHEAD_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 /// Results of one tournament that one commit applies.
@@ -53,6 +57,11 @@ const _: () = assert!(TOURNAMENT_BEST_OF_MAX % 2 == 1, "a series has an odd numb
 const _: () = assert!(
     super::TURNS_MAX as u128 * super::BOT_TIMEOUT_DEFAULT.as_millis() < TOURNAMENT_GAME_DEADLINE_DEFAULT.as_millis(),
     "a game of slow bots ends before it is given up"
+);
+const _: () = assert!(
+    (super::HEALTH_RETRY_MAX.as_millis() + super::HEALTH_RETRY_MIN.as_millis())
+        < TOURNAMENT_GAME_DEADLINE_DEFAULT.as_millis(),
+    "a paused bot that answers again is found in time, by two probes"
 );
 const _: () = assert!(TOURNAMENT_SILENT_GAMES_MAX <= TOURNAMENT_VOID_GAMES_MAX);
 const _: () = assert!(TOURNAMENT_GAMES_AT_ONCE_MAX as usize <= super::COMMIT_COMMANDS_MAX);

@@ -64,7 +64,15 @@ impl Tournament {
             self.entries_by.insert(new.account, made + 1);
         }
         let info = new.clone();
-        let entrant = Entrant { info, entered_at: at, by_organizer, seed: u16::MAX, withdrawn: None };
+        let entrant = Entrant {
+            info,
+            entered_at: at,
+            by_organizer,
+            seed: u16::MAX,
+            withdrawn: None,
+            absent_since: None,
+            absences: 0,
+        };
         match self.entrant_of(new.bot) {
             Some(back) => self.entrants[usize::from(back)] = entrant,
             None => self.entrants.push(entrant),

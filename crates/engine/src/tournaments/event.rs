@@ -66,6 +66,10 @@ pub enum Event {
     GameVoid { pairing: u32, match_id: MatchId, reason: VoidReason },
     /// It is called off.
     Cancelled { reason: CancelReason },
+    /// A bot should play and is paused: its pairings get no games until it is back.
+    Absent { bot: BotId },
+    /// An absent bot is back.
+    Returned { bot: BotId },
 }
 packed_variants!(Event {
     1 => Invited { account },
@@ -78,6 +82,8 @@ packed_variants!(Event {
     8 => GamePlayed { pairing, match_id, score },
     9 => GameVoid { pairing, match_id, reason },
     10 => Cancelled { reason },
+    11 => Absent { bot },
+    12 => Returned { bot },
 });
 
 /// Why a bot left.
@@ -91,8 +97,10 @@ pub enum WithdrawalReason {
     Deleted,
     /// Another's bot that is not public any more.
     Private,
+    /// It was waited for as long as a game may take, or too often.
+    Absent,
 }
-packed_variants!(WithdrawalReason { 1 => Owner {}, 2 => Organizer {}, 3 => Deleted {}, 4 => Private {} });
+packed_variants!(WithdrawalReason { 1 => Owner {}, 2 => Organizer {}, 3 => Deleted {}, 4 => Private {}, 5 => Absent {} });
 
 impl WithdrawalReason {
     /// The name on the wire.
@@ -103,6 +111,7 @@ impl WithdrawalReason {
             Self::Organizer => "organizer",
             Self::Deleted => "bot_deleted",
             Self::Private => "bot_private",
+            Self::Absent => "bot_absent",
         }
     }
 }

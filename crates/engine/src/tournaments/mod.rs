@@ -4,6 +4,7 @@
 //! next; who plays them and what time it is, it does not know. Each result becomes an event, so a tournament that was
 //! interrupted anywhere goes on as if nothing had happened.
 
+mod absence;
 mod bracket;
 mod decide;
 mod definition;

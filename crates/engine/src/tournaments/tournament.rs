@@ -22,12 +22,22 @@ pub struct Entrant {
     /// From 0, the best; `u16::MAX` before the start.
     pub seed: u16,
     pub withdrawn: Option<WithdrawalReason>,
+    /// Since when its games wait for it.
+    pub absent_since: Option<UnixMs>,
+    /// How often it was absent.
+    pub absences: u8,
 }
 
 impl Entrant {
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.withdrawn.is_some()
+    }
+
+    /// Whether it is in the tournament, and waited for.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        self.absent_since.is_some() && !self.is_withdrawn()
     }
 }
 
@@ -197,6 +207,8 @@ impl Tournament {
                 self.end_game(*pairing, *match_id, GameEnd::Void(*reason))?;
             }
             Event::Cancelled { reason } => self.cancel(*reason)?,
+            Event::Absent { bot } => self.begin_absence(*bot, entry.at)?,
+            Event::Returned { bot } => self.end_absence(*bot)?,
         }
         self.version += 1;
         self.settle(match &entry.event {
@@ -316,7 +328,7 @@ impl Tournament {
         numbered.flat_map(|(number, pairing)| pairing.open_games().map(move |game| (number, game)))
     }
 
-    fn judged<'a>(&'a self, number: usize, pairing: &'a Pairing) -> Judged<'a> {
+    pub(super) fn judged<'a>(&'a self, number: usize, pairing: &'a Pairing) -> Judged<'a> {
         Judged { definition: &self.definition, entrants: &self.entrants, number: number as u32, pairing }
     }
 
@@ -458,7 +470,7 @@ impl Tournament {
         let undecided = || self.pairings.iter().enumerate().skip(self.first_open).filter(|(_, p)| p.outcome.is_none());
         let open: usize = undecided().map(|(_, pairing)| pairing.open_games().count()).sum();
         let room = usize::from(self.definition.rules.games_at_once).saturating_sub(open);
-        for (number, pairing) in undecided() {
+        for (number, pairing) in undecided().filter(|(_, pairing)| !self.is_held_up(pairing)) {
             let judged = self.judged(number, pairing);
             for _ in 0..judged.games_needed() {
                 if orders.len() >= room {

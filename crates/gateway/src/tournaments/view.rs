@@ -132,6 +132,7 @@ pub(super) fn entrant(number: u16, known: &Entrant) -> TournamentEntrant {
         entered_at: Timestamp(known.entered_at.0),
         seed: known.seed.checked_add(1),
         withdrawn: known.withdrawn.map(|reason| reason.name().to_owned()),
+        absent_since: known.absent_since.filter(|_| known.is_absent()).map(|at| Timestamp(at.0)),
     }
 }
 
@@ -216,6 +217,8 @@ pub(super) fn event(seq: u32, entry: &LogEntry) -> TournamentEvent {
             reason: Some(reason.name().to_owned()),
             ..plain("withdrawn")
         },
+        Event::Absent { bot } => TournamentEvent { snake_id: Some(bot.to_string()), ..plain("absent") },
+        Event::Returned { bot } => TournamentEvent { snake_id: Some(bot.to_string()), ..plain("returned") },
         Event::SeedsSet { .. } => plain("seeds_set"),
         Event::Started { .. } => plain("started"),
         Event::RoundPaired { .. } => plain("round_paired"),

@@ -219,9 +219,12 @@ pub struct TournamentEntrant {
     /// From 1, the best; null before the start.
     #[schema(required)]
     pub seed: Option<u16>,
-    /// Why it left, if it has: `owner`, `organizer`, `bot_deleted`, `bot_private`.
+    /// Why it left, if it has: `owner`, `organizer`, `bot_deleted`, `bot_private`, `bot_absent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withdrawn: Option<String>,
+    /// Since when its games wait for it, because it is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absent_since: Option<Timestamp>,
 }
 
 /// Bots that meet.
@@ -323,10 +326,11 @@ pub struct TournamentEvent {
     /// From 1.
     pub seq: u32,
     pub at: Timestamp,
-    /// `invited`, `entered`, `withdrawn`, `seeds_set`, `started`, `round_paired`, `game_created`, `game_played`, `game_void` or `cancelled`.
+    /// `invited`, `entered`, `withdrawn`, `seeds_set`, `started`, `round_paired`, `absent`, `returned`, `game_created`, `game_played`,
+    /// `game_void` or `cancelled`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The entrant that `entered` or was `withdrawn`.
+    /// The entrant that `entered`, was `withdrawn`, is `absent` or has `returned`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snake_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,8 @@ struct Script {
     /// Percent.
     draws: u32,
     voids: u32,
+    /// Percent of looks at which a bot is found to be paused.
+    pauses: u32,
     /// Withdrawals: after so many events, this bot.
     withdrawals: Vec<(u16, u16)>,
     dice: u64,
@@ -40,15 +42,16 @@ fn script() -> impl Strategy<Value = Script> {
         2 => Just(Vec::new()),
         1 => prop::collection::vec((0_u16..60, 0_u16..24), 0..6),
     ];
-    let shares = (prop_oneof![Just(0_u32), 0_u32..90], prop_oneof![Just(0_u32), 0_u32..90]);
+    let share = || prop_oneof![Just(0_u32), 0_u32..90];
+    let shares = (share(), share(), share());
     (format(), 2_u16..=24, 0_u8..3, 0_u8..3, shares, withdrawals, any::<u64>()).prop_map(
-        |(format, entrants, half, replays_max, (draws, voids), withdrawals, dice)| {
+        |(format, entrants, half, replays_max, (draws, voids, pauses), withdrawals, dice)| {
             let entrants = match format {
                 Format::Groups { groups, advance, .. } => entrants.max(groups * u16::from(advance.max(2))),
                 Format::Swiss { rounds } => entrants.max(rounds + 1),
                 _ => entrants,
             };
-            Script { format, entrants, best_of: 2 * half + 1, replays_max, draws, voids, withdrawals, dice }
+            Script { format, entrants, best_of: 2 * half + 1, replays_max, draws, voids, pauses, withdrawals, dice }
         },
     )
 }
@@ -57,6 +60,31 @@ fn script() -> impl Strategy<Value = Script> {
 fn roll(state: &mut u64, below: u32) -> u32 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     ((*state >> 33) as u32) % below
+}
+
+/// Before games are queued a bot may be found to be paused, and absent ones may be found to be back.
+fn look_at_health(script: &Script, player: &mut Player, dice: &mut u64) {
+    while let Some(event) = player.tournament.next_round() {
+        player.happen(event);
+    }
+    for (bot, _) in player.tournament.absent().collect::<Vec<_>>() {
+        if roll(dice, 100) >= script.pauses {
+            player.happen(Event::Returned { bot });
+        }
+    }
+    let orders = player.tournament.next_games();
+    if let Some(order) = orders.first()
+        && roll(dice, 100) < script.pauses
+    {
+        let bot = BotId(u128::from(order.seats[0]));
+        if player.tournament.may_be_absent(bot) {
+            player.happen(Event::Absent { bot });
+        }
+    }
+    let absent: BTreeSet<_> = player.tournament.absent().map(|(bot, _)| bot).collect();
+    let orders = player.tournament.next_games();
+    let mut seats = orders.iter().flat_map(|order| &order.seats);
+    assert!(seats.all(|seat| !absent.contains(&BotId(u128::from(*seat)))), "a game without one of its players");
 }
 
 fn play_script(script: &Script) -> Player {
@@ -69,6 +97,7 @@ fn play_script(script: &Script) -> Player {
     let mut dice = script.dice;
     let mut withdrawals = script.withdrawals.clone();
     loop {
+        look_at_health(script, &mut player, &mut dice);
         player.queue();
         let at = player.log.len() as u16 - script.entrants;
         let due = withdrawals.iter().position(|(after, bot)| *after <= at && *bot < script.entrants);
@@ -83,9 +112,13 @@ fn play_script(script: &Script) -> Player {
         }
         let open: Vec<_> = player.tournament.open_games().map(|(number, game)| (number, game.clone())).collect();
         let is_running = player.tournament.phase() == Phase::Running;
-        assert!(!(is_running && open.is_empty()), "stuck: {script:?}");
         if !is_running {
             return player;
+        }
+        if open.is_empty() {
+            let absent: Vec<_> = player.tournament.absent().map(|(bot, _)| bot).collect();
+            assert!(absent.iter().any(|bot| player.tournament.is_due(*bot)), "stuck: {script:?}");
+            continue;
         }
         // Results come in any order.
         let (pairing, Game { match_id, seats, .. }) = open[roll(&mut dice, open.len() as u32) as usize].clone();

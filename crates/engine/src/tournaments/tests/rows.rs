@@ -1,7 +1,7 @@
 //! What users do: entries, withdrawals, draws, failures, silence.
 
 use super::*;
-use crate::limits::{TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_VOID_GAMES_MAX};
+use crate::limits::{TOURNAMENT_ABSENCES_MAX, TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_VOID_GAMES_MAX};
 
 const SINGLE: Format = Format::SingleElimination { third_place: false };
 
@@ -345,4 +345,56 @@ fn rounds_of_a_swiss_tournament_follow_the_field() {
     let rounds = |entrants| Format::Swiss { rounds: 0 }.swiss_rounds(entrants);
     assert_eq!([2, 3, 4, 5, 8, 9, 16, 17, 1_024].map(rounds), [1, 2, 2, 3, 3, 4, 4, 5, 10]);
     assert_eq!(Format::Swiss { rounds: 6 }.swiss_rounds(100), 6);
+}
+
+#[track_caller]
+fn orders(player: &Player) -> Vec<u32> {
+    player.tournament.next_games().iter().map(|order| order.pairing).collect()
+}
+
+#[test]
+fn games_wait_for_absent_bots() {
+    let mut player = started(definition(SINGLE), 4);
+    let bot = BotId(0);
+    assert_eq!(orders(&player), [0, 1]);
+    player.refused(Event::Returned { bot }, Refusal::Inconsistent("a bot returns that was not absent"));
+    player.refused(Event::Absent { bot: BotId(9) }, Refusal::NotEntered);
+    player.happen(Event::Absent { bot });
+    player.refused(Event::Absent { bot }, Refusal::Inconsistent("a bot that cannot become absent"));
+    assert_eq!((orders(&player), player.tournament.is_due(bot)), (vec![1], true));
+    player.happen(Event::Returned { bot });
+    assert_eq!((orders(&player), player.tournament.is_due(bot)), (vec![0, 1], true));
+    player.happen(Event::Absent { bot });
+    player.happen(Event::Withdrawn { bot, reason: WithdrawalReason::Absent });
+    assert_eq!(player.tournament.pairings()[0].outcome.as_ref().unwrap().decision, Decision::Walkover);
+    assert_eq!((orders(&player), player.tournament.absent().count()), (vec![1], 0));
+    player.refused(Event::Absent { bot }, Refusal::NotEntered);
+}
+
+#[test]
+fn an_absent_bot_that_need_not_play_is_not_due() {
+    let mut player = started(definition(SINGLE), 4);
+    let bot = BotId(0);
+    player.happen(Event::Absent { bot });
+    // Its opponent leaves: it waits for the other semi-final now.
+    player.happen(Event::Withdrawn { bot: BotId(3), reason: WithdrawalReason::Owner });
+    assert!(!player.tournament.is_due(bot));
+    player.queue();
+    let (pairing, game) = player.open_game().unwrap();
+    player.happen(Event::GamePlayed { pairing, match_id: game.match_id, score: play::by_number(&game.seats) });
+    assert!(player.tournament.is_due(bot));
+    assert_eq!(orders(&player), [0_u32; 0]);
+}
+
+#[test]
+fn a_bot_is_absent_only_so_often() {
+    let mut player = started(definition(SINGLE), 2);
+    let bot = BotId(0);
+    for _ in 0..TOURNAMENT_ABSENCES_MAX {
+        assert!(player.tournament.may_be_absent(bot));
+        player.happen(Event::Absent { bot });
+        player.happen(Event::Returned { bot });
+    }
+    assert!(!player.tournament.may_be_absent(bot));
+    player.refused(Event::Absent { bot }, Refusal::Inconsistent("a bot that cannot become absent"));
 }
