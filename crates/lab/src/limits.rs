@@ -48,9 +48,6 @@ pub const SOURCES_MAX: usize = 254;
 /// Minimum interval of an observer: a reading is a request, and must not become the load.
 pub const OBSERVE_EVERY_MIN: Duration = Duration::from_millis(100);
 
-/// Pages that one reading of an observer reads at most.
-pub const OBSERVE_PAGES_MAX: usize = 1_000;
-
 /// Interval of an observer if the scenario sets none.
 pub const OBSERVE_EVERY: Duration = Duration::from_secs(1);
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::feed::{Feed, FeedRows};
-use super::reader::{NodeReader, read_name, read_pointer};
+use super::reader::{NodeReader, read_pointer};
 use super::template::TemplateNames;
 use super::validation::{Origin, ValidationError};
 
@@ -25,19 +25,8 @@ pub struct KnownOrder {
     /// The columns of that feed with the ids and with the values, by their indices.
     pub id_column: usize,
     pub value_column: usize,
-    /// Where lists are read page by page.
-    pub pages: Option<PageCursor>,
     origin: Origin,
     key: String,
-}
-
-/// How the next page is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageCursor {
-    /// A pointer to the cursor of the next page; nothing, `null` or an empty text is there on the last.
-    pub at: String,
-    /// The query parameter that takes it.
-    pub query: String,
 }
 
 /// The truth: by id, the value by which the best is the largest.
@@ -59,9 +48,8 @@ impl KnownOrder {
             let column = |at: &NodeReader<'_>| Some(names.feeds.get(feed)?.index_of(at.text()?));
             let id_column = fields.required("by", "the column of the feed with the ids", column);
             let value_column = fields.required("value", "the column of the feed with the values", column);
-            let pages = fields.optional("pages", PageCursor::read);
             let (origin, key) = (at.node.origin.clone(), at.path.clone());
-            Self { lists, id, feed, id_column, value_column, pages, origin, key }
+            Self { lists, id, feed, id_column, value_column, origin, key }
         })
     }
 
@@ -86,37 +74,16 @@ impl KnownOrder {
         Ok(values)
     }
 
-    /// Appends the true values of the items that a document lists, in its order: one group for each list. What has no known value is left
-    /// out.
-    pub fn append_listed(&self, document: &Value, known: &KnownValues, listed: &mut [Vec<f64>]) {
-        for (pointer, listed) in self.lists.iter().zip(listed) {
-            let items = document.pointer(pointer).and_then(Value::as_array);
-            let id = |item: &Value| match item.pointer(&self.id)? {
-                Value::String(text) => known.get(text).copied(),
-                Value::Number(number) => known.get(&number.to_string()).copied(),
-                _ => None,
-            };
-            listed.extend(items.into_iter().flatten().filter_map(id));
-        }
-    }
-}
-
-impl PageCursor {
-    fn read(at: &NodeReader<'_>) -> Option<Self> {
-        at.table(|fields| Self {
-            at: fields.required("at", "a JSON pointer to the cursor of the next page", read_pointer),
-            query: fields.required("query", "the query parameter that takes the cursor", read_name),
-        })
-    }
-
-    /// The cursor of the page after this one.
+    /// The true values of the items that a document lists, in its order. What has no known value is left out.
     #[must_use]
-    pub fn next(&self, document: &Value) -> Option<String> {
-        match document.pointer(&self.at)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
+    pub fn listed(&self, document: &Value, known: &KnownValues) -> Vec<f64> {
+        let id = |item: &Value| match item.pointer(&self.id)? {
+            Value::String(text) => known.get(text).copied(),
+            Value::Number(number) => known.get(&number.to_string()).copied(),
             _ => None,
-        }
+        };
+        let lists = self.lists.iter().filter_map(|pointer| document.pointer(pointer)?.as_array());
+        lists.flatten().filter_map(id).collect()
     }
 }
 
@@ -187,19 +154,14 @@ mod tests {
             feed: 0,
             id_column: 0,
             value_column: 1,
-            pages: Some(PageCursor { at: "/next".to_owned(), query: "after".to_owned() }),
             origin: Origin::Line(1),
             key: String::new(),
         };
         let known = KnownValues::from([("a".to_owned(), 3.0), ("b".to_owned(), 2.0), ("7".to_owned(), 1.0)]);
-        let page = serde_json::json!({
-            "ranked": [{ "name": "b" }, { "name": "nobody" }], "new": [{ "name": 7 }, { "name": null }], "next": "x"
+        let document = serde_json::json!({
+            "ranked": [{ "name": "b" }, { "name": "nobody" }, { "name": "a" }], "new": [{ "name": 7 }, { "name": null }]
         });
-        let mut listed = vec![Vec::new(); 2];
-        order.append_listed(&page, &known, &mut listed);
-        order.append_listed(&serde_json::json!({ "ranked": [{ "name": "a" }] }), &known, &mut listed);
-        assert_eq!(listed, [vec![2.0, 3.0], vec![1.0]]);
-        let next = |page: &Value| order.pages.as_ref().and_then(|pages| pages.next(page));
-        assert_eq!((next(&page), next(&serde_json::json!({ "next": null }))), (Some("x".to_owned()), None));
+        assert_eq!(order.listed(&document, &known), [2.0, 3.0, 1.0]);
+        assert_eq!(order.listed(&serde_json::json!({ "ranked": {}, "new": [{ "name": "b" }] }), &known), [2.0]);
     }
 }

@@ -49,7 +49,7 @@ pub use formula::Formula;
 pub use gate::{ComparisonOp, Gate, HeadlineFigure};
 pub use journey::{BackgroundLoops, Journey};
 pub use keys::KeySet;
-pub use known_order::{KnownOrder, KnownValues, ORDER_FIGURES, PageCursor, spearman};
+pub use known_order::{KnownOrder, KnownValues, ORDER_FIGURES, spearman};
 pub use load_profile::{EdgeSearch, LoadProfile};
 pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
 pub use observer::Observer;

@@ -11,8 +11,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::run_context::RunContext;
-use crate::limits::OBSERVE_PAGES_MAX;
-use crate::scenario::{KnownValues, ORDER_FIGURES, Observer, Scope, spearman};
+use crate::scenario::{KnownValues, ORDER_FIGURES, Observer, spearman};
 
 /// What was read from the target, and what could not be.
 #[derive(Default)]
@@ -77,7 +76,6 @@ async fn read_figures(context: &RunContext, observer: &Observer, known: &KnownVa
 
 /// What an observer read once.
 struct Reading {
-    /// The first page, where there are several.
     document: Value,
     /// The true values of what is listed, in the order of the lists.
     listed: Vec<f64>,
@@ -85,23 +83,10 @@ struct Reading {
 
 impl Reading {
     async fn of(context: &RunContext, observer: &Observer, known: &KnownValues) -> Result<Self, String> {
-        let target = &context.prepared.target;
         let timeout = observer.interval.max(Duration::from_millis(100));
-        let path = observer.path.render(&Scope::for_run(&target.globals))?;
-        let document = target.read_json_at(&path, timeout).await?;
-        let Some(order) = &observer.order else { return Ok(Self { document, listed: Vec::new() }) };
-        let mut listed = vec![Vec::new(); order.lists.len()];
-        order.append_listed(&document, known, &mut listed);
-        let next = |page: &Value| order.pages.as_ref().and_then(|pages| Some((&pages.query, pages.next(page)?)));
-        let mut cursor = next(&document);
-        for _ in 1..OBSERVE_PAGES_MAX {
-            let Some((query, value)) = cursor else { break };
-            let separator = if path.contains('?') { '&' } else { '?' };
-            let page = target.read_json_at(&format!("{path}{separator}{query}={value}"), timeout).await?;
-            order.append_listed(&page, known, &mut listed);
-            cursor = next(&page);
-        }
-        Ok(Self { document, listed: listed.concat() })
+        let document = context.prepared.target.read_json(&observer.path, timeout).await?;
+        let listed = observer.order.as_ref().map(|order| order.listed(&document, known)).unwrap_or_default();
+        Ok(Self { document, listed })
     }
 
     fn figures<'o>(&self, observer: &'o Observer) -> Vec<(&'o str, Result<f64, String>)> {

@@ -34,11 +34,7 @@ pub struct ControlTarget {
 impl ControlTarget {
     /// A JSON document of the target, if it is received in time.
     pub(crate) async fn read_json(&self, path: &Template, timeout: Duration) -> Result<Value, String> {
-        self.read_json_at(&path.render(&Scope::for_run(&self.globals))?, timeout).await
-    }
-
-    /// The same of a path that is known.
-    pub(crate) async fn read_json_at(&self, path: &str, timeout: Duration) -> Result<Value, String> {
+        let path = path.render(&Scope::for_run(&self.globals))?;
         let parsed = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
         let request = ControlRequest::get(parsed, self.headers.clone(), timeout);
         let response =

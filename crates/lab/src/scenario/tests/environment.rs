@@ -260,7 +260,7 @@ fn observers_of_known_orders() {
         let feed = "[feed.bots]\nfile = \"bots.csv\"\n";
         with_rest(&format!("{feed}[[observe]]\nname = \"q\"\nread = \"GET /s\"\norder = {order}\n"))
     };
-    let good = r#"{ lists = ["/a", "/b"], id = "/name", feed = "bots", by = "name", value = "strength", pages = { at = "/next", query = "after" } }"#;
+    let good = r#"{ lists = ["/a", "/b"], id = "/name", feed = "bots", by = "name", value = "strength" }"#;
     let scenario = read(&text(good), &[]).unwrap();
     let order = scenario.observers[0].order.as_ref().unwrap();
     assert_eq!(
