@@ -251,6 +251,9 @@ pub const HOLDERS_MAX: usize = 64;
 /// Rows of a table in a report; the record has all.
 pub const REPORT_ROWS_MAX: usize = 200;
 
+/// Repetitions of a fault: a record and a report have a row for each.
+pub const FAULT_TIMES_MAX: u32 = TIMELINE_NOTES_MAX as u32;
+
 /// Load steps of a trial (bursts, levels) with their own figures; later ones are counted with the last.
 pub const LOAD_STEPS_MAX: u32 = 1_000;
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::journey::Journey;
 use super::load_profile::LoadProfile;
 use super::phase::Phase;
-use super::reader::{NodeReader, read_name};
+use super::reader::{NodeReader, TableReader, read_name};
 use super::schedule::Schedule;
 use super::step::{Step, StepAction};
 use super::tree::{Node, Value};
 use super::validation::Origin;
 use crate::format::known_names;
-use crate::limits::WAIT_MAX;
+use crate::limits::{FAULT_TIMES_MAX, WAIT_MAX};
 
 /// The name of the target's process in faults.
 const SERVER: &str = "server";
@@ -61,18 +61,22 @@ impl FaultAction {
 }
 
 impl Fault {
-    /// Reads one. `load_end` is when the load is over, if the scenario determines it: a later fault would meet no load.
-    pub(crate) fn read(at: &NodeReader<'_>, processes: &FaultTargets, load_end: Option<Duration>) -> Option<Self> {
-        at.table(|fields| {
+    /// Reads one, and its repetitions. `load_end` is when the load is over, if the scenario determines it: a later fault would meet no
+    /// load.
+    pub(crate) fn read(at: &NodeReader<'_>, processes: &FaultTargets, load_end: Option<Duration>) -> Vec<Self> {
+        let read = at.table(|fields| {
+            let (every, times) = read_repetition(fields);
             let moment = |at: &NodeReader<'_>| {
-                let moment = at.duration(Duration::ZERO..=WAIT_MAX)?;
-                if let Some(load_end) = load_end.filter(|load_end| moment >= *load_end) {
+                let first = at.duration(Duration::ZERO..=WAIT_MAX)?;
+                let last = every.saturating_mul(times - 1).saturating_add(first);
+                if let Some(load_end) = load_end.filter(|load_end| last >= *load_end) {
+                    let repeated = if times > 1 { format!(", and the last repetition at {last:?}") } else { String::new() };
                     at.add_error(format!(
-                        "is {moment:?}, but the last arrival is due before {load_end:?}: the run would be over without the \
+                        "is {first:?}{repeated}, but the last arrival is due before {load_end:?}: the run would be over without the \
                          fault. Choose an earlier moment, or a longer load"
                     ));
                 }
-                Some(moment)
+                Some(first)
             };
             let moment = fields.required("at", "when, from the start of the load, such as \"90s\"", moment);
             let action = fields.get_required("do", "kill, stop, continue, term or restart");
@@ -85,11 +89,29 @@ impl Fault {
                 if let Some(FaultAction::Continue | FaultAction::Restart) = action {
                     at.add_error("has no meaning here: only kill, term and stop last");
                 }
-                at.duration(Duration::from_millis(1)..=WAIT_MAX)
+                let duration = at.duration(Duration::from_millis(1)..=WAIT_MAX)?;
+                if times > 1 && duration >= every {
+                    at.add_error(format!("is {duration:?}, and must be shorter than `every`, {every:?}: the next one comes before this one ends"));
+                }
+                Some(duration)
             });
-            Some(Self { at: moment, action: action?, process: process?, duration })
-        })?
+            let first = Self { at: moment, action: action?, process: process?, duration };
+            Some((0..times).map(|n| Self { at: first.at.saturating_add(every.saturating_mul(n)), ..first.clone() }).collect())
+        });
+        read.flatten().unwrap_or_default()
     }
+}
+
+/// The time from one to the next, and how many there are.
+fn read_repetition(fields: &TableReader<'_>) -> (Duration, u32) {
+    let every = fields.optional("every", |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+    let times = fields.optional("times", |at| at.int(1..=u64::from(FAULT_TIMES_MAX)));
+    if every.is_some() != times.is_some() {
+        fields
+            .reader
+            .add_error("needs `every` and `times` together: the time from one to the next, and how many there are");
+    }
+    (every.unwrap_or_default(), times.map_or(1, |times| times as u32))
 }
 
 /// The processes of a scenario as they are written, each with the reason why the lab cannot control it, if it does not

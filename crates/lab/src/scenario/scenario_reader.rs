@@ -106,7 +106,8 @@ impl ScenarioReader<'_, '_> {
         let all_read = phases.len() == declared.phases.len() && journeys.len() == declared.journeys.len();
         let load_end = load_end(phases, journeys).filter(|_| all_read);
         let processes = FaultTargets::from_document(at.node);
-        scenario.faults = fields.or_default("fault", |at| at.items(|at| Fault::read(at, &processes, load_end)));
+        let faults = fields.optional("fault", NodeReader::list).unwrap_or_default();
+        scenario.faults = faults.iter().flat_map(|at| Fault::read(at, &processes, load_end)).collect();
         for (feed, names) in scenario.feeds.iter_mut().zip(&names.feeds) {
             feed.columns.clone_from(&names.columns.borrow());
         }

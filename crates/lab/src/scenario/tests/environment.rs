@@ -131,6 +131,14 @@ fn faults() {
 }
 
 #[test]
+fn a_fault_is_repeated() {
+    let text = with_rest("[[fault]]\nat = \"90s\"\ndo = \"kill\"\nfor = \"1s\"\nevery = \"2500ms\"\ntimes = 3\n");
+    let faults = read(&text, &[]).unwrap().faults;
+    assert_eq!(faults.iter().map(|fault| fault.at.as_millis()).collect::<Vec<_>>(), [90_000, 92_500, 95_000]);
+    assert!(faults.iter().all(|fault| fault.duration == Some(Duration::from_secs(1))), "{faults:?}");
+}
+
+#[test]
 fn errors_in_faults() {
     check(
         "[[fault]]\n",
@@ -157,6 +165,16 @@ fn errors_in_faults() {
             "line 17: `fault.0` can only be done to a process that the lab starts, but [[process]] bots has start = false",
         ],
     );
+    let together =
+        "line 17: `fault.0` needs `every` and `times` together: the time from one to the next, and how many there are";
+    check("[[fault]]\nat = \"1s\"\ndo = \"kill\"\ntimes = 3\n", &[together]);
+    check("[[fault]]\nat = \"1s\"\ndo = \"kill\"\nevery = \"3s\"\n", &[together]);
+    check(
+        "[[fault]]\nat = \"1s\"\ndo = \"kill\"\nfor = \"2s\"\nevery = \"2s\"\ntimes = 3\n",
+        &[
+            "line 20: `fault.0.for` is 2s, and must be shorter than `every`, 2s: the next one comes before this one ends",
+        ],
+    );
     let unspawned = format!("{GOOD}[[fault]]\nat = \"1s\"\ndo = \"kill\"\n");
     assert_eq!(
         complaints(&unspawned),
@@ -170,7 +188,8 @@ fn errors_in_faults() {
 /// A load whose end the text determines or not, and a fault.
 #[track_caller]
 fn with_fault(load: &str, fault_at: &str, expected: &[&str]) {
-    let text = with_rest(&format!("[[fault]]\nat = \"{fault_at}\"\ndo = \"kill\"\n"));
+    let (first, rest) = fault_at.split_once(' ').unwrap_or((fault_at, ""));
+    let text = with_rest(&format!("[[fault]]\nat = \"{first}\"\ndo = \"kill\"\n{rest}\n"));
     let changed = text.replace("arrivals = { batch = 3 }", load);
     assert_ne!(changed, text);
     assert_eq!(complaints(&changed), expected, "{load} {fault_at}");
@@ -188,6 +207,8 @@ fn a_fault_after_the_load_is_an_error() {
     with_fault(rate, "30s", &[&late("30s", "3s")]);
     with_fault(rate, "3s", &[&late("3s", "3s")]);
     with_fault(rate, "2999ms", &[]);
+    with_fault(rate, "1s every = \"1s\"\ntimes = 2", &[]);
+    with_fault(rate, "1s every = \"1s\"\ntimes = 3", &[&late("1s, and the last repetition at 3s", "3s")]);
     with_fault("after = \"1s\"\narrivals = { rate = 50, for = \"3s\" }", "3999ms", &[]);
     with_fault("arrivals = { ramp = { from = 1, to = 9 }, for = \"3s\" }", "4s", &[&late("4s", "3s")]);
     // The target decides how long these take.
