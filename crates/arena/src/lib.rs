@@ -17,6 +17,13 @@ mod states;
 mod testing;
 pub mod tournaments;
 
+/// What the arena is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct ArenaConfig {
+    /// Matches of ladders that may be under way at once, on all nodes together.
+    pub ladder_matches_at_once: usize,
+}
+
 pub use driver::{Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;
@@ -32,13 +39,14 @@ use tournaments::Tournaments;
 /// Leads the jobs of the arena whenever no other process does, until the drain.
 pub async fn run<E: ArenaEnvironment>(
     environment: E,
+    config: ArenaConfig,
     duel_states: Arc<DuelStates>,
     tournaments: Tournaments<E>,
     drain: Drain,
 ) {
     let (of_duels, of_ladders) = (environment.clone(), environment.clone());
     let drive_duels = move |lease| duels::run(of_duels.clone(), duel_states.clone(), lease);
-    let lead_ladders = move |lease| ladders::lead(of_ladders.clone(), lease);
+    let lead_ladders = move |lease| ladders::lead(of_ladders.clone(), lease, config.ladder_matches_at_once);
     let drive_tournaments = move |lease| tournaments.clone().run(lease);
     tokio::join!(
         lead(environment.clone(), LeaderJob::Duels, drain.clone(), drive_duels),

@@ -12,7 +12,7 @@ mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
-pub use competitions::{Advance, CompetitionCommand};
+pub use competitions::{AddMatches, Advance, CompetitionCommand};
 pub use health::BotCommand;
 pub use ladders::{LadderCommand, RateResults, RepairRatings};
 pub use tables::{ClaimedTable, OpenTable, TableAppend};

@@ -13,6 +13,7 @@ mod labelled;
 mod ladders;
 mod macros;
 mod matches;
+mod pairing;
 mod process_usage;
 mod recent;
 mod responses;
@@ -33,6 +34,7 @@ pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapsho
 pub use labelled::{ByKind, ByRoute, ByStatus, QuotaKind};
 pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
+pub use pairing::PairingMetrics;
 pub use process_usage::ProcessUsage;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use responses::BudgetFigures;
@@ -122,6 +124,7 @@ pub struct Metrics {
     pub duels: DuelMetrics,
     pub ladders: LadderMetrics,
     pub tournaments: TournamentMetrics,
+    pub pairing: PairingMetrics,
     pub store: StoreMetrics,
     pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
@@ -180,6 +183,7 @@ impl Default for Metrics {
             duels: DuelMetrics::default(),
             ladders: LadderMetrics::default(),
             tournaments: TournamentMetrics::default(),
+            pairing: PairingMetrics::default(),
             store: StoreMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
@@ -250,6 +254,7 @@ impl Metrics {
         self.duels.expose(&mut page);
         self.ladders.expose(&mut page);
         self.tournaments.expose(&mut page);
+        self.pairing.expose(&mut page);
         self.store.expose(&mut page);
         self.responses.expose(&mut page);
         self.bodies.expose(&mut page);

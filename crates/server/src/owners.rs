@@ -31,7 +31,9 @@ pub async fn own_worlds(app: App) {
 
 /// Advances ladders, tournaments and duels, and watches over the health of bots.
 pub async fn run_arena(app: App) {
-    let competitions = arena::run(app.arena.clone(), app.duels.clone(), app.tournaments.clone(), app.drain.clone());
+    let config = subsystem_configs::arena(&app.config);
+    let competitions =
+        arena::run(app.arena.clone(), config, app.duels.clone(), app.tournaments.clone(), app.drain.clone());
     let prober = HttpProber::new(app.bots.clone(), app.signing_secrets.clone(), app.node.store.clone());
     let health = arena::health::run(app.arena.clone(), prober, app.bot_statistics.clone(), app.drain.clone());
     tokio::join!(competitions, health);

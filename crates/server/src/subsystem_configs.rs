@@ -1,5 +1,6 @@
 //! What each subsystem needs of the configuration. The subsystems do not know the settings; here each setting gets to its place.
 
+use arena::ArenaConfig;
 use engine::limits::WORLD_DRAIN_MAX;
 use limiter::{Capacity, Seed};
 use matches::RunnerConfig;
@@ -28,6 +29,11 @@ pub fn runner(config: &Config) -> RunnerConfig {
         claim_period: config.claim_period,
         attempts_max: config.attempts_max,
     }
+}
+
+#[must_use]
+pub fn arena(config: &Config) -> ArenaConfig {
+    ArenaConfig { ladder_matches_at_once: config.ladder_matches_at_once }
 }
 
 #[must_use]

@@ -221,6 +221,12 @@ settings! {
     turns_max: u32 = ranged("matches.turns_max", "turns-max", 1..=limits::TURNS_MAX as u64, "turns", "5000");
     /// Claims without any progress after which a match fails; its log is kept.
     attempts_max: u32 = ranged("matches.attempts_max", "attempts-max", 1..=limits::ATTEMPTS_MAX as u64, "attempts", "5");
+    /// Matches of ladders that may be under way at the same time, on all nodes together. While games of people wait for more than a second,
+    /// it is a sixteenth.
+    ladder_matches_at_once: usize = ranged("ladders.matches_at_once", "ladder-matches-at-once", 1..=limits::MATCHES_AT_ONCE_MAX as u64, "matches", AUTO)
+        .or_auto("256, but at most half of matches.at_once", |c, _| {
+            c.ladder_matches_at_once = limits::LADDER_MATCHES_AT_ONCE_DEFAULT.min(c.matches_at_once / 2).max(1);
+        });
     /// Bots may have loopback and private addresses: for play on one machine or in one network.
     allow_private_bots: bool = plain("bots.allow_private", "allow-private-bots", "false");
     /// Most connections to one host of bots: they share the limit of open files with clients.

@@ -263,6 +263,15 @@ pub trait Reader: Send {
         now: UnixMs,
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError>;
+    /// Running competitions of a kind, in the order of their ids.
+    fn competitions_running(
+        &mut self,
+        kind: CompetitionKind,
+        after: Option<CompetitionId>,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError>;
+    /// When the match entered the queue that is served next of those that are not of a competition of this kind; `None` when none waits.
+    fn next_waiting_besides(&mut self, kind: CompetitionKind) -> Result<Option<UnixMs>, StoreError>;
     /// The entries of a competition's log from version `from` on, at most `limit`.
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError>;
     /// Matches of a competition that are kept, newest first; all of them, or those that have not ended.

@@ -1,5 +1,7 @@
 //! Ladders: the ladder that every server has, and the jobs of the one process that leads them.
 
+mod matchmaker;
+mod pairing_state;
 mod rater;
 pub mod recompute;
 mod standard;
@@ -9,11 +11,13 @@ use crate::environment::ArenaEnvironment;
 use engine::competitions::CompetitionKind;
 use node::lease::Lease;
 
-/// What the leader does: it rates results and ends seasons.
-pub(crate) async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease) {
+/// What the leader does: it rates results, ends seasons, and pairs bots.
+pub(crate) async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease, matches_at_once: usize) {
     standard::ensure(&environment).await;
     let rater = environment.clone();
-    drive(environment, lease, CompetitionKind::Ladder, move |row| rater::advance(rater.clone(), row)).await;
+    let pairing = matchmaker::run(environment.clone(), lease.clone(), matches_at_once);
+    let rating = drive(environment, lease, CompetitionKind::Ladder, move |row| rater::advance(rater.clone(), row));
+    tokio::join!(rating, pairing);
 }
 
 #[cfg(test)]

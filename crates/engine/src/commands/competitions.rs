@@ -19,6 +19,30 @@ pub enum CompetitionCommand {
     /// Move a competition on: all of it or nothing. → `Done` | `NotFound` | `VersionConflict` (another writer came first: the
     /// outcome has the version that is there)
     Advance(Advance),
+    /// Put matches of a running competition into the queue, and change nothing else of it: results may be applied meanwhile. → `Done` |
+    /// `NotFound` (no such competition that is running) | `VersionConflict` (others have created matches meanwhile)
+    AddMatches(AddMatches),
+}
+
+/// Matches for a competition whose matches do not follow from its results alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddMatches {
+    pub id: CompetitionId,
+    /// In whose share of the queue they wait, and who may call them off.
+    pub account: AccountId,
+    /// Matches that were ever created for it before these.
+    pub expected_matches_created: u64,
+    /// Each with this competition as its origin.
+    pub matches: Vec<MatchSpec>,
+    pub now: UnixMs,
+}
+
+impl AddMatches {
+    /// Their creation.
+    #[must_use]
+    pub fn creation(&self) -> CreateMatches {
+        CreateMatches { account: self.account, idempotency: None, matches: self.matches.clone(), now: self.now }
+    }
 }
 
 /// What follows from results, or from time, or from a request of the owner.

@@ -23,14 +23,26 @@ pub const LADDER_ENTRIES_MAX: usize = 20_000;
 pub const LADDER_ENTRIES_PER_ACCOUNT_MAX: usize = 1_000;
 /// Accounts that are invited to one ladder.
 pub const LADDER_INVITATIONS_MAX: usize = 1_000;
+/// Games of one ladder that a bot may be in at once: small bots answer one request after the other.
+pub const LADDER_GAMES_AT_ONCE_PER_BOT: u32 = 2;
+/// Matches that one look of the matchmaker creates on one ladder: one commit, and few milliseconds for the plan.
+pub const LADDER_LINE_UPS_MAX: usize = 64;
+/// Matches of ladders that may be under way when no number is set, unless this process plays fewer than twice as many.
+pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
+/// When the next game of people has waited for so long, ladders give way …
+pub const LADDER_GIVE_WAY_AFTER: Duration = Duration::from_secs(1);
+/// … and have only one match in so many under way that they may have else: a full queue never stops them for good.
+pub const LADDER_TRICKLE_DIVISOR: usize = 16;
 /// Entries of one page of a ranking, ranked and in placement together: programs that know no pages get as many.
-pub const RANKING_PAGE_MAX: usize = 500;
+pub const RANKING_PAGE_MAX: usize = 1_000;
 /// Results that are rated in one commit.
 pub const RATED_AT_ONCE_MAX: usize = 256;
 /// Rows that one commit of a repair writes.
 pub const REPAIR_ROWS_MAX: usize = 4_096;
 
 const _: () = assert!(LADDER_PLAYERS_MIN >= 2 && LADDER_PLAYERS_MIN < LADDER_PLAYERS_MAX);
+const _: () = assert!(LADDER_LINE_UPS_MAX <= super::BULK_GAMES_MAX, "the matches of a look fit one commit");
+const _: () = assert!(LADDER_TRICKLE_DIVISOR < LADDER_MATCHES_AT_ONCE_DEFAULT);
 const _: () = assert!(LADDER_SEASON_MIN.as_secs() < LADDER_SEASON_MAX.as_secs());
 const _: () = assert!(
     LADDER_ENTRIES_PER_ACCOUNT_MAX * 10 <= LADDER_ENTRIES_MAX,

@@ -124,6 +124,8 @@ impl Reader for FlakyReader {
         competition_log(id: engine::ids::CompetitionId, from: u32, limit: usize) -> Vec<Vec<u8>>;
         competition_matches(id: engine::ids::CompetitionId, is_live: bool, before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
         competition_results(id: engine::ids::CompetitionId, after: u64, limit: usize) -> Vec<engine::competitions::CompetitionResult>;
+        competitions_running(kind: engine::competitions::CompetitionKind, after: Option<engine::ids::CompetitionId>, limit: usize) -> Vec<engine::competitions::CompetitionRow>;
+        next_waiting_besides(kind: engine::competitions::CompetitionKind) -> Option<engine::time::UnixMs>;
         database_time() -> Option<engine::time::UnixMs>;
     }
 

@@ -225,6 +225,7 @@ fn job_of(command: &Command) -> Option<LeaderJob> {
 fn competition_of(command: &Command) -> Option<CompetitionId> {
     match command {
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.id),
+        Command::Competition(CompetitionCommand::AddMatches(add)) => Some(add.id),
         Command::Ladder(command) => Some(ladder_of(command)),
         _ => None,
     }
@@ -251,6 +252,7 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::CreateMatches(create) => Some(create.account),
         Command::Competition(CompetitionCommand::Create { row, .. }) => Some(row.account),
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.account),
+        Command::Competition(CompetitionCommand::AddMatches(add)) => Some(add.account),
         _ => None,
     }
 }

@@ -140,6 +140,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()
         }
+        Command::Competition(CompetitionCommand::AddMatches(add)) => add.matches.iter().map(|spec| spec.id).collect(),
     }
 }
 

@@ -5,7 +5,7 @@
 use super::{Batch, Dialect, RowStatement, Session, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
-use engine::commands::{Advance, CompetitionCommand, Outcome};
+use engine::commands::{AddMatches, Advance, CompetitionCommand, Outcome};
 use engine::competitions::{
     CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
 };
@@ -64,6 +64,19 @@ pub(crate) fn unapplied() -> String {
     format!("SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND results_applied < results ORDER BY id LIMIT ?2")
 }
 
+/// Running competitions of kind ?1 after ?2, at most ?3.
+pub(crate) fn running_page() -> String {
+    format!(
+        "SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND id > ?2 AND status = 'running' ORDER BY id LIMIT ?3"
+    )
+}
+
+/// When the match entered the queue that is served next of those that are not of a competition of kind ?1. The queue holds few of these
+/// at once, so that few are passed over.
+pub(crate) const NEXT_WAITING_BESIDES: &str = "
+    SELECT enqueued_at FROM matches WHERE state = 'waiting' AND coalesce(competition_kind, '') <> ?1
+    ORDER BY fair_tag, id LIMIT 1";
+
 /// Matches of competition ?1 older than ?2, at most ?3: all, or those that have not ended.
 pub(crate) fn matches_of(is_live: bool) -> &'static str {
     if is_live {
@@ -87,6 +100,7 @@ impl<S: Dialect> Batch<'_, S> {
         match command {
             CompetitionCommand::Create { row, live_max } => self.create_competition(row, *live_max),
             CompetitionCommand::Advance(advance) => self.advance_competition(advance),
+            CompetitionCommand::AddMatches(add) => self.add_matches(add),
         }
     }
 
@@ -152,6 +166,21 @@ impl<S: Dialect> Batch<'_, S> {
                 advance.matches.len()
             ],
         )?;
+        Ok(Outcome::Done)
+    }
+
+    fn add_matches(&mut self, add: &AddMatches) -> Result<Outcome, StoreError> {
+        let row = by_id_of(self.session, add.id)?.filter(|row| row.status == CompetitionStatus::Running);
+        let Some(row) = row else { return Ok(Outcome::NotFound) };
+        if row.matches_created != add.expected_matches_created {
+            return Ok(Outcome::VersionConflict(row.version));
+        }
+        let created = self.create_all(&[&add.creation()])?;
+        if let Some(refusal) = created.into_iter().find(|outcome| *outcome != Outcome::Done) {
+            return Ok(refusal);
+        }
+        let count = "UPDATE competitions SET matches_created = matches_created + ?2 WHERE id = ?1";
+        self.session.run(count, values![add.id, add.matches.len()])?;
         Ok(Outcome::Done)
     }
 
@@ -241,5 +270,7 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("competitions of an account", of_account()),
         ("competitions that are due", due()),
         ("competitions with results", unapplied()),
+        ("running competitions", running_page()),
+        ("next waiting match besides", NEXT_WAITING_BESIDES.to_owned()),
     ]
 }

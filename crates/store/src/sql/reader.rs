@@ -382,6 +382,21 @@ impl<R: SqlReader> Reader for R {
         Ok(rows.into_iter().next())
     }
 
+    fn competitions_running(
+        &mut self,
+        kind: CompetitionKind,
+        after: Option<CompetitionId>,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError> {
+        let after = after.map_or([0; 16], CompetitionId::to_bytes);
+        self.session()
+            .all(&competitions::running_page(), values![kind.name(), after, limit], |row| columns::competition(row))
+    }
+
+    fn next_waiting_besides(&mut self, kind: CompetitionKind) -> Result<Option<UnixMs>, StoreError> {
+        self.session().first(competitions::NEXT_WAITING_BESIDES, values![kind.name()], |row| row.time())
+    }
+
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         self.session().all(competitions::LOG, values![id, from, limit], |row| row.bytes())
     }

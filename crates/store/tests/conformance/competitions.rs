@@ -1,7 +1,7 @@
 //! Competitions: made once, advanced all or nothing, with results that are numbered in the order of their commits; and leaders of jobs.
 
 use crate::fixtures::*;
-use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
+use engine::commands::{AddMatches, Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{
     CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
 };
@@ -71,6 +71,49 @@ pub(crate) fn a_competition_is_made_once(database: &dyn Database) {
     let foreign = CompetitionRow { account: account_id(9), ..competition(2) };
     held.assert_outcome(create_competition(&foreign), Outcome::NotFound);
     assert_eq!(held.reader.competition(competition_id(2)), Ok(None));
+}
+
+pub(crate) fn matches_are_added_to_a_running_competition_once(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    let add = |expected_matches_created: u64, id: u128| {
+        let matches = vec![spec_of(id, 1, id as u64)];
+        let add =
+            AddMatches { id: competition_id(1), account: account_id(1), expected_matches_created, matches, now: at(9) };
+        Command::Competition(CompetitionCommand::AddMatches(add))
+    };
+    held.assert_outcome(add(0, 50), Outcome::NotFound);
+    held.assert_outcome(create_competition(&competition(1)), Outcome::Done);
+    held.assert_outcome(add(0, 50), Outcome::NotFound);
+    let running =
+        |held: &mut StoreFixture| held.reader.competitions_running(DUEL, None, 10).expect("the store is there");
+    assert_eq!(running(&mut held), []);
+    let start = Advance { status: CompetitionStatus::Running, ..Advance::of(&competition(1), at(5)) };
+    held.assert_outcome(advance(start), Outcome::Done);
+    held.assert_outcome(add(0, 50), Outcome::Done);
+    held.assert_outcome(add(0, 51), Outcome::VersionConflict(0));
+    held.assert_outcome(add(1, 50), Outcome::Duplicate);
+    held.assert_outcome(add(1, 52), Outcome::Done);
+    let row = held.competition(1);
+    assert_eq!(
+        (row.matches_created, row.version, row.results_applied, row.status),
+        (2, 0, 0, CompetitionStatus::Running)
+    );
+    assert_eq!(running(&mut held), [row]);
+    assert_eq!(held.reader.competitions_running(DUEL, Some(competition_id(1)), 10), Ok(vec![]));
+    assert_eq!(held.reader.competitions_running(CompetitionKind::Ladder, None, 10), Ok(vec![]));
+    let live = held.reader.competition_matches(competition_id(1), true, None, 10).expect("the store is there");
+    assert_eq!(live.iter().map(|row| row.spec.id).collect::<Vec<_>>(), [match_id(52), match_id(50)]);
+}
+
+pub(crate) fn the_next_match_that_waits_besides_a_kind(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    let next = |held: &mut StoreFixture, kind| held.reader.next_waiting_besides(kind).expect("the store is there");
+    assert_eq!(next(&mut held, DUEL), None);
+    held.start_duel(1, [50, 51]);
+    assert_eq!((next(&mut held, DUEL), next(&mut held, CompetitionKind::Ladder)), (None, Some(at(5))));
+    held.assert_outcome(create(1, [7], at(7)), Outcome::Done);
+    let own = held.reader.statuses(&[match_id(7)]).expect("the store is there");
+    assert_eq!(next(&mut held, DUEL), Some(own[0].enqueued_at));
 }
 
 pub(crate) fn an_account_has_so_many_live_competitions(database: &dyn Database) {

@@ -196,6 +196,8 @@ laws! {
     competitions {
         a_competition_is_made_once
         an_account_has_so_many_live_competitions
+        matches_are_added_to_a_running_competition_once
+        the_next_match_that_waits_besides_a_kind
         an_advance_is_all_or_nothing
         results_are_numbered_in_the_order_of_their_ends
         every_way_to_end_is_a_result

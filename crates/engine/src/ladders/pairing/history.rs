@@ -3,6 +3,7 @@
 //! know ratings.
 
 use crate::ids::BotId;
+use crate::limits::LADDER_MIN_GAMES;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Different opponents of a bot that are remembered, newest last: whom it met among these it meets again only when nobody else can
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub const OPPONENTS_REMEMBERED: usize = 32;
 /// Games a bot has on average among those that are counted as its recent share: as many as a bot plays until it is ranked, so that new
 /// bots come first until then.
-pub const SHARE_GAMES: usize = 10;
+pub const SHARE_GAMES: usize = LADDER_MIN_GAMES as usize;
 /// Results of one ladder that are read again at most when its history is made anew.
 pub const HISTORY_RESULTS_MAX: usize = 50_000;
 

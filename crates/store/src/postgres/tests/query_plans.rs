@@ -150,6 +150,8 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions of an account", &["Index Scan Backward using competitions_by_account"]);
     check("competitions that are due", &["Index Scan using competitions_due", "due_at <= $2"]);
     check("competitions with results", &["Index Scan using competitions_unapplied"]);
+    check("running competitions", &["Index Scan using competitions_running"]);
+    check("next waiting match besides", &["Index Scan using matches_waiting"]);
 }
 
 #[test]

@@ -1,0 +1,241 @@
+//! What the matchmaker knows of one ladder: its entries and its recent past. Read from the store when this process becomes the leader, and
+//! followed from then on; a match under way is one whose result has not been applied, so that nothing is paired by ratings that are behind.
+
+use engine::competitions::{CompetitionResult, CompetitionRow};
+use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::ladders::definition::LadderDefinition;
+use engine::ladders::entry::LadderEntry;
+use engine::ladders::pairing::{PairingEntry, PairingHistory, history_results};
+use engine::ladders::season::current_season;
+use engine::matches::spec::SeatSpec;
+use engine::time::UnixMs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use store::{Reader, StoreError};
+
+/// Rows of one read.
+const PAGE: usize = 500;
+/// All entries of a ladder are read again once a second for each so many: what that costs is bounded.
+const ENTRIES_REFRESHED_PER_S: u64 = 1_000;
+/// Time between two of these reads, however few they are.
+const REFRESH_MIN: Duration = Duration::from_secs(1);
+
+/// A ladder as the matchmaker sees it.
+pub(super) struct PairingState {
+    pub(super) row: CompetitionRow,
+    pub(super) definition: LadderDefinition,
+    pub(super) history: PairingHistory,
+    entries: BTreeMap<BotId, Candidate>,
+    /// When all entries were read last.
+    refreshed_at: UnixMs,
+}
+
+/// An entry, and what its next match is created with.
+struct Candidate {
+    entry: LadderEntry,
+    account: AccountId,
+    url: String,
+}
+
+/// What a look at the store brought.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    /// How long new entries have waited for their first rated game, in milliseconds.
+    pub(super) first_game_ms: Vec<u64>,
+}
+
+impl PairingState {
+    /// The state of a ladder, out of its last results and its matches under way.
+    pub(super) fn load(reader: &mut dyn Reader, id: CompetitionId, now: UnixMs) -> Result<Option<Self>, StoreError> {
+        let Some(row) = reader.competition(id)? else { return Ok(None) };
+        let definition = LadderDefinition::decode(&row.definition)
+            .map_err(|error| StoreError::Corrupt { why: format!("the definition of ladder {id}: {error}") })?;
+        let mut state =
+            Self { row, definition, history: PairingHistory::default(), entries: BTreeMap::new(), refreshed_at: now };
+        state.refresh(reader, now)?;
+        let remembered = history_results(state.entries.len(), state.seats()) as u64;
+        state.apply_results(reader, state.row.results_applied.saturating_sub(remembered), state.row.results_applied)?;
+        for (key, seats) in state.matches_under_way(reader)? {
+            state.history.start(key, &seats);
+        }
+        Ok(Some(state))
+    }
+
+    /// Follows what was committed since the last look. `None` when the ladder does not run any more, or when its matches are not those
+    /// that are known: it must be loaded again.
+    pub(super) fn follow(&mut self, reader: &mut dyn Reader, now: UnixMs) -> Result<Option<Followed>, StoreError> {
+        let Some(row) = reader.competition(self.row.id)? else { return Ok(None) };
+        if row.status != self.row.status || row.matches_created != self.row.matches_created {
+            return Ok(None);
+        }
+        let is_new_season = row.version != self.row.version;
+        let applied_before = std::mem::replace(&mut self.row, row).results_applied;
+        let bots = self.apply_results(reader, applied_before, self.row.results_applied)?;
+        let mut followed = Followed::default();
+        if is_new_season || now.0 >= self.refreshed_at.0 + self.refresh_interval().as_millis() as i64 {
+            let before = std::mem::take(&mut self.entries);
+            self.refresh(reader, now)?;
+            followed.note_first_games(&before, self.entries.values().map(|candidate| &candidate.entry), now);
+        } else if !bots.is_empty() {
+            let bots: Vec<BotId> = bots.into_iter().collect();
+            for page in bots.chunks(PAGE) {
+                let read = reader.ladders().ladder_entries_of(self.row.id, current_season(&self.row), page)?;
+                followed.note_first_games(&self.entries, read.iter(), now);
+                self.update(read);
+            }
+        }
+        let under_way = self.row.matches_created.saturating_sub(self.row.results_applied);
+        Ok((self.history.matches_under_way() as u64 == under_way).then_some(followed))
+    }
+
+    /// Bots in a match.
+    pub(super) fn seats(&self) -> usize {
+        usize::from(self.definition.players)
+    }
+
+    /// Whether it has as many entries as a match has seats.
+    pub(super) fn can_play(&self) -> bool {
+        self.entries.len() >= self.seats()
+    }
+
+    /// Those that can be paired, but for these.
+    pub(super) fn pairing_entries(&self, paused: &BTreeSet<BotId>) -> Vec<PairingEntry> {
+        let free = self.entries.values().filter(|candidate| !paused.contains(&candidate.entry.entrant.bot));
+        let entry = |candidate: &Candidate| PairingEntry {
+            bot: candidate.entry.entrant.bot,
+            account: candidate.account,
+            url_digest: digest(&candidate.url),
+            rating: candidate.entry.record.rating,
+            seats: candidate.entry.record.seats.clone(),
+        };
+        free.map(entry).collect()
+    }
+
+    /// What a match of these bots is created with.
+    pub(super) fn seat_specs(&self, line_up: &[BotId]) -> Option<Vec<SeatSpec>> {
+        let spec = |bot: &BotId| {
+            let Candidate { entry, url, .. } = self.entries.get(bot)?;
+            let (name, owner) = (entry.entrant.name.clone(), entry.owner.clone().unwrap_or_default());
+            Some(SeatSpec { bot: *bot, name, owner, url: url.clone() })
+        };
+        line_up.iter().map(spec).collect()
+    }
+
+    /// Matches were created.
+    pub(super) fn start(&mut self, line_ups: &[Vec<BotId>]) {
+        for line_up in line_ups {
+            self.row.matches_created += 1;
+            self.history.start(self.row.matches_created, line_up);
+        }
+    }
+
+    fn refresh_interval(&self) -> Duration {
+        let entries = self.entries.len() as u64;
+        Duration::from_millis(entries * 1_000 / ENTRIES_REFRESHED_PER_S).max(REFRESH_MIN)
+    }
+
+    /// Reads all active entries with their bots: those that are gone or not public any more are left out.
+    fn refresh(&mut self, reader: &mut dyn Reader, now: UnixMs) -> Result<(), StoreError> {
+        self.entries.clear();
+        self.refreshed_at = now;
+        let season = current_season(&self.row);
+        let mut after = None;
+        loop {
+            let page = reader.ladders().ladder_entries(self.row.id, season, after, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.entrant.bot);
+            let active: Vec<LadderEntry> = page.into_iter().filter(|entry| entry.is_active).collect();
+            let bots: Vec<BotId> = active.iter().map(|entry| entry.entrant.bot).collect();
+            let bots = reader.bots_by_id(&bots)?;
+            let bots: BTreeMap<BotId, _> = bots.into_iter().map(|bot| (bot.id, bot)).collect();
+            for entry in active {
+                if let Some(bot) = bots.get(&entry.entrant.bot).filter(|bot| bot.is_public) {
+                    let candidate = Candidate { account: bot.account, url: bot.url.clone(), entry };
+                    self.entries.insert(bot.id, candidate);
+                }
+            }
+        }
+    }
+
+    /// Puts these in the place of what is known of them.
+    fn update(&mut self, entries: Vec<LadderEntry>) {
+        for entry in entries {
+            if !entry.is_active {
+                self.entries.remove(&entry.entrant.bot);
+            } else if let Some(known) = self.entries.get_mut(&entry.entrant.bot) {
+                known.entry = entry;
+            }
+        }
+    }
+
+    /// The results behind number `after` up to number `last` were applied. The bots that played in them.
+    fn apply_results(&mut self, reader: &mut dyn Reader, after: u64, last: u64) -> Result<BTreeSet<BotId>, StoreError> {
+        let mut bots = BTreeSet::new();
+        for result in results(reader, self.row.id, after, last)? {
+            let seats: Vec<BotId> = result.summary.seats.iter().map(|seat| seat.bot).collect();
+            bots.extend(seats.iter().copied());
+            self.history.end(result.key, &seats);
+        }
+        self.history.trim(self.entries.len(), self.seats());
+        Ok(bots)
+    }
+
+    /// Key and bots of the matches whose results were not applied: those that have not ended, and those that have.
+    fn matches_under_way(&self, reader: &mut dyn Reader) -> Result<Vec<(u64, Vec<BotId>)>, StoreError> {
+        let mut all = Vec::new();
+        for result in results(reader, self.row.id, self.row.results_applied, self.row.results)? {
+            all.push((result.key, result.summary.seats.iter().map(|seat| seat.bot).collect()));
+        }
+        let mut before = None;
+        loop {
+            let page = reader.competition_matches(self.row.id, true, before, PAGE)?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.spec.id);
+            for row in &page {
+                let key = row.spec.origin.map(|origin| origin.key);
+                all.extend(key.map(|key| (key, row.spec.seats.iter().map(|seat| seat.bot).collect())));
+            }
+        }
+        // In the order in which they were created.
+        all.sort_unstable_by_key(|(key, _)| *key);
+        Ok(all)
+    }
+}
+
+impl Followed {
+    fn note_first_games<'e>(
+        &mut self,
+        before: &BTreeMap<BotId, Candidate>,
+        entries: impl Iterator<Item = &'e LadderEntry>,
+        now: UnixMs,
+    ) {
+        for entry in entries.filter(|entry| entry.record.games > 0) {
+            let was_new = before.get(&entry.entrant.bot).is_some_and(|known| known.entry.record.games == 0);
+            if was_new {
+                self.first_game_ms.push(u64::try_from(now.0 - entry.joined_at.0).unwrap_or_default());
+            }
+        }
+    }
+}
+
+fn results(
+    reader: &mut dyn Reader,
+    id: CompetitionId,
+    mut after: u64,
+    last: u64,
+) -> Result<Vec<CompetitionResult>, StoreError> {
+    let mut all = Vec::new();
+    while after < last {
+        let limit = usize::try_from(last - after).unwrap_or(PAGE).min(PAGE);
+        let page = reader.competition_results(id, after, limit)?;
+        let Some(newest) = page.last() else { break };
+        after = newest.number;
+        all.extend(page);
+    }
+    Ok(all)
+}
+
+/// The same for equal URLs (FNV-1a): two that share it by chance only do not meet.
+fn digest(url: &str) -> u64 {
+    url.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,111 @@
+//! The rater: each result once, whoever else rates; seasons; and a recomputation that finds every bit.
+
+use super::*;
+
+#[tokio::test]
+async fn each_result_is_rated_once_whoever_else_rates() {
+    let fixture = Fixture::new(None).await;
+    for bots in [[1, 2], [2, 3], [3, 1], [1, 2]] {
+        fixture.play(bots, UnixMs(5)).await;
+    }
+    // Two processes think that they lead, and have read the same.
+    let row = fixture.row().await;
+    let first = rater::advance(fixture.environment.clone(), row.clone()).await;
+    let second = rater::advance(fixture.environment.clone(), row).await;
+    assert_eq!((first, second), (Ok(Driven::Advanced), Ok(Driven::Unchanged)));
+    fixture.play([2, 1], UnixMs(6)).await;
+    fixture.settle().await;
+
+    let results = fixture.store.read(|reader| reader.competition_results(LADDER, 0, 10)).await.unwrap();
+    let mut want = RatingChanges::default();
+    results.iter().for_each(|result| want.apply(result));
+    for entry in fixture.entries(1).await {
+        assert!(entry.record.is_identical(&want.records[&entry.entrant.bot]), "{entry:?}");
+    }
+    assert_eq!(fixture.row().await.results_applied, 5);
+    assert_eq!(fixture.metrics.ladders.results_rated.get(), 5);
+    assert_eq!(fixture.metrics.ladders.results_waiting.get(), 0);
+    assert_eq!(fixture.wrong(1, false).await, 0);
+}
+
+#[tokio::test]
+async fn a_bot_without_an_entry_is_rated_in_the_game_that_was_played() {
+    let fixture = Fixture::new(None).await;
+    fixture.play([9, 1], UnixMs(5)).await;
+    fixture.settle().await;
+    let entries = fixture.entries(1).await;
+    let stranger = entries.iter().find(|entry| entry.entrant.bot == BotId(9)).unwrap();
+    assert!(!stranger.is_active && stranger.record.games == 1 && stranger.record.rating.mu > Rating::START.mu);
+    assert_eq!(fixture.wrong(1, false).await, 0);
+}
+
+#[tokio::test]
+async fn a_recomputation_finds_and_mends_every_row() {
+    let fixture = Fixture::new(None).await;
+    for bots in [[1, 2], [2, 3], [3, 1]] {
+        fixture.play(bots, UnixMs(5)).await;
+    }
+    fixture.settle().await;
+    let mut record = fixture.entries(1).await[0].record.clone();
+    record.rating.mu = f64::from_bits(record.rating.mu.to_bits() + 1);
+    let damage = RepairRatings {
+        ladder: LADDER,
+        season: 1,
+        expected_results_applied: 3,
+        records: vec![(BotId(1), record), (BotId(2), EntryRecord::default())],
+        strangers: Vec::new(),
+        games: Vec::new(),
+        games_removed: vec![(2, 0)],
+        meetings: Vec::new(),
+        seats: vec![(1, engine::ladders::entry::SeatCounts::default())],
+        now: UnixMs(0),
+    };
+    let damaged = fixture.commit(Command::Ladder(LadderCommand::Repair(Box::new(damage)))).await;
+    assert_eq!(damaged, Outcome::Done);
+    assert_eq!(fixture.wrong(1, false).await, 4);
+    assert_eq!(fixture.wrong(1, true).await, 4);
+    assert_eq!(fixture.wrong(1, false).await, 0);
+    let missing = recompute(&fixture.store, LADDER, Some(2), false, UnixMs(0)).await;
+    assert!(matches!(missing, Err(RecomputeError::NoSuchSeason { season: 2, current: 1, .. })));
+    let unknown = recompute(&fixture.store, CompetitionId(7), None, false, UnixMs(0)).await;
+    assert!(matches!(unknown, Err(RecomputeError::NotFound(_))));
+}
+
+#[tokio::test]
+async fn a_season_ends_with_the_first_late_result() {
+    let due_at = UnixMs(1_000);
+    let fixture = Fixture::new(Some(due_at)).await;
+    for (bots, at) in [([1, 2], 998), ([1, 2], 999), ([3, 2], 1_000), ([1, 2], 999)] {
+        fixture.play(bots, UnixMs(at)).await;
+    }
+    fixture.settle().await;
+    let row = fixture.row().await;
+    assert_eq!((row.results_applied, row.version), (4, 1));
+    assert!(row.due_at.is_some_and(|next| next > due_at));
+    let games = |entries: &[LadderEntry]| entries.iter().map(|entry| entry.record.games).collect::<Vec<_>>();
+    assert_eq!(games(&fixture.entries(1).await), [2, 2, 0]);
+    assert_eq!(games(&fixture.entries(2).await), [1, 2, 1]);
+    assert_eq!((fixture.wrong(1, false).await, fixture.wrong(2, false).await), (0, 0));
+    assert_eq!(fixture.metrics.ladders.seasons_ended.get(), 1);
+}
+
+#[tokio::test]
+async fn a_season_without_results_ends_by_its_time() {
+    let fixture = Fixture::new(Some(UnixMs(1_000))).await;
+    fixture.settle().await;
+    assert_eq!(fixture.row().await.version, 1);
+    assert_eq!(fixture.entries(2).await.len(), 3);
+    assert_eq!((fixture.wrong(1, false).await, fixture.wrong(2, false).await), (0, 0));
+}
+
+#[tokio::test]
+async fn the_standard_ladder_is_made_once() {
+    let fixture = Fixture::new(None).await;
+    standard::ensure(&fixture.environment).await;
+    let made = fixture.store.read(|reader| reader.competition(STANDARD_LADDER)).await.unwrap().unwrap();
+    assert_eq!((made.name.as_str(), made.status), (STANDARD_LADDER_NAME, CompetitionStatus::Running));
+    assert_eq!(LadderDefinition::decode(&made.definition), Ok(LadderDefinition::standard()));
+    standard::ensure(&fixture.environment).await;
+    let again = fixture.store.read(|reader| reader.competition(STANDARD_LADDER)).await.unwrap();
+    assert_eq!(again, Some(made));
+}
