@@ -32,6 +32,8 @@ const BUILTINS: &[Builtin] = include_scenarios![
     "hunt-ladder",
     "hunt-power-ups",
     "hunt-throttled",
+    "ladder",
+    "ladder-kill",
     "leaderboard",
     "leaderboard-kill",
     "leaderboard-sweep",
