@@ -11,6 +11,7 @@ use engine::duels::{
 };
 use engine::ids::{BotId, MatchId};
 use engine::matches::lifecycle::MatchState;
+use engine::matches::settings::MatchSettings;
 use engine::time::UnixMs;
 use rules::chance::{Chance, Dice, Purpose, Seed};
 use rules::snake::Rules;
@@ -124,11 +125,7 @@ fn definition(case: &Case, seed: Seed) -> DuelDefinition {
     };
     DuelDefinition {
         bots: vec![bot(1), bot(2)],
-        rules: Rules::default(),
-        width: 11,
-        height: 11,
-        timeout_ms: 500,
-        turns_max: 1_000,
+        settings: MatchSettings { rules: Rules::default(), width: 11, height: 11, timeout_ms: 500, turns_max: 1_000 },
         seed,
         test: Some(case.test),
         pairs_max: case.pairs_max,

@@ -207,6 +207,7 @@ packed_as!(u16: u32, |number| u32::from(*number), |number| {
     Self::try_from(number).map_err(|_| DecodeError("a number beyond 16 bits"))
 });
 packed_as!(u64: [u8; 8], |number| number.to_le_bytes(), |bytes| Ok(Self::from_le_bytes(bytes)));
+packed_as!(f64: u64, |number| number.to_bits(), |bits| Ok(Self::from_bits(bits)));
 packed_as!(bool: u8, |is_true| u8::from(*is_true), |byte| match byte {
     0 => Ok(false),
     1 => Ok(true),

@@ -6,10 +6,11 @@ use crate::competitions::{CompetitionKind, MatchOrigin};
 use crate::digest::digest;
 use crate::ids::{BotId, CompetitionId, MatchId};
 use crate::limits::{DUEL_BOTS_MAX, DUEL_GAMES_MAX, DUEL_PAIRS_AT_ONCE_MAX};
+use crate::matches::settings::MatchSettings;
 use crate::matches::spec::{MatchSpec, SeatSpec};
-use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_as};
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed};
 use rules::chance::Seed;
-use rules::snake::{Map, RuleError, Rules, Ruleset, Settings};
+use rules::snake::RuleError;
 
 const FORMAT: u8 = 1;
 
@@ -25,6 +26,7 @@ pub struct DuelBot {
     /// Whether it is registered. If so, it is only called for as long as the duel's owner may use it.
     pub is_registered: bool,
 }
+packed!(DuelBot { bot, name, owner, url, is_registered });
 
 /// Who plays, what is played, and when it ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,11 +34,7 @@ pub struct DuelDefinition {
     /// Two: the baseline, then the candidate. More: a league.
     pub bots: Vec<DuelBot>,
     /// What is played, as in a match of two.
-    pub rules: Rules,
-    pub width: u8,
-    pub height: u8,
-    pub timeout_ms: u16,
-    pub turns_max: u32,
+    pub settings: MatchSettings,
     /// The seeds of all games follow from it.
     pub seed: Seed,
     /// Between two bots: the question. A league has none.
@@ -48,6 +46,7 @@ pub struct DuelDefinition {
     /// Whether its games are public.
     pub is_public: bool,
 }
+packed!(DuelDefinition { bots, settings, seed, test, pairs_max, pairs_at_once, is_public });
 
 /// Why a duel cannot be played as it was asked for.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,7 +62,7 @@ pub enum DefinitionError {
     #[error(transparent)]
     Sprt(#[from] SprtError),
     #[error(transparent)]
-    Rules(RuleError),
+    Rules(#[from] RuleError),
 }
 
 impl DuelDefinition {
@@ -86,7 +85,7 @@ impl DuelDefinition {
         if let Some(test) = &self.test {
             test.validate()?;
         }
-        self.rules.validate(self.width, self.height, 2).map_err(DefinitionError::Rules)
+        Ok(self.settings.validate(2)?)
     }
 
     /// Every two bots, by their places in [`DuelDefinition::bots`], the lower first. Scores are those of the second.
@@ -117,18 +116,9 @@ impl DuelDefinition {
             let DuelBot { bot, name, owner, url, .. } = self.bots[place].clone();
             SeatSpec { bot, name, owner, url }
         };
-        Some(MatchSpec {
-            id,
-            rules: self.rules,
-            width: self.width,
-            height: self.height,
-            seed: self.pair_seed(key),
-            timeout_ms: self.timeout_ms,
-            turns_max: self.turns_max,
-            origin: Some(MatchOrigin { kind: CompetitionKind::Duel, competition: duel, key: key.to_u64() }),
-            seats: self.seats(key)?.map(seat).into(),
-            is_public: self.is_public,
-        })
+        let origin = MatchOrigin { kind: CompetitionKind::Duel, competition: duel, key: key.to_u64() };
+        let seats = self.seats(key)?.map(seat).into();
+        Some(self.settings.spec(id, self.pair_seed(key), Some(origin), seats, self.is_public))
     }
 
     #[must_use]
@@ -143,121 +133,10 @@ impl DuelDefinition {
     }
 }
 
-/// Rules as they are packed: by name, so that a list in another order changes no duel.
-struct PackedRules {
-    ruleset: String,
-    map: String,
-    food_spawn_chance: u32,
-    minimum_food: u32,
-    hazard_damage_per_turn: u32,
-    shrink_every_n_turns: u32,
-    solo: bool,
-}
-packed!(PackedRules {
-    ruleset,
-    map,
-    food_spawn_chance,
-    minimum_food,
-    hazard_damage_per_turn,
-    shrink_every_n_turns,
-    solo
-});
-
-struct DuelRules(Rules);
-packed_as!(DuelRules: PackedRules, |DuelRules(rules)| PackedRules {
-    ruleset: rules.ruleset.name().to_owned(),
-    map: rules.map.name().to_owned(),
-    food_spawn_chance: rules.settings.food_spawn_chance,
-    minimum_food: rules.settings.minimum_food,
-    hazard_damage_per_turn: rules.settings.hazard_damage_per_turn.cast_unsigned(),
-    shrink_every_n_turns: rules.settings.shrink_every_n_turns,
-    solo: rules.solo,
-}, |packed| {
-    let ruleset = Ruleset::from_name(&packed.ruleset).ok_or(DecodeError("an unknown rule set"))?;
-    let map = Map::from_name(&packed.map).ok_or(DecodeError("an unknown map"))?;
-    let settings = Settings {
-        food_spawn_chance: packed.food_spawn_chance,
-        minimum_food: packed.minimum_food,
-        hazard_damage_per_turn: packed.hazard_damage_per_turn.cast_signed(),
-        shrink_every_n_turns: packed.shrink_every_n_turns,
-    };
-    Ok(DuelRules(Rules { ruleset, map, settings, solo: packed.solo }))
-});
-
-struct Float(f64);
-packed_as!(Float: u64, |Float(number)| number.to_bits(), |bits| Ok(Float(f64::from_bits(bits))));
-
-struct PackedTest {
-    elo0: Float,
-    elo1: Float,
-    alpha: Float,
-    beta: Float,
-}
-packed!(PackedTest { elo0, elo1, alpha, beta });
-packed_as!(Sprt: PackedTest, |test| PackedTest {
-    elo0: Float(test.elo0),
-    elo1: Float(test.elo1),
-    alpha: Float(test.alpha),
-    beta: Float(test.beta),
-}, |packed| Ok(Self { elo0: packed.elo0.0, elo1: packed.elo1.0, alpha: packed.alpha.0, beta: packed.beta.0 }));
-
-packed!(DuelBot { bot, name, owner, url, is_registered });
-
-struct PackedDefinition {
-    bots: Vec<DuelBot>,
-    rules: DuelRules,
-    width: u8,
-    height: u8,
-    timeout_ms: u16,
-    turns_max: u32,
-    seed: Seed,
-    test: Option<Sprt>,
-    pairs_max: u32,
-    pairs_at_once: u32,
-    is_public: bool,
-}
-packed!(PackedDefinition {
-    bots,
-    rules,
-    width,
-    height,
-    timeout_ms,
-    turns_max,
-    seed,
-    test,
-    pairs_max,
-    pairs_at_once,
-    is_public
-});
-packed_as!(DuelDefinition: PackedDefinition, |plain| PackedDefinition {
-    bots: plain.bots.clone(),
-    rules: DuelRules(plain.rules),
-    width: plain.width,
-    height: plain.height,
-    timeout_ms: plain.timeout_ms,
-    turns_max: plain.turns_max,
-    seed: plain.seed,
-    test: plain.test,
-    pairs_max: plain.pairs_max,
-    pairs_at_once: plain.pairs_at_once,
-    is_public: plain.is_public,
-}, |packed| Ok(Self {
-    bots: packed.bots,
-    rules: packed.rules.0,
-    width: packed.width,
-    height: packed.height,
-    timeout_ms: packed.timeout_ms,
-    turns_max: packed.turns_max,
-    seed: packed.seed,
-    test: packed.test,
-    pairs_max: packed.pairs_max,
-    pairs_at_once: packed.pairs_at_once,
-    is_public: packed.is_public,
-}));
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use rules::snake::Rules;
 
     pub(crate) fn definition(bots: usize) -> DuelDefinition {
         let bot = |number: usize| DuelBot {
@@ -269,11 +148,13 @@ pub(super) mod tests {
         };
         DuelDefinition {
             bots: (0..bots).map(bot).collect(),
-            rules: Rules::default(),
-            width: 11,
-            height: 11,
-            timeout_ms: 500,
-            turns_max: 1_000,
+            settings: MatchSettings {
+                rules: Rules::default(),
+                width: 11,
+                height: 11,
+                timeout_ms: 500,
+                turns_max: 1_000,
+            },
             seed: Seed(7),
             test: (bots == 2).then(Sprt::default),
             pairs_max: 100,
@@ -286,7 +167,7 @@ pub(super) mod tests {
     fn it_is_read_back() {
         for bots in [2, 3, DUEL_BOTS_MAX] {
             let mut want = definition(bots);
-            want.rules.settings.hazard_damage_per_turn = -30;
+            want.settings.rules.settings.hazard_damage_per_turn = -30;
             assert_eq!(DuelDefinition::decode(&want.encode()), Ok(want));
         }
     }

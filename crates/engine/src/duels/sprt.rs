@@ -8,6 +8,7 @@ use super::elo::score_of;
 use super::likelihood::{log_likelihood_loss, log_likelihood_ratio};
 use super::pair_counts::{PAIR_SCORES, PairCounts};
 use crate::limits::{DUEL_ELO_GAP_MIN, DUEL_ELO_MAX, DUEL_ERROR_RATE_MAX, DUEL_ERROR_RATE_MIN};
+use crate::pack::packed;
 
 /// Bounds and error rates of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +22,7 @@ pub struct Sprt {
     /// The rate of accepting H0 where H1 holds.
     pub beta: f64,
 }
+packed!(Sprt { elo0, elo1, alpha, beta });
 
 /// Which hypothesis was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use engine::limits::{
     DUEL_BOTS_MAX, DUEL_GAMES_DEFAULT, DUEL_GAMES_MAX, DUEL_LEAGUE_PAIRS_DEFAULT, DUEL_PAIRS_AT_ONCE_DEFAULT,
     DUEL_PAIRS_AT_ONCE_MAX, NAME_CHARS_MAX,
 };
+use engine::matches::settings::MatchSettings;
 use engine::rows::{Bot, OwnedBot};
 use rules::chance::Seed;
 
@@ -80,16 +81,13 @@ pub(super) fn parse_duel(
         places.map(|(place, (bot, id))| seat_bot(place, bot, *id, known, account)).collect::<ApiResult<_>>()?;
     let GameParams { rules, width, height, timeout_ms } =
         parse_game_params(&game_of(wanted), 2, assigned.timeout_ms_default)?;
+    let settings = MatchSettings { rules, width, height, timeout_ms, turns_max: assigned.turns_max };
     let is_league = bots.len() > 2;
     let games_default = if is_league { 2 * DUEL_LEAGUE_PAIRS_DEFAULT } else { DUEL_GAMES_DEFAULT };
     let games_max = parse_count("/games_max", wanted.games_max, 2..=DUEL_GAMES_MAX, games_default)?;
     let at_once = 1..=DUEL_PAIRS_AT_ONCE_MAX;
     let definition = DuelDefinition {
-        rules,
-        width,
-        height,
-        timeout_ms,
-        turns_max: assigned.turns_max,
+        settings,
         seed: assigned.seed,
         test: parse_test(wanted, is_league)?,
         pairs_max: games_max / 2,

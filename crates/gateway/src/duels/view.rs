@@ -41,16 +41,17 @@ fn summary(row: &CompetitionRow, definition: &DuelDefinition, access: DuelAccess
 /// Everything about a duel.
 pub(super) fn details(row: &CompetitionRow, duel: &Duel, access: DuelAccess) -> DuelDetails {
     let definition = duel.definition();
+    let settings = &definition.settings;
     let pairings = definition.pairings().into_iter().zip(duel.pairings());
     let first = &duel.pairings()[0];
     DuelDetails {
         summary: summary(row, definition, access),
         end: duel.end().map(|end| end.name().to_owned()),
         verdict: verdict(duel),
-        board: format!("{}x{}", definition.width, definition.height),
-        game_type: game_type(&definition.rules).to_owned(),
-        map: definition.rules.map.name().to_owned(),
-        timeout_ms: definition.timeout_ms,
+        board: format!("{}x{}", settings.width, settings.height),
+        game_type: game_type(&settings.rules).to_owned(),
+        map: settings.rules.map.name().to_owned(),
+        timeout_ms: settings.timeout_ms,
         // Who knew it during the duel would know where food appears.
         seed: duel.end().map(|_| definition.seed.0.to_string()),
         test: definition.test.as_ref().map(test_view),

@@ -59,7 +59,7 @@ fn a_duel_with_defaults() {
     let (definition, name) = judge(json!({"bots": two()})).expect("a good creation");
     assert_eq!(name, "snake 1 against new");
     assert_eq!(definition.test, Some(Sprt::default()));
-    assert_eq!((definition.pairs_max, definition.pairs_at_once, definition.timeout_ms), (1_000, 4, 500));
+    assert_eq!((definition.pairs_max, definition.pairs_at_once, definition.settings.timeout_ms), (1_000, 4, 500));
     assert_eq!(definition.bots[1].bot, BotId(101));
     assert!(!definition.is_public);
     assert_eq!([definition.bots[0].is_registered, definition.bots[1].is_registered], [true, false]);

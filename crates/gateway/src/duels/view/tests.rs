@@ -4,6 +4,7 @@ use super::*;
 use engine::competitions::CompetitionKind;
 use engine::duels::{Entry, Sprt};
 use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::matches::settings::MatchSettings;
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
@@ -18,11 +19,7 @@ fn duel(bots: usize, pairs: u32) -> (CompetitionRow, Duel) {
     };
     let definition = DuelDefinition {
         bots: (0..bots).map(bot).collect(),
-        rules: Rules::default(),
-        width: 11,
-        height: 11,
-        timeout_ms: 500,
-        turns_max: 100,
+        settings: MatchSettings { rules: Rules::default(), width: 11, height: 11, timeout_ms: 500, turns_max: 100 },
         seed: Seed(77),
         test: (bots == 2).then(Sprt::default),
         pairs_max: 1_000,
