@@ -156,24 +156,13 @@ fn bot_of(state: &Tournament, entrant: u16) -> BotId {
 }
 
 fn match_spec(step: &Step, order: &GameOrder, id: MatchId, bots: &BTreeMap<BotId, OwnedBot>) -> MatchSpec {
-    let game = step.state.definition().game;
     let seat = |entrant: &u16| {
         let bot = bots.get(&bot_of(&step.state, *entrant))?;
         Some(bot.seat())
     };
     let origin = MatchOrigin { kind: CompetitionKind::Tournament, competition: step.row().id, key: order.key() };
-    MatchSpec {
-        id,
-        rules: game.rules,
-        width: game.width,
-        height: game.height,
-        seed: order.seed,
-        timeout_ms: game.timeout_ms,
-        turns_max: game.turns_max,
-        origin: Some(origin),
-        is_public: step.row().is_public,
-        seats: order.seats.iter().filter_map(seat).collect(),
-    }
+    let seats = order.seats.iter().filter_map(seat).collect();
+    step.state.definition().game.spec(id, order.seed, Some(origin), seats, step.row().is_public)
 }
 
 fn event_of(pairing: u32, result: &CompetitionResult, silent: Vec<bool>) -> Event {

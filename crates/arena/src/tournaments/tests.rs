@@ -15,11 +15,12 @@ use engine::limits::{TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_VOID_GAMES_MAX
 use engine::matches::archive;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
+use engine::matches::settings::MatchSettings;
 use engine::ratings::Rating;
 use engine::time::UnixMs;
 use engine::tournaments::{
-    CancelReason, Decision, Definition, EntryRule, Format, GameDefinition, Phase, Seeding, TieBreak, Tournament,
-    TournamentRules, WithdrawalReason,
+    CancelReason, Decision, Definition, EntryRule, Format, Phase, Seeding, TieBreak, Tournament, TournamentRules,
+    WithdrawalReason,
 };
 use node::lease::LeaseContext;
 use rules::chance::Seed;
@@ -50,7 +51,7 @@ fn definition() -> Definition {
         entrants_per_account_max: 128,
         starts_at: None,
         seed: Seed(7),
-        game: GameDefinition { rules, width: 11, height: 11, timeout_ms: 500, turns_max: 500 },
+        game: MatchSettings { rules, width: 11, height: 11, timeout_ms: 500, turns_max: 500 },
     }
 }
 

@@ -6,10 +6,10 @@ use crate::limits::{
     TOURNAMENT_GAME_DEADLINE_MIN, TOURNAMENT_GAMES_AT_ONCE_MAX, TOURNAMENT_GAMES_MAX, TOURNAMENT_REPLAYS_MAX,
     TOURNAMENT_ROUND_ROBIN_MAX, TOURNAMENT_SWISS_ROUNDS_MAX, TOURNAMENT_VOID_GAMES_MAX,
 };
-use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed, packed_variants};
+use crate::matches::settings::MatchSettings;
+use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::chance::Seed;
-use rules::snake::{Map, Rules, Ruleset, Settings};
 use std::time::Duration;
 
 const DEFINITION_FORMAT: u8 = 1;
@@ -93,17 +93,6 @@ pub enum EntryRule {
 }
 packed_variants!(EntryRule { 1 => Open {}, 2 => Invited {} });
 
-/// What is played.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GameDefinition {
-    pub rules: Rules,
-    pub width: u8,
-    pub height: u8,
-    /// How long a bot may take for an answer, in milliseconds.
-    pub timeout_ms: u16,
-    pub turns_max: u32,
-}
-
 /// How pairings are decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TournamentRules {
@@ -136,7 +125,7 @@ pub struct Definition {
     pub starts_at: Option<UnixMs>,
     /// Where all chance of the tournament comes from, the seeds of its games included.
     pub seed: Seed,
-    pub game: GameDefinition,
+    pub game: MatchSettings,
 }
 packed!(Definition {
     format,
@@ -150,48 +139,6 @@ packed!(Definition {
     seed,
     game
 });
-
-impl Pack for GameDefinition {
-    fn put(&self, out: &mut Vec<u8>) {
-        let Rules { ruleset, map, settings, solo } = self.rules;
-        ruleset.name().to_owned().put(out);
-        map.name().to_owned().put(out);
-        solo.put(out);
-        settings.food_spawn_chance.put(out);
-        settings.minimum_food.put(out);
-        (settings.hazard_damage_per_turn as u32).put(out);
-        settings.shrink_every_n_turns.put(out);
-        (self.width, self.height).put(out);
-        self.timeout_ms.put(out);
-        self.turns_max.put(out);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        let ruleset =
-            Ruleset::from_name(&String::get(from)?).ok_or(DecodeError("a rule set that this version does not know"))?;
-        let map = Map::from_name(&String::get(from)?).ok_or(DecodeError("a map that this version does not know"))?;
-        let solo = bool::get(from)?;
-        let settings = Settings {
-            food_spawn_chance: u32::get(from)?,
-            minimum_food: u32::get(from)?,
-            hazard_damage_per_turn: u32::get(from)? as i32,
-            shrink_every_n_turns: u32::get(from)?,
-        };
-        let (width, height) = Pack::get(from)?;
-        let rules = Rules { ruleset, map, settings, solo };
-        Ok(Self { rules, width, height, timeout_ms: u16::get(from)?, turns_max: u32::get(from)? })
-    }
-}
-
-impl Pack for (u8, u8) {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend([self.0, self.1]);
-    }
-
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
-        <[u8; 2]>::get(from).map(Into::into)
-    }
-}
 
 /// A field of a definition that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,8 +170,7 @@ impl Definition {
         self.validate_field_sizes(&mut errors);
         self.validate_rules(&mut errors);
         for snakes in self.format.seats() {
-            let GameDefinition { rules, width, height, .. } = self.game;
-            let error = rules.validate(width, height, snakes).err();
+            let error = self.game.validate(snakes).err();
             errors.extend(error.map(|error| DefinitionError { field: "game", reason: error.to_string() }));
         }
         // What is wrong with the field makes its games meaningless.

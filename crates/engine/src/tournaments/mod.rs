@@ -21,9 +21,7 @@ mod swiss;
 mod tests;
 mod tournament;
 
-pub use definition::{
-    Definition, DefinitionError, EntryRule, Format, GameDefinition, Seeding, TieBreak, TournamentRules,
-};
+pub use definition::{Definition, DefinitionError, EntryRule, Format, Seeding, TieBreak, TournamentRules};
 pub use event::{CancelReason, Event, GameScore, LogEntry, NewEntrant, VoidReason, WithdrawalReason};
 pub use pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, PairingStage, Source};
 pub use refusal::Refusal;

@@ -7,8 +7,9 @@ use engine::limits::{
     TOURNAMENT_GAME_DEADLINE_DEFAULT, TOURNAMENT_GAMES_AT_ONCE_DEFAULT, TOURNAMENT_REPLAYS_DEFAULT,
     TOURNAMENT_START_AHEAD_MAX,
 };
+use engine::matches::settings::MatchSettings;
 use engine::time::UnixMs;
-use engine::tournaments::{Definition, EntryRule, Format, GameDefinition, Seeding, TieBreak, TournamentRules};
+use engine::tournaments::{Definition, EntryRule, Format, Seeding, TieBreak, TournamentRules};
 use rules::chance::Seed;
 use std::time::Duration;
 use wire::api::{CreateGame, CreateTournament, TournamentFormatChoice, TournamentGameChoice};
@@ -167,12 +168,12 @@ fn parse_start(text: &str, now: UnixMs) -> ApiResult<UnixMs> {
     Ok(at)
 }
 
-fn parse_game(wanted: Option<&TournamentGameChoice>, given: &AssignedValues) -> ApiResult<GameDefinition> {
+fn parse_game(wanted: Option<&TournamentGameChoice>, given: &AssignedValues) -> ApiResult<MatchSettings> {
     let TournamentGameChoice { board, game_type, map, timeout_ms, settings } = wanted.cloned().unwrap_or_default();
     let game = CreateGame { board, game_type, map, timeout_ms, settings, ..CreateGame::default() };
     let params = parse_game_params(&game, 2, given.timeout_ms_default).map_err(within_game)?;
     let GameParams { rules, width, height, timeout_ms } = params;
-    Ok(GameDefinition { rules, width, height, timeout_ms, turns_max: given.turns_max })
+    Ok(MatchSettings { rules, width, height, timeout_ms, turns_max: given.turns_max })
 }
 
 /// The members of `game` are those of a creation, one level deeper.

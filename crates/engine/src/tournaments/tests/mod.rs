@@ -9,6 +9,7 @@ mod swiss_rounds;
 use super::*;
 use crate::ids::{AccountId, BotId, MatchId};
 use crate::limits::{TOURNAMENT_GAME_DEADLINE_DEFAULT, TOURNAMENT_ROUND_ROBIN_MAX};
+use crate::matches::settings::MatchSettings;
 use crate::time::UnixMs;
 use play::Player;
 use rules::chance::Seed;
@@ -35,7 +36,7 @@ fn definition(format: Format) -> Definition {
         entrants_per_account_max: 4,
         starts_at: Some(NOW),
         seed: Seed(7),
-        game: GameDefinition { rules: Rules::default(), width: 11, height: 11, timeout_ms: 500, turns_max: 500 },
+        game: MatchSettings { rules: Rules::default(), width: 11, height: 11, timeout_ms: 500, turns_max: 500 },
     }
 }
 
