@@ -43,6 +43,8 @@ mod http;
 mod hunt;
 mod inbox;
 pub mod limits;
+#[cfg(feature = "testing")]
+pub mod local_games;
 mod reply;
 mod route;
 mod server;

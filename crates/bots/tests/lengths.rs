@@ -4,10 +4,10 @@
 
 use std::ops::RangeInclusive;
 
-use bots::{Character, Direction};
+use bots::Character;
+use bots::local_games::orders;
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Ruleset, Settings, is_over, setup, turn};
-use wire::webhook;
+use rules::snake::{Map, Rules, Ruleset, Settings, is_over, setup, turn};
 
 const GAMES: u64 = 61;
 const TURNS_MAX: u32 = 2_000;
@@ -19,58 +19,11 @@ fn play(characters: [Character; 2], game: u64) -> u32 {
     let seed = Seed(game);
     let mut board = setup(&rules, 11, 11, 2, seed).expect("a usual board");
     while !is_over(&rules, &board) && board.turn < TURNS_MAX {
-        let orders = orders(&board, characters, game);
+        let orders =
+            orders(&rules, &board, game, |seat, request| characters[seat.index()].decide(request, 0).direction);
         board = turn(&rules, &board, &orders, seed).expect("every living snake moves");
     }
     board.turn
-}
-
-fn orders(board: &Board, characters: [Character; 2], game: u64) -> Vec<MoveOrder> {
-    let snakes: Vec<_> = board.living().map(|(seat, snake)| shape(seat.index(), snake)).collect();
-    let move_of = |(at, (seat, _)): (usize, (rules::snake::Seat, _))| {
-        let request = request(board, &snakes, at, game);
-        let direction = characters[seat.index()].decide(&request, 0).direction;
-        MoveOrder { seat, direction: Some(step(direction)) }
-    };
-    board.living().enumerate().map(move_of).collect()
-}
-
-fn step(direction: Direction) -> Move {
-    Move::parse(direction.name()).expect("both speak the words of the API")
-}
-
-fn request(board: &Board, snakes: &[webhook::Snake<'static>], you: usize, game: u64) -> webhook::Request<'static> {
-    let ruleset = webhook::RulesetShape { name: "standard".into(), version: "".into(), settings: Default::default() };
-    let game =
-        webhook::Game { id: game.to_string().into(), ruleset, map: "standard".into(), timeout: 500, source: "".into() };
-    let shape = webhook::Board {
-        height: board.height.into(),
-        width: board.width.into(),
-        food: board.food.iter().copied().map(coord).collect(),
-        hazards: vec![],
-        snakes: snakes.to_vec(),
-    };
-    webhook::Request { game, turn: board.turn, board: shape, you: snakes[you].clone() }
-}
-
-fn shape(seat: usize, snake: &rules::snake::Snake) -> webhook::Snake<'static> {
-    let look = webhook::Customizations { color: "".into(), head: "".into(), tail: "".into() };
-    webhook::Snake {
-        id: seat.to_string().into(),
-        name: "".into(),
-        health: snake.health.into(),
-        body: snake.body.iter().copied().map(coord).collect(),
-        latency: "0".into(),
-        head: coord(snake.body[0]),
-        length: snake.body.len() as u32,
-        shout: "".into(),
-        squad: "".into(),
-        customizations: look,
-    }
-}
-
-fn coord(point: Point) -> webhook::Coord {
-    webhook::Coord { x: point.x.into(), y: point.y.into() }
 }
 
 /// The median length of matches between `characters` lies in `expected`.

@@ -2,9 +2,10 @@
 
 use super::referee::{Frame, Game};
 use bots::Character;
+use bots::local_games::orders;
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Ruleset, Settings, Snake, is_over, setup, turn};
-use wire::webhook;
+use rules::snake::{Board, Map, Rules, Ruleset, Seat, Settings, Snake, is_over, setup, turn};
+use wire::webhook::Request;
 
 const TURNS_MAX: u32 = 200;
 
@@ -38,7 +39,9 @@ pub(crate) fn own_game(setting: &Setting) -> Game {
     let mut board = setup(rules, *width, *height, *snakes, Seed(*seed)).unwrap();
     let mut frames = vec![frame(&board)];
     while !is_over(rules, &board) && board.turn < TURNS_MAX {
-        board = turn(rules, &board, &orders(setting, &board), Seed(*seed)).unwrap();
+        let decide =
+            |seat: Seat, request: &Request<'_>| setting.character(seat.index()).decide(request, *seed).direction;
+        board = turn(rules, &board, &orders(rules, &board, *seed, decide), Seed(*seed)).unwrap();
         frames.push(frame(&board));
     }
     Game { name: format!("seed {seed}"), rules: *rules, frames }
@@ -54,56 +57,4 @@ fn frame(board: &Board) -> Frame {
         hazards: board.hazards.to_vec(),
         snakes: board.snakes.iter().map(seen).collect(),
     }
-}
-
-fn orders(setting: &Setting, board: &Board) -> Vec<MoveOrder> {
-    let snakes: Vec<_> = board.living().map(|(seat, snake)| shape(seat.index(), snake)).collect();
-    let mut request = webhook::Request {
-        game: game(setting),
-        turn: board.turn,
-        board: webhook::Board {
-            height: board.height.into(),
-            width: board.width.into(),
-            food: board.food.iter().copied().map(coord).collect(),
-            hazards: board.hazards_on_board().map(coord).collect(),
-            snakes: snakes.clone(),
-        },
-        you: snakes[0].clone(),
-    };
-    let order = |((seat, _), you): ((rules::snake::Seat, _), webhook::Snake<'static>)| {
-        request.you = you;
-        let decision = setting.character(seat.index()).decide(&request, setting.seed);
-        MoveOrder { seat, direction: Move::parse(decision.direction.name()) }
-    };
-    board.living().zip(snakes).map(order).collect()
-}
-
-fn game(setting: &Setting) -> webhook::Game<'static> {
-    let settings = webhook::SettingsShape {
-        hazard_damage_per_turn: setting.rules.settings.hazard_damage_per_turn,
-        ..webhook::SettingsShape::default()
-    };
-    let ruleset = webhook::RulesetShape { name: "standard".into(), version: "".into(), settings };
-    let (id, map) = (setting.seed.to_string().into(), setting.rules.map.name().into());
-    webhook::Game { id, ruleset, map, timeout: 500, source: "".into() }
-}
-
-fn shape(seat: usize, snake: &Snake) -> webhook::Snake<'static> {
-    let customizations = webhook::Customizations { color: "".into(), head: "".into(), tail: "".into() };
-    webhook::Snake {
-        id: seat.to_string().into(),
-        name: "".into(),
-        health: snake.health.into(),
-        body: snake.body.iter().copied().map(coord).collect(),
-        latency: "0".into(),
-        head: coord(snake.body[0]),
-        length: snake.body.len() as u32,
-        shout: "".into(),
-        squad: "".into(),
-        customizations,
-    }
-}
-
-fn coord(point: Point) -> webhook::Coord {
-    webhook::Coord { x: point.x.into(), y: point.y.into() }
 }
