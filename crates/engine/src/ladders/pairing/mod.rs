@@ -1,11 +1,13 @@
 //! Which bots of a ladder play next, and in which seats: a pure function of the entries, the recent past and a stream of chance.
 //!
 //! - **Share.** Who had the fewest of the ladder's last games begins a line-up; among equals the most uncertain does. A new bot had none, so
-//!   it comes first until it has had as many as the others. Nobody is drawn into a line-up who had more than the average.
+//!   it comes first until it has had as many as the others. A bot that had more than the average is drawn into a line-up only where the others
+//!   were met recently, and one that had two more only where nobody else can play. So shares lie from about two below the average, which is
+//!   what a bot loses when its games are counted no more while others wait as well, to two above it: they differ by four.
 //! - **Partners** are near in rating, from both sides: the distance between two ratings is in units of their uncertainty, and a
 //!   partner who has somebody much nearer costs the difference in addition.
-//! - **No pairing is repeated** among the last [`OPPONENTS_REMEMBERED`] opponents of either while somebody else can play; then the one met
-//!   longest ago comes first.
+//! - **No pairing is repeated** among the last [`OPPONENTS_REMEMBERED`] opponents of either while somebody else can play whose share allows
+//!   it; then the one met longest ago comes first.
 //! - **Seats** rotate, also against the same opponents (`seats.rs`).
 //! - A bot is in at most [`PairingRules::games_at_once_max`] games at once, and never twice in one.
 //!

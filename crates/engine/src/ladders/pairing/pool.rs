@@ -34,8 +34,13 @@ struct Player<'e> {
 /// Fewest games first, then the most uncertain, then by lot: the bits of positive numbers sort as the numbers do.
 type Due = (u32, Reverse<u64>, u32, usize);
 
-/// How good a partner is, by the first difference: whether it was met recently, how much more than its share it had, how recently it was
-/// met, and how far it is.
+/// Games more than the average that a bot may have had and still be drawn into a line-up before one that was met recently. With 0 shares
+/// differ by three, but small ladders are no even round robins any more: of two pairs one meets up to four times more often than the other,
+/// instead of twice. Without a limit, shares differ by six.
+const OVER_SHARE_MAX: u32 = 1;
+
+/// How good a partner is, by the first difference: whether it had far more than its share, whether it was met recently, how much more than
+/// its share it had, how recently it was met, and how far it is.
 #[derive(Clone, Copy, Debug)]
 struct PartnerCost {
     recency: u32,
@@ -45,7 +50,7 @@ struct PartnerCost {
 
 impl PartnerCost {
     fn is_below(&self, other: &Self) -> bool {
-        let key = |cost: &Self| (cost.recency > 0, cost.over_share, cost.recency);
+        let key = |cost: &Self| (cost.over_share > OVER_SHARE_MAX, cost.recency > 0, cost.over_share, cost.recency);
         key(self).cmp(&key(other)).then(self.distance.total_cmp(&other.distance)).is_lt()
     }
 }

@@ -187,6 +187,11 @@ impl Played {
         recalls(a, b) || recalls(b, a)
     }
 
+    /// Of each bot, how many of the last games it had.
+    fn shares(&self) -> impl Iterator<Item = u32> {
+        self.entries.iter().map(|entry| self.history.share(entry.bot))
+    }
+
     /// The most and the fewest games of a bot.
     fn games_range(&self) -> (u32, u32) {
         let games = || self.entries.iter().map(|entry| self.games.get(&entry.bot).copied().unwrap_or(0));
@@ -221,15 +226,16 @@ proptest! {
         }
     }
 
-    /// A pairing is repeated only when one of the two has met everybody else who is free.
+    /// A pairing is repeated only when one of the two has met everybody else who is free and did not have far more than its share.
     #[test]
     fn no_pairing_is_repeated_while_another_is_possible(bots in 2_usize..60, seed: u64, at_once in 1_usize..6) {
         let mut ladder = Played::new(TWO, bots, seed);
         for _ in 0..300 {
             let Some(line_up) = ladder.plan(1).pop() else { break };
-            let free = |bot: &BotId| ladder.games_at_once(*bot) < 2;
+            let share_max = ladder.shares().sum::<u32>() / bots as u32 + 1;
+            let is_good = |bot: &BotId| ladder.games_at_once(*bot) < 2 && ladder.history.share(*bot) <= share_max;
             let is_exhausted = |of: BotId| {
-                let mut others = ladder.entries.iter().map(|entry| entry.bot).filter(|bot| *bot != of && free(bot));
+                let mut others = ladder.entries.iter().map(|entry| entry.bot).filter(|bot| *bot != of && is_good(bot));
                 others.all(|other| ladder.have_met(of, other))
             };
             if ladder.have_met(line_up[0], line_up[1]) {
@@ -242,19 +248,19 @@ proptest! {
         }
     }
 
-    /// Nobody has more than his share: the games of any two bots differ by a few, however long they play.
+    /// No bot has more than its share: the games of any two bots differ by four at most, at every moment and however long they play. 6,000
+    /// such ladders had no five; with eight seats, 60 bots and more, which take too long here, five were seen.
     #[test]
     fn shares_are_even((seats, bots, seed) in ladders()) {
         let mut ladder = Played::new(PairingRules { seats, ..TWO }, bots, seed);
-        for _ in 0..bots * 30 / seats {
+        for matches in 0..bots * 30 / seats {
             for line_up in ladder.plan(1) {
                 ladder.start(line_up);
             }
             ladder.end_one();
+            let (most, fewest) = (ladder.shares().max().unwrap_or(0), ladder.shares().min().unwrap_or(0));
+            prop_assert!(most - fewest <= 4, "{most} and {fewest} of the last games after {matches} matches");
         }
-        let shares = || ladder.entries.iter().map(|entry| ladder.history.share(entry.bot));
-        let (most, fewest) = (shares().max().unwrap_or(0), shares().min().unwrap_or(0));
-        prop_assert!(most - fewest <= 4, "{most} and {fewest} of the last games");
         let (most, fewest) = ladder.games_range();
         prop_assert!(most * 4 <= fewest * 5, "{most} and {fewest} of all games");
     }
