@@ -7,7 +7,7 @@ use crate::postgres::appends::KEPT;
 use crate::postgres::batch::PostgresWriter;
 use crate::postgres::session::Session;
 use crate::postgres::tables::TABLE_HEADS;
-use crate::sql::{Session as _, bot_health, competitions, tables, worlds};
+use crate::sql::{Session as _, bot_health, competitions, ladders, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -64,6 +64,7 @@ fn check(name: &str, want: &[&str]) {
     let session = SESSION.get_or_init(|| Mutex::new(session()));
     let questions = own_queries().into_iter().chain(tables::queries::<Session>()).chain(worlds::queries::<Session>());
     let questions = questions.chain(competitions::queries::<Session>()).chain(bot_health::queries());
+    let questions = questions.chain(ladders::queries::<Session>());
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {
@@ -152,6 +153,29 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions with results", &["Index Scan using competitions_unapplied"]);
     check("running competitions", &["Index Scan using competitions_running"]);
     check("next waiting match besides", &["Index Scan using matches_waiting"]);
+}
+
+#[test]
+fn pages_of_ladders_are_walked_in_their_order() {
+    let page = |column: &str| {
+        format!("(ladder = $1) AND (season = $2) AND (is_ranked = $3) AND (ROW({column}, bot) < ROW($4, $5))")
+    };
+    check("ranking by rating", &["Backward using ladder_entries_by_score", &page("score")]);
+    check("ranking by food", &["Backward using ladder_entries_by_food", &page("food_eaten")]);
+    let better = page("score").replace('<', ">");
+    check("entries that are better", &["Only Scan using ladder_entries_by_score", &better]);
+    check("active entries", &["Only Scan using ladder_entries_by", "(ladder = $1) AND (season = $2)"]);
+    check("entries by bot", &["ladder_entries_pkey", "(ladder = $1) AND (season = $2) AND (bot > $3)"]);
+    check("entry", &["ladder_entries_pkey", "(ladder = $1) AND (season = $2) AND (bot = $3)"]);
+    let of_bot = "(ROW(bot, number) >= ROW($2, 0)) AND (ROW(bot, number) < ROW($2, $3))";
+    check("rated games of a bot", &["Backward using ladder_games_by_bot", of_bot]);
+    check("rated games of results", &["ladder_games_pkey", "(number > $2) AND (number <= $3)"]);
+    check("meetings of a bot", &["ladder_meetings_pkey", "(bot = $3) AND (opponent > $4)"]);
+    check("meetings", &["ladder_meetings_pkey", "(ROW(bot, opponent) > ROW($3, $4))"]);
+    check("seats of a season", &["ladder_seats_pkey", "(ladder = $1) AND (season = $2)"]);
+    check("invitation", &["Only Scan using ladder_invitations"]);
+    check("invitations", &["ladder_invitations_pkey", "(ladder = $1) AND (account > $2)"]);
+    check("ladders to which an account is invited", &["ladder_invitations_by_account", "(ladder > $2)"]);
 }
 
 #[test]

@@ -4,6 +4,9 @@
 mod ratings;
 mod reads;
 
+#[cfg(test)]
+pub(crate) use reads::queries;
+
 use super::{Batch, Dialect, competitions, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;

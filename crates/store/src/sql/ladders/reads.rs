@@ -21,6 +21,29 @@ static ENTRIES_OF: RowStatement = RowStatement::new(
     ),
 );
 
+/// As a range of the index that begins with the bot: by "bot = ?2 AND number < ?3" SQLite, which knows nothing of how many games a ladder
+/// has, walks all of them back to those of the bot.
+const GAMES_OF_BOT: &str =
+    "FROM ladder_games WHERE ladder = ?1 AND (bot, number) >= (?2, 0) AND (bot, number) < (?2, ?3)
+    ORDER BY bot DESC, number DESC LIMIT ?4";
+const GAMES_OF_RESULTS: &str =
+    "FROM ladder_games WHERE ladder = ?1 AND number > ?2 AND number <= ?3 ORDER BY number, seat";
+const MEETINGS_OF_BOT: &str = "
+    SELECT m.bot, m.opponent, m.wins, m.losses, m.ties, coalesce(b.name, e.name) FROM ladder_meetings m
+    LEFT JOIN ladder_entries e ON e.ladder = m.ladder AND e.season = m.season AND e.bot = m.opponent
+    LEFT JOIN bots b ON b.id = m.opponent
+    WHERE m.ladder = ?1 AND m.season = ?2 AND m.bot = ?3 AND m.opponent > ?4 ORDER BY m.opponent LIMIT ?5";
+const MEETINGS: &str = "
+    SELECT bot, opponent, wins, losses, ties FROM ladder_meetings
+    WHERE ladder = ?1 AND season = ?2 AND (bot, opponent) > (?3, ?4) ORDER BY bot, opponent LIMIT ?5";
+const SEATS: &str =
+    "SELECT seat, games, first_places, places FROM ladder_seats WHERE ladder = ?1 AND season = ?2 ORDER BY seat";
+const INVITATIONS: &str = "
+    SELECT i.account, a.name, i.invited_at FROM ladder_invitations i LEFT JOIN accounts a ON a.id = i.account
+    WHERE i.ladder = ?1 AND i.account > ?2 ORDER BY i.account LIMIT ?3";
+const INVITED_TO: &str =
+    "SELECT ladder FROM ladder_invitations WHERE account = ?1 AND ladder > ?2 ORDER BY ladder LIMIT ?3";
+
 /// Entries `e` with their bots and owners.
 fn entries(rest: &str) -> String {
     format!(
@@ -48,27 +71,45 @@ pub(super) fn is_invited(
     session.exists(INVITED, values![ladder, account])
 }
 
+fn active_count<S: Dialect>() -> String {
+    format!("SELECT count(*) FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {}", S::is_set("is_active"))
+}
+
+fn better_count<S: Dialect>() -> String {
+    format!(
+        "SELECT count(*) FROM ladder_entries
+         WHERE ladder = ?1 AND season = ?2 AND is_ranked = ?3 AND {} AND (score, bot) > (?4, ?5)",
+        S::is_set("is_active")
+    )
+}
+
+fn entries_by_bot() -> String {
+    entries("WHERE e.ladder = ?1 AND e.season = ?2 AND e.bot > ?3 ORDER BY e.bot LIMIT ?4")
+}
+
+fn ranking_page<S: Dialect>(order: RankingOrder) -> String {
+    let column = match order {
+        RankingOrder::Rating => "score",
+        RankingOrder::FoodEaten => "food_eaten",
+    };
+    entries(&format!(
+        "WHERE e.ladder = ?1 AND e.season = ?2 AND e.is_ranked = ?3 AND e.{} AND (e.{column}, e.bot) < (?4, ?5)
+         ORDER BY e.{column} DESC, e.bot DESC LIMIT ?6",
+        S::is_set("is_active")
+    ))
+}
+
 pub(super) fn active_entries<S: Dialect>(
     session: &mut S,
     ladder: CompetitionId,
     season: u32,
 ) -> Result<usize, StoreError> {
-    let active =
-        format!("SELECT count(*) FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {}", S::is_set("is_active"));
-    Ok(session.first(&active, values![ladder, season], |row| row.number())?.unwrap_or_default())
+    Ok(session.first(&active_count::<S>(), values![ladder, season], |row| row.number())?.unwrap_or_default())
 }
 
 fn ranking<S: Dialect>(session: &mut S, filter: &RankingFilter) -> Result<Vec<LadderEntry>, StoreError> {
     let &RankingFilter { ladder, season, order, is_ranked, after, limit } = filter;
-    let column = match order {
-        RankingOrder::Rating => "score",
-        RankingOrder::FoodEaten => "food_eaten",
-    };
-    let sql = entries(&format!(
-        "WHERE e.ladder = ?1 AND e.season = ?2 AND e.is_ranked = ?3 AND e.{} AND (e.{column}, e.bot) < (?4, ?5)
-         ORDER BY e.{column} DESC, e.bot DESC LIMIT ?6",
-        S::is_set("is_active")
-    ));
+    let sql = ranking_page::<S>(order);
     let bot = after.map_or(ID_MAX, |after| after.bot.to_bytes());
     let page = match order {
         RankingOrder::Rating => {
@@ -89,13 +130,8 @@ impl<R: SqlReader> LadderReader for R {
     }
 
     fn ladder_rank(&mut self, ladder: CompetitionId, season: u32, at: RankingCursor) -> Result<usize, StoreError> {
-        let better = format!(
-            "SELECT count(*) FROM ladder_entries
-             WHERE ladder = ?1 AND season = ?2 AND is_ranked = ?3 AND {} AND (score, bot) > (?4, ?5)",
-            R::Session::is_set("is_active")
-        );
         let at = values![ladder, season, true, at.value, at.bot];
-        Ok(self.session().first(&better, at, |row| row.number())?.unwrap_or_default())
+        Ok(self.session().first(&better_count::<R::Session>(), at, |row| row.number())?.unwrap_or_default())
     }
 
     fn ladder_active_entries(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError> {
@@ -109,9 +145,8 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<BotId>,
         limit: usize,
     ) -> Result<Vec<LadderEntry>, StoreError> {
-        let sql = entries("WHERE e.ladder = ?1 AND e.season = ?2 AND e.bot > ?3 ORDER BY e.bot LIMIT ?4");
         let after = after.map_or(ID_MIN, BotId::to_bytes);
-        self.session().all(&sql, values![ladder, season, after, limit], |row| rows::entry(row))
+        self.session().all(&entries_by_bot(), values![ladder, season, after, limit], |row| rows::entry(row))
     }
 
     fn ladder_entries_of(
@@ -131,17 +166,13 @@ impl<R: SqlReader> LadderReader for R {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<RatedGame>, StoreError> {
-        let sql = format!(
-            "SELECT {GAME} FROM ladder_games WHERE ladder = ?1 AND bot = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4"
-        );
+        let sql = format!("SELECT {GAME} {GAMES_OF_BOT}");
         let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
         self.session().all(&sql, values![ladder, bot, before, limit], |row| rows::game(row))
     }
 
     fn ladder_games(&mut self, ladder: CompetitionId, after: u64, last: u64) -> Result<Vec<RatedGame>, StoreError> {
-        let sql = format!(
-            "SELECT {GAME} FROM ladder_games WHERE ladder = ?1 AND number > ?2 AND number <= ?3 ORDER BY number, seat"
-        );
+        let sql = format!("SELECT {GAME} {GAMES_OF_RESULTS}");
         self.session().all(&sql, values![ladder, after as i64, last as i64], |row| rows::game(row))
     }
 
@@ -153,13 +184,8 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<BotId>,
         limit: usize,
     ) -> Result<Vec<(Meeting, String)>, StoreError> {
-        let sql = "
-            SELECT m.bot, m.opponent, m.wins, m.losses, m.ties, coalesce(b.name, e.name) FROM ladder_meetings m
-            LEFT JOIN ladder_entries e ON e.ladder = m.ladder AND e.season = m.season AND e.bot = m.opponent
-            LEFT JOIN bots b ON b.id = m.opponent
-            WHERE m.ladder = ?1 AND m.season = ?2 AND m.bot = ?3 AND m.opponent > ?4 ORDER BY m.opponent LIMIT ?5";
         let after = after.map_or(ID_MIN, BotId::to_bytes);
-        self.session().all(sql, values![ladder, season, bot, after, limit], |row| rows::named_meeting(row))
+        self.session().all(MEETINGS_OF_BOT, values![ladder, season, bot, after, limit], |row| rows::named_meeting(row))
     }
 
     fn ladder_meetings(
@@ -169,17 +195,12 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<(BotId, BotId)>,
         limit: usize,
     ) -> Result<Vec<Meeting>, StoreError> {
-        let sql = "
-            SELECT bot, opponent, wins, losses, ties FROM ladder_meetings
-            WHERE ladder = ?1 AND season = ?2 AND (bot, opponent) > (?3, ?4) ORDER BY bot, opponent LIMIT ?5";
         let (bot, opponent) = after.map_or((ID_MIN, ID_MIN), |(bot, other)| (bot.to_bytes(), other.to_bytes()));
-        self.session().all(sql, values![ladder, season, bot, opponent, limit], |row| rows::meeting(row))
+        self.session().all(MEETINGS, values![ladder, season, bot, opponent, limit], |row| rows::meeting(row))
     }
 
     fn ladder_seats(&mut self, ladder: CompetitionId, season: u32) -> Result<Vec<(u8, SeatCounts)>, StoreError> {
-        let sql = "
-            SELECT seat, games, first_places, places FROM ladder_seats WHERE ladder = ?1 AND season = ?2 ORDER BY seat";
-        self.session().all(sql, values![ladder, season], |row| rows::seat(row))
+        self.session().all(SEATS, values![ladder, season], |row| rows::seat(row))
     }
 
     fn ladder_invitations(
@@ -188,11 +209,8 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<AccountId>,
         limit: usize,
     ) -> Result<Vec<Invitation>, StoreError> {
-        let sql = "
-            SELECT i.account, a.name, i.invited_at FROM ladder_invitations i LEFT JOIN accounts a ON a.id = i.account
-            WHERE i.ladder = ?1 AND i.account > ?2 ORDER BY i.account LIMIT ?3";
         let after = after.map_or(ID_MIN, AccountId::to_bytes);
-        self.session().all(sql, values![ladder, after, limit], |row| rows::invitation(row))
+        self.session().all(INVITATIONS, values![ladder, after, limit], |row| rows::invitation(row))
     }
 
     fn is_invited(&mut self, ladder: CompetitionId, account: AccountId) -> Result<bool, StoreError> {
@@ -205,8 +223,28 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<CompetitionId>,
         limit: usize,
     ) -> Result<Vec<CompetitionId>, StoreError> {
-        let sql = "SELECT ladder FROM ladder_invitations WHERE account = ?1 AND ladder > ?2 ORDER BY ladder LIMIT ?3";
         let after = after.map_or(ID_MIN, CompetitionId::to_bytes);
-        self.session().all(sql, values![account, after, limit], |row| row.id().map(CompetitionId))
+        self.session().all(INVITED_TO, values![account, after, limit], |row| row.id().map(CompetitionId))
     }
+}
+
+/// The queries about ladders, by name, to inspect their plans. Entries of several bots are read as SQLite does it, one by one.
+#[cfg(test)]
+pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
+    vec![
+        ("ranking by rating", ranking_page::<S>(RankingOrder::Rating)),
+        ("ranking by food", ranking_page::<S>(RankingOrder::FoodEaten)),
+        ("entries that are better", better_count::<S>()),
+        ("active entries", active_count::<S>()),
+        ("entries by bot", entries_by_bot()),
+        ("entry", ENTRIES_OF.of_one_row().to_owned()),
+        ("rated games of a bot", format!("SELECT {GAME} {GAMES_OF_BOT}")),
+        ("rated games of results", format!("SELECT {GAME} {GAMES_OF_RESULTS}")),
+        ("meetings of a bot", MEETINGS_OF_BOT.to_owned()),
+        ("meetings", MEETINGS.to_owned()),
+        ("seats of a season", SEATS.to_owned()),
+        ("invitation", INVITED.to_owned()),
+        ("invitations", INVITATIONS.to_owned()),
+        ("ladders to which an account is invited", INVITED_TO.to_owned()),
+    ]
 }

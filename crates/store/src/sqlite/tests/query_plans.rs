@@ -3,7 +3,7 @@
 use crate::contract::MatchList;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
 use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
-use crate::sql::{bot_health, competitions, leaders, match_lists, retire, worlds};
+use crate::sql::{bot_health, competitions, ladders, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -263,6 +263,30 @@ fn competitions_are_found_by_their_indexes() {
     // The queue from its beginning, in its order, as far as the first that is none of the kind.
     let steps = plan(&database(), competitions::NEXT_WAITING_BESIDES).unwrap();
     assert_eq!(steps, ["SCAN matches USING INDEX matches_waiting"]);
+}
+
+#[test]
+fn pages_of_ladders_are_walked_in_their_order() {
+    let queries = ladders::queries::<Session>();
+    let check = |name: &str, index: &str| {
+        let query = queries.iter().find(|(known, _)| *known == name).expect("it is asked");
+        check(&query.1, index);
+    };
+    let page = "(ladder=? AND season=? AND is_ranked=? AND";
+    check("ranking by rating", &format!("INDEX ladder_entries_by_score {page} (score,bot)<(?,?))"));
+    check("ranking by food", &format!("INDEX ladder_entries_by_food {page} (food_eaten,bot)<(?,?))"));
+    check("entries that are better", &format!("COVERING INDEX ladder_entries_by_score {page} (score,bot)>(?,?))"));
+    check("active entries", "COVERING INDEX ladder_entries_by");
+    check("entries by bot", "e USING PRIMARY KEY (ladder=? AND season=? AND bot>?)");
+    check("entry", "e USING PRIMARY KEY (ladder=? AND season=? AND bot=?)");
+    check("rated games of a bot", "ladder_games_by_bot (ladder=? AND (bot,number)>(?,?) AND (bot,number)<(?,?))");
+    check("rated games of results", "PRIMARY KEY (ladder=? AND number>? AND number<?)");
+    check("meetings of a bot", "m USING PRIMARY KEY (ladder=? AND season=? AND bot=? AND opponent>?)");
+    check("meetings", "PRIMARY KEY (ladder=? AND season=? AND (bot,opponent)>(?,?))");
+    check("seats of a season", "PRIMARY KEY (ladder=? AND season=?)");
+    check("invitation", "PRIMARY KEY (ladder=? AND account=?)");
+    check("invitations", "i USING PRIMARY KEY (ladder=? AND account>?)");
+    check("ladders to which an account is invited", "ladder_invitations_by_account (account=? AND ladder>?)");
 }
 
 #[test]
