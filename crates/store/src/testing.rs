@@ -6,6 +6,8 @@ pub mod statements;
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::postgres::PostgresDatabase;
 use crate::sqlite::SqliteDatabase;
+use engine::competitions::CompetitionResult;
+use engine::ids::CompetitionId;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Ladders of any age, for tests and benchmarks.
+pub trait RecordUnplayed {
+    /// Records results of matches that were never played, in one transaction, in the rows that the commits of their ends would have
+    /// written. They take the next numbers of the ladder, whatever theirs are.
+    ///
+    /// # Errors
+    /// As for [`Database::writer`], and what the database refuses.
+    fn record_unplayed(&self, ladder: CompetitionId, results: &[CompetitionResult]) -> Result<(), StoreError>;
+}
 
 /// A new directory, removed when this is dropped.
 #[derive(Debug)]

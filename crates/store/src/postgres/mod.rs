@@ -68,3 +68,17 @@ impl Database for PostgresDatabase {
         "postgres"
     }
 }
+
+#[cfg(feature = "testing")]
+impl crate::testing::RecordUnplayed for PostgresDatabase {
+    fn record_unplayed(
+        &self,
+        ladder: engine::ids::CompetitionId,
+        results: &[engine::competitions::CompetitionResult],
+    ) -> Result<(), StoreError> {
+        let mut session = connection::open(&self.config)?;
+        session.begin(&[])?;
+        sql::competitions::record_unplayed(&mut session, ladder, results)?;
+        session.script("COMMIT")
+    }
+}

@@ -221,6 +221,28 @@ impl<S: Dialect> Batch<'_, S> {
     }
 }
 
+/// See [`crate::testing::RecordUnplayed`]; the transaction is the caller's.
+#[cfg(feature = "testing")]
+pub(crate) fn record_unplayed<S: Dialect>(
+    session: &mut S,
+    ladder: CompetitionId,
+    results: &[CompetitionResult],
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new(session);
+    let pending = |result: &CompetitionResult| PendingResult {
+        origin: MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key: result.key },
+        match_id: result.match_id,
+        ending: result.ending,
+        ended_at: result.ended_at,
+        data: result.summary.encode(),
+    };
+    batch.results = results.iter().map(pending).collect();
+    batch.write_results()?;
+    let count = "UPDATE competitions SET matches_created = matches_created + ?2 WHERE id = ?1";
+    batch.session.run(count, values![ladder, results.len()])?;
+    Ok(())
+}
+
 pub(super) fn by_id_of(session: &mut impl Session, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError> {
     session.first(&by_id(), values![id], |row| columns::competition(row))
 }

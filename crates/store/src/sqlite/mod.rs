@@ -80,3 +80,17 @@ impl Database for SqliteDatabase {
         "sqlite"
     }
 }
+
+#[cfg(feature = "testing")]
+impl crate::testing::RecordUnplayed for SqliteDatabase {
+    fn record_unplayed(
+        &self,
+        ladder: engine::ids::CompetitionId,
+        results: &[engine::competitions::CompetitionResult],
+    ) -> Result<(), StoreError> {
+        let mut session = session::Session { db: connection::open(&self.file, Access::Write)? };
+        session.script("BEGIN IMMEDIATE")?;
+        sql::competitions::record_unplayed(&mut session, ladder, results)?;
+        session.script("COMMIT")
+    }
+}

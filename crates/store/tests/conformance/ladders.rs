@@ -16,6 +16,7 @@ use engine::matches::spec::MatchSpec;
 use engine::ratings::Rating;
 use engine::time::UnixMs;
 use store::Database;
+use store::testing::RecordUnplayed;
 
 const LADDER: CompetitionId = CompetitionId(0xf001);
 
@@ -367,4 +368,15 @@ pub(crate) fn entries_of_an_account_are_bounded(database: &dyn Database) {
     assert_eq!(*last, Outcome::LimitReached);
     held.assert_outcome(leave(1_000, None), Outcome::Done);
     held.assert_entered(1_000 + LADDER_ENTRIES_PER_ACCOUNT_MAX as u128, 2, at(2));
+}
+
+pub(crate) fn results_are_recorded_without_matches(database: &(impl Database + RecordUnplayed)) {
+    let mut held = StoreFixture::with_two_accounts(database);
+    held.start_ladder(true, 1);
+    let results: Vec<_> = (7..=9).map(|n| result(n, &[(5, 1), (7, 2)])).collect();
+    database.record_unplayed(LADDER, &results).unwrap();
+    let row = held.ladder();
+    assert_eq!((row.matches_created, row.results, row.results_applied), (4, 4, 0));
+    let numbered = (2..).zip(results).map(|(number, result)| CompetitionResult { number, ..result });
+    assert!(held.reader.competition_results(LADDER, 1, 9).unwrap().into_iter().eq(numbered));
 }

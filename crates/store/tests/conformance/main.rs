@@ -216,6 +216,7 @@ laws! {
         a_season_that_ends_is_kept
         a_repair_writes_what_was_recomputed
         entries_of_an_account_are_bounded
+        results_are_recorded_without_matches
     }
     retire {
         the_oldest_end_goes_first
