@@ -1,7 +1,7 @@
 //! Simulated matches: the real runner, rooms and leases, and the real contract of the store, on a clock that jumps,
 //! with bots that are functions, processes that die and a store that fails. Everything follows from one seed, which is
-//! printed when something goes wrong. Card tables are simulated in [`tables`], in the same world; hunts in [`hunts`],
-//! without the runner.
+//! printed when something goes wrong. Card tables are simulated in [`tables`] and competitions in [`competitions`], in the same
+//! world; hunts in [`hunts`], without the runner.
 //!
 //! A run has two phases. First *safety*, with faults: nothing acknowledged is lost, nothing stale is written, no bot is
 //! notified before it is saved, or notified twice. Then *liveness*, without faults: everything finishes, and every
@@ -9,6 +9,7 @@
 
 mod bots;
 mod cluster;
+pub mod competitions;
 mod dice;
 pub mod hunts;
 mod match_workload;
