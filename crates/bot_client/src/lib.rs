@@ -30,10 +30,12 @@ pub use signing_secrets::SigningSecrets;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
+use engine::matches::response_excerpt::ResponseExcerpt;
 use exchange::Request;
 use metrics::Metrics;
 use pool::Pool;
 use quotas::socket_budget::SocketBudget;
+use response::Response;
 use signing::CallSigner;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,11 +94,13 @@ impl BotClient {
         let took = sent.elapsed();
         match result {
             Ok(Ok(response)) if response.status != 200 => {
-                answer_without_move(AnswerClass::BadStatus, took, call.timeout)
+                let response = excerpt(call.webhook, &response);
+                BotAnswer { response, ..answer_without_move(AnswerClass::BadStatus, took, call.timeout) }
             }
             Ok(Ok(response)) if call.webhook == Webhook::Move => {
                 let (class, mv, shout) = replies::classify_move(&response.body);
-                BotAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
+                let response = if mv.is_some() { None } else { excerpt(call.webhook, &response) };
+                BotAnswer { mv, shout, response, ..answer_without_move(class, took, call.timeout) }
             }
             Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
             Ok(Err(failure)) => answer_without_move(failure.class(), took, call.timeout),
@@ -170,5 +174,10 @@ impl BotClient {
 
 fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
-    BotAnswer { class, latency_ms, mv: None, shout: String::new() }
+    BotAnswer::without_move(class, latency_ms)
+}
+
+/// What came instead of a move. Answers to notices count for nothing, so nothing is kept of them.
+fn excerpt(webhook: Webhook, response: &Response) -> Option<Box<ResponseExcerpt>> {
+    (webhook == Webhook::Move).then(|| Box::new(ResponseExcerpt::new(response.status, &response.body)))
 }

@@ -38,6 +38,10 @@ pub const BOT_ANSWER_BYTES_MAX: usize = 64 * 1024;
 pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Longest shout, in characters: the webhook API's own limit.
 pub const SHOUT_CHARS_MAX: usize = 256;
+/// Most bytes of the beginning of an answer that is kept where it gave no valid move.
+pub const RESPONSE_EXCERPT_BYTES_MAX: usize = 512;
+/// Such answers that are kept of a bot in one match, from the first. A bot that gives no valid move goes straight on, and is at a wall before.
+pub const RESPONSE_EXCERPTS_PER_SEAT_MAX: u8 = 16;
 /// Longest name of an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
 /// Longest name of a bot, in characters: it stands in every frame, and on boards and brackets.

@@ -5,6 +5,7 @@ use crate::dice::hash;
 use bot_client::{BotCall, Webhook};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
+use engine::matches::response_excerpt::ResponseExcerpt;
 use rules::snake::Move;
 use std::time::Duration;
 use wire::webhook::{Coord, Request};
@@ -22,7 +23,10 @@ pub(crate) fn answer(call: &BotCall) -> (BotAnswer, Duration) {
     };
     let mv = (class == AnswerClass::Valid && call.webhook == Webhook::Move).then(|| choose(&call.body, hash));
     let shout = if hash.is_multiple_of(13) && mv.is_some() { format!("{hash:x}") } else { String::new() };
-    (BotAnswer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
+    // What a resumed match keeps of wrong answers has to be what an undisturbed one keeps.
+    let is_wrong = matches!(class, AnswerClass::Malformed | AnswerClass::UnknownMove) && call.webhook == Webhook::Move;
+    let response = is_wrong.then(|| Box::new(ResponseExcerpt::new(200, format!("<html>{hash:x}").as_bytes())));
+    (BotAnswer { class, latency_ms: latency_ms as u16, mv, shout, response }, Duration::from_millis(latency_ms))
 }
 
 /// The looks of a bot.

@@ -7,11 +7,13 @@
 //! entry     = format:u8=1 kind:u8 ( opened | delivered | turn )
 //! opened    = rules_version:u16le seats:u8 ( color:text head:text tail:text )*seats
 //! delivered = notice:u8 seat:u8 class:u8 latency_ms:u16le
-//! turn      = turn:varint seats:u8 ( 0xff | tag:u8 latency_ms:u16le [shout:text] )*seats state_hash:u32le
-//! tag       = move(2 bits) | class(4 bits) << 2 | has_shout << 6
+//! turn      = turn:varint seats:u8 ( 0xff | tag:u8 latency_ms:u16le [shout:text] [response] )*seats state_hash:u32le
+//! tag       = move(2 bits) | class(4 bits) << 2 | has_shout << 6 | has_response << 7
+//! response  = status:u16le excerpt:text
 //! text      = bytes:varint utf8*bytes
 //! ```
 
+use super::response_excerpt::ResponseExcerpt;
 use crate::limits::SEATS_MAX;
 use crate::pack::{
     ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed, packed_as, packed_variants,
@@ -24,6 +26,7 @@ const KIND_DELIVERED: u8 = 2;
 const KIND_TURN: u8 = 3;
 const NOT_ASKED: u8 = 0xff;
 const SHOUT_FLAG: u8 = 1 << 6;
+const RESPONSE_FLAG: u8 = 1 << 7;
 
 /// What a bot looks like on the board, as it answered when the match was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +145,8 @@ pub struct PlayedMove {
     pub latency_ms: u16,
     /// What the bot shouted; empty for nothing.
     pub shout: Box<str>,
+    /// What it answered instead of a valid move, if that is kept.
+    pub response: Option<Box<ResponseExcerpt>>,
 }
 
 /// One thing that happened in a match.
@@ -248,12 +253,16 @@ impl Pack for Entry {
 }
 
 fn put_played(seat: Option<&PlayedMove>, out: &mut Vec<u8>) {
-    let Some(PlayedMove { mv, class, latency_ms, shout }) = seat else { return out.push(NOT_ASKED) };
+    let Some(PlayedMove { mv, class, latency_ms, shout, response }) = seat else { return out.push(NOT_ASKED) };
     let shout_flag = if shout.is_empty() { 0 } else { SHOUT_FLAG };
-    out.push(*mv as u8 | (*class as u8) << 2 | shout_flag);
+    let response_flag = if response.is_none() { 0 } else { RESPONSE_FLAG };
+    out.push(*mv as u8 | (*class as u8) << 2 | shout_flag | response_flag);
     latency_ms.to_le_bytes().put(out);
     if shout_flag != 0 {
         shout.put(out);
+    }
+    if let Some(response) = response {
+        response.put(out);
     }
 }
 
@@ -262,16 +271,14 @@ fn get_played(from: &mut ByteReader<'_>) -> Result<Option<PlayedMove>, DecodeErr
     if tag == NOT_ASKED {
         return Ok(None);
     }
-    if tag & 0x80 != 0 {
-        return Err(DecodeError("an unknown flag"));
-    }
     let (mv, class) = (move_from_code(tag), AnswerClass::from_code(tag >> 2 & 0b1111)?);
     let latency_ms = get_u16(from)?;
     let shout: Box<str> = if tag & SHOUT_FLAG == 0 { Box::default() } else { Pack::get(from)? };
     if tag & SHOUT_FLAG != 0 && shout.is_empty() {
         return Err(DecodeError("an empty shout that says it is there"));
     }
-    Ok(Some(PlayedMove { mv, class, latency_ms, shout }))
+    let response = if tag & RESPONSE_FLAG == 0 { None } else { Some(Box::new(ResponseExcerpt::get(from)?)) };
+    Ok(Some(PlayedMove { mv, class, latency_ms, shout, response }))
 }
 
 /// Two bytes always; numbers of 16 bits elsewhere are varints.

@@ -12,9 +12,10 @@
 //! gives the same boards or is refused.
 
 use super::entry::{AnswerClass, Entry, Face, MatchLogRow, Notice, PlayedMove};
+use super::response_excerpt::ResponseExcerpt;
 use super::result::MatchResult;
 use super::spec::MatchSpec;
-use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
+use crate::limits::{RESPONSE_EXCERPTS_PER_SEAT_MAX, SEATS_MAX, SHOUT_CHARS_MAX};
 use crate::pack::DecodeError;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Ruleset, START_LENGTH, Seat, Snake};
 
@@ -97,6 +98,16 @@ pub struct BotAnswer {
     pub latency_ms: u16,
     /// What it shouted, cut to 256 characters by the machine; empty for nothing.
     pub shout: String,
+    /// The response to a request for a move, where it was none with a valid one; the machine keeps the first ones of a match.
+    pub response: Option<Box<ResponseExcerpt>>,
+}
+
+impl BotAnswer {
+    /// One without a move.
+    #[must_use]
+    pub fn without_move(class: AnswerClass, latency_ms: u16) -> Self {
+        Self { class, mv: None, latency_ms, shout: String::new(), response: None }
+    }
 }
 
 /// Something that happened and is not saved yet: save `row`, then give the step to [`MatchMachine::accept`].
@@ -156,6 +167,8 @@ pub struct MatchMachine {
     server_faults: u32,
     /// Seats whose bots gave at least one valid move.
     moved: SeatSet,
+    /// Responses in the log, by seat.
+    responses_kept: Vec<u8>,
 }
 
 impl MatchMachine {
@@ -177,6 +190,7 @@ impl MatchMachine {
             late_moves: 0,
             server_faults: 0,
             moved: SeatSet::default(),
+            responses_kept: vec![0; seats],
             spec,
         })
     }
@@ -373,6 +387,8 @@ impl MatchMachine {
                     if played.class == AnswerClass::Valid {
                         self.moved = self.moved.with(seat);
                     }
+                    self.responses_kept[seat] =
+                        self.responses_kept[seat].saturating_add(played.response.is_some().into());
                 }
             }
             Entry::Delivered { notice: Notice::Start, class, .. } => {
@@ -402,12 +418,7 @@ impl MatchMachine {
         if !self.living_seats().contains(seat) {
             return None;
         }
-        let answer = answer.unwrap_or(BotAnswer {
-            class: AnswerClass::Late,
-            mv: None,
-            latency_ms: self.spec.timeout_ms,
-            shout: String::new(),
-        });
+        let answer = answer.unwrap_or_else(|| BotAnswer::without_move(AnswerClass::Late, self.spec.timeout_ms));
         let previous = self.last_move(seat).map_or(Move::Up, |last| last.mv);
         let shout: String = answer.shout.chars().take(SHOUT_CHARS_MAX).collect();
         Some(PlayedMove {
@@ -415,6 +426,7 @@ impl MatchMachine {
             class: answer.class,
             latency_ms: answer.latency_ms,
             shout: shout.into_boxed_str(),
+            response: answer.response.filter(|_| self.responses_kept[seat] < RESPONSE_EXCERPTS_PER_SEAT_MAX),
         })
     }
 

@@ -5,6 +5,7 @@ pub mod entry;
 pub mod lifecycle;
 pub mod machine;
 pub mod origin;
+pub mod response_excerpt;
 pub mod result;
 pub mod settings;
 pub mod spec;

@@ -3,6 +3,7 @@
 use super::shell;
 use bot_client::Webhook;
 use bytes::Bytes;
+use engine::limits::{RESPONSE_EXCERPT_BYTES_MAX, RESPONSE_EXCERPTS_PER_SEAT_MAX};
 use engine::matches::entry::AnswerClass;
 use engine::rows::MatchRow;
 use matches::evidence::{Call, CallAnswer};
@@ -10,8 +11,14 @@ use rules::snake::{Elimination, Move};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use wire::api::{
-    CallEvidence, CallOutcome, EvidenceSubject, MoveAnswer, RecordedCall, SentRequest, SnakeDeath, SnakeTurn,
+    BotResponse, CallEvidence, CallOutcome, EvidenceSubject, MoveAnswer, RecordedCall, SentRequest, SnakeDeath,
+    SnakeTurn,
 };
+
+const _: () = assert!(
+    RESPONSE_EXCERPT_BYTES_MAX == 512 && RESPONSE_EXCERPTS_PER_SEAT_MAX == 16,
+    "the description of `CallOutcome` names both"
+);
 
 /// The snake in this seat.
 pub(super) fn subject(row: &MatchRow, seat: usize) -> EvidenceSubject {
@@ -28,7 +35,7 @@ pub(super) fn subject(row: &MatchRow, seat: usize) -> EvidenceSubject {
 }
 
 pub(super) fn turn(call: &Call) -> SnakeTurn {
-    let CallAnswer { class, latency_ms, played, shout } = &call.answer;
+    let CallAnswer { class, latency_ms, played, shout, response: _ } = &call.answer;
     SnakeTurn {
         turn: call.turn,
         health: call.health,
@@ -71,9 +78,10 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain shapes always become JSON in memory")
 }
 
-fn outcome(CallAnswer { class, latency_ms, played, shout }: CallAnswer) -> CallOutcome {
+fn outcome(CallAnswer { class, latency_ms, played, shout, response }: CallAnswer) -> CallOutcome {
     let played = played.map(|played| played.as_str().to_owned());
-    CallOutcome { class: class.name().to_owned(), latency_ms, played, shout: shout.into() }
+    let response = response.map(|kept| BotResponse { status: kept.status(), excerpt: kept.text().to_owned() });
+    CallOutcome { class: class.name().to_owned(), latency_ms, played, shout: shout.into(), response }
 }
 
 fn death(out: Elimination) -> SnakeDeath {

@@ -71,14 +71,19 @@ fn entry_view(entry: &Entry) -> Value {
     }
 }
 
-fn played_view(PlayedMove { mv, class, latency_ms, shout }: &PlayedMove) -> Value {
-    json!({ "move": mv.as_str(), "class": class.name(), "latency_ms": latency_ms, "shout": shout })
+fn played_view(PlayedMove { mv, class, latency_ms, shout, response }: &PlayedMove) -> Value {
+    let mut view = json!({ "move": mv.as_str(), "class": class.name(), "latency_ms": latency_ms, "shout": shout });
+    if let Some(kept) = response {
+        view["response"] = json!({ "status": kept.status(), "excerpt": kept.text() });
+    }
+    view
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use engine::matches::entry::AnswerClass;
+    use engine::matches::response_excerpt::ResponseExcerpt;
     use rules::snake::Move;
 
     #[track_caller]
@@ -90,11 +95,21 @@ mod tests {
 
     #[test]
     fn log_entries_are_shown_as_json() {
-        let played = PlayedMove { mv: Move::Left, class: AnswerClass::Late, latency_ms: 500, shout: "oh".into() };
+        let late = PlayedMove {
+            mv: Move::Left,
+            class: AnswerClass::Late,
+            latency_ms: 500,
+            shout: "oh".into(),
+            response: None,
+        };
+        let response = Some(Box::new(ResponseExcerpt::new(404, b"?")));
+        let wrong = PlayedMove { class: AnswerClass::BadStatus, latency_ms: 3, response, ..late.clone() };
         check(
-            Entry::Turn { turn: 2, played: vec![None, Some(played)], state_hash: 0xab }.encode(),
+            Entry::Turn { turn: 2, played: vec![None, Some(late), Some(wrong)], state_hash: 0xab }.encode(),
             json!({"kind": "turn", "turn": 2, "state_hash": "000000ab",
-                   "played": [null, {"move": "left", "class": "late", "latency_ms": 500, "shout": "oh"}]}),
+                   "played": [null, {"move": "left", "class": "late", "latency_ms": 500, "shout": "oh"},
+                              {"move": "left", "class": "bad_status", "latency_ms": 3, "shout": "oh",
+                               "response": {"status": 404, "excerpt": "?"}}]}),
         );
         check(
             Entry::Delivered { notice: Notice::End, seat: 1, class: AnswerClass::Valid, latency_ms: 3 }.encode(),

@@ -95,6 +95,7 @@ pub(super) mod tests {
             latency_ms: 1,
             played: Some(played.to_owned()),
             shout: String::new(),
+            response: None,
         };
         Comparison { turn, played, answered, class, latency_ms }
     }

@@ -6,6 +6,7 @@ use bot_client::view::View;
 use bytes::Bytes;
 use engine::matches::entry::{AnswerClass, Entry, Notice};
 use engine::matches::machine::MatchMachine;
+use engine::matches::response_excerpt::ResponseExcerpt;
 use engine::rows::MatchLogRow;
 use rules::snake::{Elimination, Move, Snake};
 use std::ops::Range;
@@ -47,6 +48,8 @@ pub struct CallAnswer {
     pub played: Option<Move>,
     /// Empty for nothing.
     pub shout: Box<str>,
+    /// What came instead of a valid move, if it is kept.
+    pub response: Option<Box<ResponseExcerpt>>,
 }
 
 /// Makes text of a call; it gets the match as it is after the call's answer.
@@ -115,6 +118,7 @@ impl Calls {
             latency_ms: last.latency_ms,
             played: Some(last.mv),
             shout: last.shout.clone(),
+            response: last.response.clone(),
         };
         Some(self.project(machine, Webhook::Move, requested, answer))
     }
@@ -135,7 +139,7 @@ impl Calls {
         if !self.wants(webhook, played.machine.turns()) {
             return Some((webhook, None));
         }
-        let answer = CallAnswer { class, latency_ms, played: None, shout: Box::default() };
+        let answer = CallAnswer { class, latency_ms, played: None, shout: Box::default(), response: None };
         let requested = self.requested(played.machine)?;
         Some((webhook, Some(self.project(played.machine, webhook, requested, answer))))
     }

@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::StreamExt;
@@ -18,9 +19,10 @@ pub(crate) type BotRequest = (String, String, Value);
 /// The same with the body as it arrived.
 pub(crate) type RawBotRequest = (String, String, Bytes);
 
-/// Bots under `/circle`, `/up` and `/drip-<milliseconds>`.
+/// Bots under `/circle`, `/up`, `/drip-<milliseconds>`, `/html`, `/sideways` and `/broken`.
 ///
-/// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses in the middle of the body of its answers.
+/// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses in the middle of the body of its answers. The
+/// others never give a move: a page, a move that there is not, a status with bytes that are no text.
 pub(crate) struct Bots {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<RawBotRequest>>>,
@@ -63,10 +65,13 @@ async fn response(
     if call != "move" {
         return "{}".into_response();
     }
-    match bot.strip_prefix("drip-") {
-        Some(pause_ms) => drip(Duration::from_millis(pause_ms.parse().unwrap())),
-        None if bot == "circle" => move_to(["up", "right", "down", "left"][turn as usize % 4], turn),
-        None => move_to("up", turn),
+    match (bot.as_str(), bot.strip_prefix("drip-")) {
+        (_, Some(pause_ms)) => drip(Duration::from_millis(pause_ms.parse().unwrap())),
+        ("circle", _) => move_to(["up", "right", "down", "left"][turn as usize % 4], turn),
+        ("html", _) => format!("<html>{}</html>", "x".repeat(600)).into_response(),
+        ("sideways", _) => move_to("sideways", turn),
+        ("broken", _) => (StatusCode::IM_A_TEAPOT, b"\x1b[2Jsecret \xff".as_slice()).into_response(),
+        _ => move_to("up", turn),
     }
 }
 

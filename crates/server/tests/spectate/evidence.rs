@@ -10,8 +10,8 @@ use engine::limits::REPLAY_CHECKPOINT_TURNS;
 use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
 use http_body_util::BodyExt;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,6 +99,37 @@ async fn what_a_bot_received_is_what_its_owner_is_shown() {
         problem(&server, &format!("/api/games/{id}/snakes/1/turns/{}", last["turn"].as_u64().unwrap() + 1)).await,
         (404, "no_such_turn".to_owned())
     );
+}
+
+/// The owner of a bot that gave no valid move is shown what came instead; spectators are not.
+#[tokio::test]
+async fn an_answer_without_a_move_is_shown_to_its_owner() {
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let id = server.create(&bots.urls(&["circle", "html", "sideways", "broken"]), 10_000).await.id;
+    server.play();
+    server.wait_for(id, MatchState::Finished).await;
+    let html = format!("<html>{}", "x".repeat(506));
+    for (seat, class, want) in [
+        (0, "valid", Value::Null),
+        (1, "malformed", json!({ "status": 200, "excerpt": html })),
+        (2, "unknown_move", json!({ "status": 200, "excerpt": r#"{"move":"sideways","shout":"turn 0"}"# })),
+        (3, "bad_status", json!({ "status": 418, "excerpt": "\u{fffd}[2Jsecret \u{fffd}" })),
+    ] {
+        let path = format!("/api/games/{id}/snakes/{seat}");
+        let one = server.get(&format!("{path}/turns/0")).await;
+        assert_eq!((&one["answer"]["class"], &one["answer"]["response"]), (&class.into(), &want), "{seat}");
+        let start = server.get(&format!("{path}/turns/start")).await;
+        assert_eq!(start["answer"]["response"], Value::Null, "answers to notices count for nothing");
+        let file = text(&server, &format!("{path}/calls")).await;
+        let line: Value = serde_json::from_slice(file.split(|byte| *byte == b'\n').nth(2).unwrap()).unwrap();
+        assert_eq!((&line["call"], &line["answer"]["response"]), (&"move".into(), &want));
+    }
+    for path in ["frames", "details", "jsonl", "summary"] {
+        let shown = String::from_utf8(text(&server, &format!("/api/games/{id}/{path}")).await.to_vec()).unwrap();
+        for hidden in ["xxxx", "secret", "sideways"] {
+            assert!(!shown.contains(hidden), "{path}");
+        }
+    }
 }
 
 /// From the list of a snake's games its owner reaches the request that decided a lost game with the second call.

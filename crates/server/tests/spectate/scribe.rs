@@ -109,8 +109,13 @@ impl<'a> Scribe<'a> {
                     1 => around(self.machine.board().snakes[0].body[0], spec.width as i8, spec.height as i8),
                     _ => [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4],
                 };
-                let received =
-                    BotAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
+                let received = BotAnswer {
+                    class: AnswerClass::Valid,
+                    mv: Some(mv),
+                    latency_ms: 1,
+                    shout: String::new(),
+                    response: None,
+                };
                 self.machine.play_turn(vec![Some(received); self.machine.spec().seats.len()]).unwrap()
             }
             NextAction::Finish => panic!("nothing comes after the end"),

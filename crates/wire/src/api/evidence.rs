@@ -110,6 +110,18 @@ pub struct CallOutcome {
     /// What it shouted; empty for nothing.
     #[serde(default)]
     pub shout: String,
+    /// What the bot answered instead of a valid move, of a `/move` with class `bad_status`, `malformed` or `unknown_move`. The first 16 such
+    /// answers of a snake in a game are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<BotResponse>,
+}
+
+/// The beginning of a bot's HTTP response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BotResponse {
+    pub status: u16,
+    /// The first 512 bytes of the body. What is not UTF-8, and what a terminal could obey, is U+FFFD.
+    pub excerpt: String,
 }
 
 /// How a snake was out.

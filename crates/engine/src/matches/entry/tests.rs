@@ -13,7 +13,7 @@ fn check(entry: &Entry, want: &str) {
 }
 
 fn played(mv: Move, class: AnswerClass, latency_ms: u16, shout: &str) -> Option<PlayedMove> {
-    Some(PlayedMove { mv, class, latency_ms, shout: shout.into() })
+    Some(PlayedMove { mv, class, latency_ms, shout: shout.into(), response: None })
 }
 
 #[test]
@@ -32,6 +32,13 @@ fn golden_bytes() {
         state_hash: 0xdead_beef,
     };
     check(&turn, "0103c8010303cb00ff45f401026869efbeadde");
+    let response = |status, body| Some(Box::new(ResponseExcerpt::new(status, body)));
+    let wrong =
+        PlayedMove { response: response(404, b"?"), ..played(Move::Up, AnswerClass::BadStatus, 3, "").unwrap() };
+    let shouted =
+        PlayedMove { response: response(200, b""), ..played(Move::Up, AnswerClass::UnknownMove, 3, "hi").unwrap() };
+    let turn = Entry::Turn { turn: 1, played: vec![Some(wrong), Some(shouted)], state_hash: 0 };
+    check(&turn, "010301028c03009401013fd803000268 69c8000000000000".replace(' ', "").as_str());
     let fault = Entry::Delivered { notice: Notice::Start, seat: 0, class: AnswerClass::ServerFault, latency_ms: 0 };
     check(&fault, "01020000080000");
 }
@@ -51,7 +58,8 @@ fn what_is_not_an_entry_is_refused() {
     refuse(&[1, 3, 1, 17], "more seats than any match has");
     refuse(&[1, 3, 0x81, 0, 0], "a number not in its shortest form");
     refuse(&[1, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 1], "a number beyond 32 bits");
-    refuse(&[1, 3, 1, 1, 0x80, 0, 0], "an unknown flag");
+    refuse(&[1, 3, 1, 1, 0x80, 0, 0], "it ends too early");
+    refuse(&[1, 3, 1, 1, 0x80, 0, 0, 200, 0, 1, 0xc3], "a text that is not UTF-8");
     refuse(&[1, 3, 1, 1, 0x40, 0, 0, 0], "an empty shout that says it is there");
     refuse(&[1, 1, 1, 0, 1, 1, 0xc3], "a text that is not UTF-8");
 }
@@ -66,8 +74,11 @@ fn any_class() -> impl Strategy<Value = AnswerClass> {
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let face = (".{0,9}", ".{0,5}", ".{0,5}").prop_map(|(color, head, tail)| Face { color, head, tail });
-    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}")
-        .prop_map(|(mv, class, latency_ms, shout)| PlayedMove { mv, class, latency_ms, shout: shout.into() });
+    let response = prop::option::of((any::<u16>(), ".{0,20}"))
+        .prop_map(|kept| kept.map(|(status, body)| Box::new(ResponseExcerpt::new(status, body.as_bytes()))));
+    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}", response).prop_map(
+        |(mv, class, latency_ms, shout, response)| PlayedMove { mv, class, latency_ms, shout: shout.into(), response },
+    );
     prop_oneof![
         (any::<u16>(), prop::collection::vec(face, 0..=SEATS_MAX))
             .prop_map(|(rules_version, faces)| Entry::Opened { rules_version, faces }),

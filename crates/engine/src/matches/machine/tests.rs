@@ -27,7 +27,7 @@ fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
 }
 
 fn valid(mv: Move, latency_ms: u16) -> Option<BotAnswer> {
-    Some(BotAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms, shout: String::new() })
+    Some(BotAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms, shout: String::new(), response: None })
 }
 
 /// Plays to the end with the answers that `bot` gives for (turn, seat); the log, and the machine after each saved row.
@@ -109,7 +109,7 @@ fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
         assert_eq!((played.mv, played.class), want);
     }
     let (_, history) = play(spec(2, 2, 1), |_, _| valid(Move::Left, 9));
-    let broken = |class| Some(BotAnswer { class, mv: None, latency_ms: 500, shout: String::new() });
+    let broken = |class| Some(BotAnswer::without_move(class, 500));
     let (first, second) = (&history[3], &history[4]);
     check(first, None, (Move::Up, AnswerClass::Late));
     check(first, broken(AnswerClass::Malformed), (Move::Up, AnswerClass::Malformed));
@@ -124,8 +124,13 @@ fn silence_and_faults_of_the_server_are_told_apart() {
     use AnswerClass::{BadStatus, Late, Malformed, ServerFault, Unreachable, Valid};
     #[track_caller]
     fn check(classes: &[AnswerClass], want: (u32, [bool; 2])) {
-        let answer =
-            |class| BotAnswer { class, mv: (class == Valid).then_some(Move::Up), latency_ms: 1, shout: String::new() };
+        let answer = |class| BotAnswer {
+            class,
+            mv: (class == Valid).then_some(Move::Up),
+            latency_ms: 1,
+            shout: String::new(),
+            response: None,
+        };
         let (log, history) = play(spec(2, 5_000, 4), |turn, seat| match seat {
             0 => Some(answer(classes[(turn as usize).min(classes.len() - 1)])),
             _ => circler(turn, seat),
@@ -157,10 +162,40 @@ fn a_start_that_the_server_could_not_send_is_its_fault() {
 #[test]
 fn shouts_are_cut_to_the_limit() {
     let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
-    let answer = BotAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
+    let answer = BotAnswer { shout: "é".repeat(300), ..valid(Move::Up, 1).unwrap() };
     let step = history[3].play_turn(vec![Some(answer), None]).unwrap();
     let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
     assert_eq!(played[0].as_ref().unwrap().shout.chars().count(), SHOUT_CHARS_MAX);
+}
+
+/// A bot that never answers well, on a board without walls: the log has so many of its responses, also where the match is resumed.
+#[test]
+fn the_first_responses_without_a_move_are_kept() {
+    let wrong = |turn: u32| {
+        let response = ResponseExcerpt::new(500, format!("error {turn}").as_bytes());
+        BotAnswer { response: Some(Box::new(response)), ..BotAnswer::without_move(AnswerClass::BadStatus, 1) }
+    };
+    let mut spec = spec(1, 40, 5);
+    spec.rules = Rules::for_snakes(Ruleset::Wrapped, Map::Standard, Settings::default(), 1);
+    let (log, history) = play(spec.clone(), |turn, _| Some(wrong(turn)));
+    let kept: Vec<Option<String>> = log
+        .iter()
+        .filter_map(|row| match Entry::decode(&row.bytes).unwrap() {
+            Entry::Turn { played, .. } => {
+                Some(played[0].as_ref()?.response.as_ref().map(|kept| kept.text().to_owned()))
+            }
+            Entry::Opened { .. } | Entry::Delivered { .. } => None,
+        })
+        .collect();
+    let limit = u32::from(RESPONSE_EXCERPTS_PER_SEAT_MAX);
+    assert!(kept.len() as u32 > limit + 1, "it lives for {} turns", kept.len());
+    let want = (0..kept.len() as u32).map(|turn| (turn < limit).then(|| format!("error {turn}")));
+    assert_eq!(kept, want.collect::<Vec<_>>());
+    // Resumed in between, it keeps no more.
+    let machine = MatchMachine::resume(spec, &log[..log.len() / 2]).unwrap();
+    let next = machine.play_turn(vec![Some(wrong(99))]).unwrap();
+    assert_eq!(next.row, log[log.len() / 2]);
+    assert_eq!(history.last().unwrap().last_move(0).unwrap().response, None);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> BotAnswer) -> Played {
 }
 
 fn answer(class: AnswerClass, mv: Option<Move>, shout: &str) -> BotAnswer {
-    BotAnswer { class, mv, latency_ms: 12, shout: shout.to_owned() }
+    BotAnswer { class, mv, latency_ms: 12, shout: shout.to_owned(), response: None }
 }
 
 /// What the projection makes of the first `entries` of a log, and whether it said that nothing follows.
