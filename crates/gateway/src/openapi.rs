@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -107,10 +107,13 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 fn add_common_refusals(path: &str, operation: &mut Operation) {
-    let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
+    let security = operation.security.as_deref().unwrap_or_default();
+    // An empty requirement among others: a token is optional.
+    let may_have_token = security.contains(&SecurityRequirement::default());
+    let has_security = !security.is_empty() && !may_have_token;
     let has_body = operation.request_body.is_some();
     let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
-    let (is_about_a_table, may_have_token) = (is_about_a_table(path), has_optional_token(path));
+    let is_about_a_table = is_about_a_table(path);
     let missing = NOT_FOUND.iter().find(|(begin, _)| path.starts_with(begin)).map(|(_, code)| *code);
     let common = [
         ("400", has_input, "Something in the request is invalid; `code` and `detail` say what."),
@@ -165,9 +168,4 @@ fn add_problems(operation: &mut Operation) {
 fn is_about_a_table(path: &str) -> bool {
     ["/api/stories/games", "/api/stories/tables"].iter().any(|begin| path.starts_with(begin))
         && !path.ends_with("/history")
-}
-
-/// Whether a route accepts a token without requiring one.
-fn has_optional_token(path: &str) -> bool {
-    path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
 }

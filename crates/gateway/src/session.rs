@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ///
 /// By the token in `Authorization`, or by the browser's cookie. Having neither is not an error: a page asks this way whether it has a
 /// session.
-#[utoipa::path(get, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
+#[utoipa::path(get, path = "/api/session", tag = "tokens", security((), ("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "The account or guest of the token.", body = SessionView),
     (status = 204, description = "Neither a token nor a cookie was sent."),
 ))]

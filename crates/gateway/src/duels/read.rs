@@ -57,7 +57,7 @@ pub(super) async fn list_duels(
 /// Get a duel
 ///
 /// Public duels need no token.
-#[utoipa::path(get, path = "/api/duels/{id}", tag = "duels", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/duels/{id}", tag = "duels", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The duel.", body = DuelDetails),
     (status = 404, description = "There is no such duel, or it is another account's and not public."),
 ))]
@@ -86,7 +86,7 @@ pub(super) async fn visible_details(app: &App, id: CompetitionId, caller: Option
 /// List the games of a duel, newest first
 ///
 /// Games are deleted some time after their end, as all games are; what counted stays in the duel.
-#[utoipa::path(get, path = "/api/duels/{id}/games", tag = "duels", params(("id" = String, Path), PageQuery), responses(
+#[utoipa::path(get, path = "/api/duels/{id}/games", tag = "duels", security((), ("bearer" = [])), params(("id" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of games.", body = Vec<DuelGame>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
     (status = 404, description = "There is no such duel, or it is another account's and not public."),
 ))]

@@ -51,7 +51,7 @@ fn cursor(row: &MatchRow) -> Option<EndedMatchCursor> {
 /// A game's status, snakes and winner
 ///
 /// Of a public game without a token; of every game with the token of an account.
-#[utoipa::path(get, path = "/api/games/{id}/summary", tag = "spectators", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/games/{id}/summary", tag = "spectators", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The game.", body = PublicGame),
     (status = 404, description = "There is no such game, or it is private."),
 ))]

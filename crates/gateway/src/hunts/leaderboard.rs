@@ -53,7 +53,7 @@ async fn get_hunter(State(app): State<App>, PathId(player): PathId<PlayerId>) ->
 }
 
 /// List rounds of a hunt that have ended, most recent first
-#[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", params(("name" = String, Path), PageQuery), responses(
+#[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", security((), ("bearer" = [])), params(("name" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of rounds, 20 when no limit is given.", body = Vec<RoundView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 async fn list_rounds(

@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// List hunts that are not over, the one that ends last first
 ///
 /// Hunts of matched players are listed for operators only: a ticket names its hunt. A page may be shorter for that reason.
-#[utoipa::path(get, path = "/api/hunts", tag = "hunts", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/hunts", tag = "hunts", security((), ("bearer" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of hunts, 20 when no limit is given.", body = Vec<HuntView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 async fn list_hunts(
@@ -114,7 +114,7 @@ async fn charge_quota(app: &App, quota_subject: QuotaSubject, hunt: LiveHunt) ->
 }
 
 /// Get a hunt
-#[utoipa::path(get, path = "/api/hunts/{name}", tag = "hunts", params(("name" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/hunts/{name}", tag = "hunts", security((), ("bearer" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt.", body = HuntState),
 ))]
 async fn get_hunt(

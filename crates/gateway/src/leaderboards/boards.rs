@@ -41,7 +41,7 @@ pub(super) struct OfQuery {
 /// List leaderboards, newest first
 ///
 /// Public ones; with `of=me` your own, with `of=invited` those to which you are invited (oldest first).
-#[utoipa::path(get, path = "/api/leaderboards", tag = "leaderboards", params(PageQuery, OfQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards", tag = "leaderboards", security((), ("bearer" = [])), params(PageQuery, OfQuery), responses(
     (status = 200, description = "A page of leaderboards, 100 when no limit is given.", body = Vec<Leaderboard>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn list_leaderboards(
@@ -136,7 +136,7 @@ fn validate(app: &App, wanted: &CreateLeaderboard) -> ApiResult<LadderDefinition
 }
 
 /// Get a leaderboard
-#[utoipa::path(get, path = "/api/leaderboards/{id}", tag = "leaderboards", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The leaderboard.", body = LeaderboardDetails),
 ))]
 pub(super) async fn get_leaderboard(

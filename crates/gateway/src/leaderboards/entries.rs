@@ -98,7 +98,7 @@ async fn read_entry(app: &App, id: CompetitionId, season: u32, bot: BotId) -> Ap
 }
 
 /// Get an entry
-#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), SeasonQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), SeasonQuery), responses(
     (status = 200, description = "The entry.", body = EntryDetails),
     (status = 404, description = "`no_such_leaderboard`, `no_such_entry`, `no_such_season`"),
 ))]
@@ -123,7 +123,7 @@ pub(super) async fn get_entry(
 /// List the rated games of an entry, most recent first
 ///
 /// Of all seasons, with the rating before and after each.
-#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/games", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), PageQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/games", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<RatedGameView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn entry_games(
@@ -153,7 +153,7 @@ impl FromStr for GameNumber {
 }
 
 /// List a snake's opponents with what it has against each
-#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery), responses(
     (status = 200, description = "A page of opponents by id, 20 when no limit is given.", body = Vec<OpponentView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn entry_opponents(

@@ -94,7 +94,7 @@ impl FromStr for Position {
 ///
 /// Active entries: those with a rank first, then those in placement, which have played fewer than `min_games`. A page has 500 entries when
 /// no limit is given. `season` reads the final standings of a season that has ended.
-#[utoipa::path(get, path = "/api/leaderboards/{id}/rankings", tag = "leaderboards", params(("id" = String, Path), RankingQuery, SeasonQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/rankings", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), RankingQuery, SeasonQuery), responses(
     (status = 200, description = "A page of the ranking.", body = Rankings, headers(("Link" = String, description = "The next page's URL, if there is one"))),
     (status = 404, description = "`no_such_leaderboard`, `no_such_season`"),
 ))]

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use wire::api::{SeasonView, SeatView};
 
 /// List the seasons that have ended, oldest first
-#[utoipa::path(get, path = "/api/leaderboards/{id}/seasons", tag = "leaderboards", params(("id" = String, Path), PageQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/seasons", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of seasons, 20 when no limit is given.", body = Vec<SeasonView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn list_seasons(
@@ -49,7 +49,7 @@ impl FromStr for SeasonNumber {
 }
 
 /// List what the seats of a season were worth
-#[utoipa::path(get, path = "/api/leaderboards/{id}/seats", tag = "leaderboards", params(("id" = String, Path), SeasonQuery), responses(
+#[utoipa::path(get, path = "/api/leaderboards/{id}/seats", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), SeasonQuery), responses(
     (status = 200, description = "One row for each seat that was rated.", body = Vec<SeatView>),
 ))]
 pub(super) async fn list_seats(

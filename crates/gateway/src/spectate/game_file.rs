@@ -25,7 +25,7 @@ use wire::viewer::GameFileResult;
 /// `{"winnerId", "winnerName", "isDraw"}`. `you` is the snake of the first seat. Of a public game without a token; of a private one for the
 /// account that created it, for those that owned its snakes then, and for operators.
 #[utoipa::path(
-    get, path = "/api/games/{id}/jsonl", tag = "spectators",
+    get, path = "/api/games/{id}/jsonl", tag = "spectators", security((), ("bearer" = [])),
     params(("id" = String, Path, description = "Id of the game")),
     responses(
         (status = 200, description = "The file", body = String, content_type = "application/x-ndjson", headers(("Content-Disposition" = String, description = "`attachment` with a name for the file"))),

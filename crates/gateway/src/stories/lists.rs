@@ -64,7 +64,7 @@ async fn my_games(
 /// List games that accept players, newest first
 ///
 /// All live games with a free seat, in `create` or `invitation`.
-#[utoipa::path(get, path = "/api/stories/lobby", tag = "stories", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/stories/lobby", tag = "stories", security((), ("bearer" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn lobby(
@@ -79,7 +79,7 @@ async fn lobby(
 }
 
 /// List games that are over, most recent first
-#[utoipa::path(get, path = "/api/stories/history", tag = "stories", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/stories/history", tag = "stories", security((), ("bearer" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn history(

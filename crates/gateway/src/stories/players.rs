@@ -53,7 +53,7 @@ pub(super) async fn create_guest(
 /// Get a player
 ///
 /// Public. Points and earned cards are visible to the player alone: a card that is known to be earned is a card that its player may hold.
-#[utoipa::path(get, path = "/api/stories/players/{player}", tag = "stories", params(("player" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/stories/players/{player}", tag = "stories", security((), ("bearer" = [])), params(("player" = String, Path)), responses(
     (status = 200, description = "The player; a player who never scored has level 1.", body = StoryPlayer),
 ))]
 pub(super) async fn get_player(

@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ///
 /// Public; each viewer sees what they may know: the storyteller every hand, pick and vote, a player their own, a visitor (without a token)
 /// none before the end.
-#[utoipa::path(get, path = "/api/stories/games/{game}", tag = "stories", params(("game" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/stories/games/{game}", tag = "stories", security((), ("bearer" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the viewer sees it.", body = StoryState),
 ))]
 async fn get_game(
@@ -42,7 +42,7 @@ async fn get_game(
 /// The history of a game that is over
 ///
 /// Events in order, as far as the viewer may know them. Events of a live game are in the table's feed.
-#[utoipa::path(get, path = "/api/stories/games/{game}/history", tag = "stories", params(("game" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/stories/games/{game}/history", tag = "stories", security((), ("bearer" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The events.", body = StoryHistory),
     (status = 409, description = "`game_live`: it goes on"),
 ))]
@@ -61,7 +61,7 @@ async fn game_history(
 /// Get a table
 ///
 /// Public. Its last game, its members, who is present, and the viewer's position in its feed.
-#[utoipa::path(get, path = "/api/stories/tables/{table}", tag = "stories", params(("table" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/stories/tables/{table}", tag = "stories", security((), ("bearer" = [])), params(("table" = String, Path)), responses(
     (status = 200, description = "The table, as the viewer sees it.", body = StoryState),
 ))]
 async fn get_table(

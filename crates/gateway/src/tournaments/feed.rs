@@ -60,7 +60,7 @@ type NextPage = BoxFuture<'static, ApiResult<TournamentFeed>>;
 /// 256, on the first one otherwise, and without events at the end of `wait` (`25s`, `500ms`, `2m`; absent: no wait). With
 /// `Accept: text/event-stream` the same comes as Server-Sent Events, whose ids are cursors, so that `Last-Event-ID` continues where a
 /// stream ended.
-#[utoipa::path(get, path = "/api/tournaments/{id}/feed", tag = "tournaments",
+#[utoipa::path(get, path = "/api/tournaments/{id}/feed", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
         ("after" = Option<u32>, Query, description = "The last event that the client has"),
@@ -247,7 +247,7 @@ struct SocketQuery {
 /// The events of a tournament, over a WebSocket
 ///
 /// Each text frame is a `TournamentFeed`. Send nothing.
-#[utoipa::path(get, path = "/api/tournaments/{id}/socket", tag = "tournaments",
+#[utoipa::path(get, path = "/api/tournaments/{id}/socket", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
         ("after" = Option<u32>, Query, description = "The last event that the client has"),

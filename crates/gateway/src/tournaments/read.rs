@@ -25,7 +25,7 @@ pub(super) struct TournamentsQuery {
 /// List tournaments, newest first
 ///
 /// Public ones; with `own=true`, those that the caller organizes.
-#[utoipa::path(get, path = "/api/tournaments", tag = "tournaments", params(PageQuery, TournamentsQuery), responses(
+#[utoipa::path(get, path = "/api/tournaments", tag = "tournaments", security((), ("bearer" = [])), params(PageQuery, TournamentsQuery), responses(
     (status = 200, description = "A page of tournaments, 20 when no limit is given.", body = Vec<TournamentSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 pub(super) async fn list_tournaments(
@@ -52,7 +52,7 @@ pub(super) async fn list_tournaments(
 ///
 /// Its entrants, bracket or rounds, table, and games: those with the status `open` are queued or being played, and can be watched at
 /// `/api/games/{id}/events`. `seq` is where its feed goes on.
-#[utoipa::path(get, path = "/api/tournaments/{id}", tag = "tournaments", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/tournaments/{id}", tag = "tournaments", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The tournament.", body = TournamentDetails),
 ))]
 pub(super) async fn get_tournament(

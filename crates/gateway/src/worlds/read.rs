@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ///
 /// Worlds that are not over and that the caller may enter: without a token those open to all players, with one also those that the caller
 /// has joined or was matched for. `address` names the server that has the world, if that is another one.
-#[utoipa::path(get, path = "/api/worlds", tag = "worlds", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/worlds", tag = "worlds", security((), ("bearer" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of worlds, 20 when no limit is given.", body = Vec<WorldView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn list_worlds(
@@ -50,7 +50,7 @@ async fn list_worlds(
 }
 
 /// Get a world
-#[utoipa::path(get, path = "/api/worlds/{world}", tag = "worlds", params(("world" = String, Path, description = "Its name")), responses(
+#[utoipa::path(get, path = "/api/worlds/{world}", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path, description = "Its name")), responses(
     (status = 200, description = "The world.", body = WorldView),
 ))]
 async fn get_world(
@@ -93,7 +93,7 @@ impl RegionQuery {
 ///
 /// At most a tick old; at most 65,536 cells. For a hunt, `movers` and `items` are visible to operators only; a hunt of matched players is
 /// visible to these players and operators only.
-#[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", params(("world" = String, Path), RegionQuery), responses(
+#[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path), RegionQuery), responses(
     (status = 200, description = "The section's content.", body = WorldSection),
     (status = 409, description = "`world_asleep`: no player is in it"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),
@@ -126,7 +126,7 @@ struct BinQuery {
 /// Get the density of movers
 ///
 /// At most a tick old, in bins, row by row. For a hunt, everyone except operators gets a single bin: the whole world.
-#[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", params(("world" = String, Path), RegionQuery, BinQuery), responses(
+#[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path), RegionQuery, BinQuery), responses(
     (status = 200, description = "Movers by bin.", body = WorldDensity),
     (status = 409, description = "`world_asleep`: no player is in it"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),
@@ -151,7 +151,7 @@ async fn get_density(
 }
 
 /// Get the statistics of a world
-#[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", params(("world" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path)), responses(
     (status = 200, description = "Movers, inputs, claims, the round, and the built-in actors.", body = WorldStats),
     (status = 409, description = "`world_asleep`: no player is in it"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),

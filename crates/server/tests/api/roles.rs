@@ -1,6 +1,8 @@
 //! Who may do what: one row a route, one column a caller.
 
 use crate::test_server::{BOOTSTRAP, TestServer};
+use utoipa::openapi::path::Paths;
+use utoipa::openapi::security::SecurityRequirement;
 
 const CALLERS: [&str; 7] = ["", "unknown", "guest", "player", "operator", "admin", BOOTSTRAP];
 const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
@@ -163,7 +165,7 @@ async fn the_whole_table() {
         ("GET /health", "......."),
         ("GET /readyz", "......."),
     ];
-    let server = TestServer::open().await;
+    let (server, paths) = (TestServer::open().await, gateway::openapi().paths);
     for (line, want) in table {
         let mut have = String::new();
         for caller in CALLERS {
@@ -175,9 +177,35 @@ async fn the_whole_table() {
             });
         }
         assert_eq!(have, want, "{line}");
+        assert_eq!(documented_security(&paths, line), &have[..2], "{line}: what the document says of a token");
     }
-    let documented = gateway::openapi().paths.paths.values().map(operations).sum::<usize>();
+    let documented = paths.paths.values().map(operations).sum::<usize>();
     assert_eq!(documented, table.len(), "every documented route has a row");
+}
+
+/// What the document says of a request without a token and of one with an unknown token, as in the table.
+fn documented_security(paths: &Paths, line: &str) -> &'static str {
+    let (method, path) = line.split_once(' ').unwrap();
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_same = |(have, want): (&str, &&str)| have == *want || have.contains('{');
+    let is_meant =
+        |path: &&String| path.split('/').count() == segments.len() && path.split('/').zip(&segments).all(is_same);
+    let paths = &paths.paths;
+    // A path without a placeholder goes before one with it, as in the router.
+    let path = paths.keys().filter(is_meant).min_by_key(|path| path.matches('{').count());
+    let item = &paths[path.unwrap_or_else(|| panic!("{line} is not documented"))];
+    let operation = match method {
+        "GET" => &item.get,
+        "PUT" => &item.put,
+        "POST" => &item.post,
+        _ => &item.delete,
+    };
+    let operation = operation.as_ref().unwrap_or_else(|| panic!("{line} is not documented"));
+    match operation.security.as_deref() {
+        None | Some([]) => "..",
+        Some(security) if security.contains(&SecurityRequirement::default()) => ".?",
+        Some(_) => "??",
+    }
 }
 
 fn operations(item: &utoipa::openapi::path::PathItem) -> usize {
