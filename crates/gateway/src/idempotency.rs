@@ -8,9 +8,11 @@ use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::commands::Idempotency;
+use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
+use engine::competitions::CompetitionRow;
 use engine::ids::AccountId;
 use engine::limits::IDEMPOTENCY_KEY_BYTES_MAX;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// A caller's key with the digest of the request that it came with.
@@ -53,6 +55,41 @@ pub(super) async fn first_response(
     }
 }
 
+/// What a refused request is answered: what this very request got before, or the refusal.
+pub(super) async fn first_response_or(
+    app: &App,
+    account: AccountId,
+    key: Option<&IdempotencyKey>,
+    refusal: ApiError,
+) -> ApiResult<Vec<u8>> {
+    first_response(app, account, key).await?.ok_or(refusal)
+}
+
+/// A competition to be made, and the body that says so.
+pub(super) struct NewCompetition {
+    pub(super) row: CompetitionRow,
+    /// Competitions of this kind that the account may have at once.
+    pub(super) live_max: usize,
+    pub(super) response: Vec<u8>,
+}
+
+/// Makes a competition, durably: the body to answer, its own or that of the first time. `refusal` says why not.
+pub(super) async fn create_competition(
+    app: &App,
+    new: NewCompetition,
+    key: Option<IdempotencyKey>,
+    refusal: impl FnOnce(&Outcome) -> ApiError,
+) -> ApiResult<Vec<u8>> {
+    let NewCompetition { row, live_max, response } = new;
+    let idempotency = key.map(|key| key.with_response(response.clone()));
+    let create = CompetitionCommand::Create { row, live_max, idempotency };
+    match app.node.store.commit(Command::Competition(create)).await? {
+        Outcome::Done => Ok(response),
+        Outcome::Replayed(first_response) => Ok(first_response),
+        refused => Err(refusal(&refused)),
+    }
+}
+
 fn parse_key(key: &HeaderValue) -> ApiResult<String> {
     let bytes = key.as_bytes();
     if bytes.is_empty() || bytes.len() > IDEMPOTENCY_KEY_BYTES_MAX {
@@ -72,6 +109,11 @@ fn fingerprint(request: &RawJson) -> [u8; 32] {
         digest.update(part);
     }
     digest.finalize().into()
+}
+
+/// A body whose bytes may be stored for repetitions.
+pub(super) fn json_body(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain shapes always become JSON in memory")
 }
 
 /// A response whose bytes are stored for repetitions, or come from the store.

@@ -133,7 +133,11 @@ fn make_ladder(n: u64) -> Vec<Command> {
     let (definition, name) = (LadderDefinition::standard().encode(), format!("ladder {n}"));
     let row = CompetitionRow::new(ladder(n), CompetitionKind::Ladder, account(0), name, definition, T0);
     let row = CompetitionRow { status: CompetitionStatus::Running, ..row };
-    let create = Command::Competition(CompetitionCommand::Create { row: row.clone(), live_max: LADDERS as usize });
+    let create = Command::Competition(CompetitionCommand::Create {
+        row: row.clone(),
+        live_max: LADDERS as usize,
+        idempotency: None,
+    });
     let enter = |number: u64| {
         let (entry, bot, account) = (EntryId(id(5 + n, number)), bot(number), account(number));
         Command::Ladder(LadderCommand::Enter { ladder: row.id, entry, bot, account, now: T0 })

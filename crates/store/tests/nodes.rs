@@ -294,7 +294,7 @@ fn results_of_one_competition_are_numbered_across_nodes() {
     let owner = account(0);
     let account = Account { id: owner, name: "owner".to_owned(), created_at: NOW };
     let row = CompetitionRow::new(id, CompetitionKind::Ladder, owner, "ladder".to_owned(), Vec::new(), NOW);
-    let create = CompetitionCommand::Create { row: row.clone(), live_max: 1 };
+    let create = CompetitionCommand::Create { row: row.clone(), live_max: 1, idempotency: None };
     let matches = (0..MATCHES).map(|n| {
         let origin = MatchOrigin { kind: CompetitionKind::Ladder, competition: id, key: n as u64 };
         MatchSpec { origin: Some(origin), ..spec(n) }

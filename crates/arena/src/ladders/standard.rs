@@ -41,7 +41,7 @@ async fn try_once<E: ArenaEnvironment>(environment: &E) -> Result<(), StoreError
     let name = STANDARD_LADDER_NAME.to_owned();
     let row = CompetitionRow::new(STANDARD_LADDER, CompetitionKind::Ladder, owner, name, definition, now);
     let row = CompetitionRow { status: CompetitionStatus::Running, ..row };
-    let create = CompetitionCommand::Create { row, live_max: LADDERS_OF_OPERATOR_MAX };
+    let create = CompetitionCommand::Create { row, live_max: LADDERS_OF_OPERATOR_MAX, idempotency: None };
     match environment.commit(Command::Competition(create)).await? {
         Outcome::Done | Outcome::Duplicate => Ok(()),
         other => {

@@ -4,7 +4,7 @@ use super::seeding::ladder_order;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::environment::ArenaEnvironment;
-use engine::commands::{Command, CompetitionCommand, Outcome};
+use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::digest::digest;
 use engine::ids::{AccountId, BotId, CompetitionId};
@@ -53,10 +53,24 @@ impl BotEntry {
     }
 }
 
+/// What came of creating a tournament.
+#[derive(Clone, Debug)]
+pub enum CreatedTournament {
+    New(LoadedTournament),
+    /// This very request was done before, with this response.
+    Replayed(Vec<u8>),
+}
+
 impl<E: ArenaEnvironment> Tournaments<E> {
+    /// Creates one, once for each key that `idempotency` makes of it.
+    ///
     /// # Errors
-    /// [`TournamentError::TooMany`]; the store's.
-    pub async fn create(&self, new: NewTournament) -> Result<LoadedTournament, TournamentError> {
+    /// [`TournamentError::TooMany`] and [`TournamentError::KeyReused`]; the store's.
+    pub async fn create(
+        &self,
+        new: NewTournament,
+        idempotency: impl FnOnce(&LoadedTournament) -> Option<Idempotency> + Send,
+    ) -> Result<CreatedTournament, TournamentError> {
         let environment = &self.0.environment;
         let now = environment.now();
         let id = CompetitionId::new(now, environment.random_bytes());
@@ -66,14 +80,18 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             due_at: new.definition.starts_at,
             ..CompetitionRow::new(id, CompetitionKind::Tournament, new.account, new.name, definition, now)
         };
-        let create = CompetitionCommand::Create { row: row.clone(), live_max: TOURNAMENTS_PER_ACCOUNT_MAX };
+        let created = LoadedTournament { row: row.clone(), state: Arc::new(Tournament::new(new.definition)) };
+        let idempotency = idempotency(&created);
+        let create = CompetitionCommand::Create { row, live_max: TOURNAMENTS_PER_ACCOUNT_MAX, idempotency };
         match environment.commit(Command::Competition(create)).await? {
             Outcome::Done => {}
+            Outcome::Replayed(response) => return Ok(CreatedTournament::Replayed(response)),
+            Outcome::KeyReused => return Err(TournamentError::KeyReused),
             Outcome::LimitReached => return Err(TournamentError::TooMany),
             other => return Err(TournamentError::Unexpected(format!("{other:?}"))),
         }
         environment.metrics().tournaments.created.inc();
-        Ok(LoadedTournament { row, state: Arc::new(Tournament::new(new.definition)) })
+        Ok(CreatedTournament::New(created))
     }
 
     /// Enters a bot. One that is entered already stays as it is.

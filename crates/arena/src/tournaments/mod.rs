@@ -13,7 +13,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use changes::{BotEntry, NewTournament};
+pub use changes::{BotEntry, CreatedTournament, NewTournament};
 
 use crate::environment::ArenaEnvironment;
 use crate::states::{LoggedState, States, UnreadableState};
@@ -57,6 +57,8 @@ pub enum TournamentError {
     /// The account has as many as it may.
     #[error("the account has as many tournaments that have not ended as it may have")]
     TooMany,
+    #[error("the idempotency key stands for another request")]
+    KeyReused,
     /// It cannot happen to this tournament now.
     #[error(transparent)]
     Refused(#[from] Refusal),

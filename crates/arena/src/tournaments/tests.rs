@@ -1,7 +1,7 @@
 //! Tournaments on a real store in memory, with a clock that the test moves: what happens by time, who is waited for, and that a second
 //! process that moves them on too changes nothing.
 
-use super::{BotEntry, NewTournament, Tournaments};
+use super::{BotEntry, CreatedTournament, NewTournament, Tournaments};
 use crate::driver::{Driven, pass};
 use crate::health::record;
 use crate::testing::TestArena;
@@ -74,7 +74,10 @@ impl Cup {
     async fn on(arena: TestArena, definition: Definition, bots: u128) -> Self {
         let leader = Tournaments::new(arena.clone());
         let new = NewTournament { account: OWNER, name: "cup".to_owned(), is_public: true, definition };
-        let id = leader.create(new).await.unwrap().row.id;
+        let CreatedTournament::New(created) = leader.create(new, |_| None).await.unwrap() else {
+            panic!("it has no key")
+        };
+        let id = created.row.id;
         let ids: Vec<BotId> = (1..=bots).map(BotId).collect();
         for owned in arena.read_now(|reader| reader.bots_with_owners(&ids)) {
             leader.enter(id, &BotEntry { owned, by_organizer: true }).await.unwrap();
@@ -235,7 +238,7 @@ fn add_ladder(arena: &TestArena, ratings: &[f64]) {
     let definition = LadderDefinition { players: 2, ..LadderDefinition::standard() }.encode();
     let row = CompetitionRow::new(LADDER, kind, OWNER, name, definition, now);
     let row = CompetitionRow { status: CompetitionStatus::Running, ..row };
-    let create = CompetitionCommand::Create { row, live_max: 9 };
+    let create = CompetitionCommand::Create { row, live_max: 9, idempotency: None };
     assert_eq!(arena.commit_now(Command::Competition(create)), Outcome::Done);
     let mut records = Vec::new();
     for (n, mu) in (1..).zip(ratings) {

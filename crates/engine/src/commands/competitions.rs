@@ -1,6 +1,6 @@
 //! Commands to a store about competitions.
 
-use super::CreateMatches;
+use super::{CreateMatches, Idempotency};
 use crate::competitions::{CompetitionRow, CompetitionStatus};
 use crate::ids::{AccountId, CompetitionId};
 use crate::matches::spec::MatchSpec;
@@ -9,12 +9,14 @@ use crate::time::UnixMs;
 /// One thing to do about a competition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompetitionCommand {
-    /// Make a competition. → `Done` | `Duplicate` (the id is known) | `LimitReached` (competitions of this kind and account
-    /// that have not ended) | `NotFound` (no such account)
+    /// Make a competition. → `Done` | `Replayed` and `KeyReused` (its key was used before) | `Duplicate` (the id is known) |
+    /// `LimitReached` (competitions of this kind and account that have not ended) | `NotFound` (no such account)
     Create {
         row: CompetitionRow,
         /// Competitions of this kind that the account may have at once.
         live_max: usize,
+        /// A key of the account's that stands for this request.
+        idempotency: Option<Idempotency>,
     },
     /// Move a competition on: all of it or nothing. → `Done` | `NotFound` | `VersionConflict` (another writer came first: the
     /// outcome has the version that is there)

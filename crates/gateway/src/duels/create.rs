@@ -4,16 +4,20 @@ use super::read::{DuelAccess, find_duel};
 use super::request::{Assigned, ChosenBot, parse_bots, parse_duel};
 use super::view;
 use crate::app::App;
-use crate::extract::{JsonBody, PathId, Player};
+use crate::extract::{PathId, Player, RawJson};
+use crate::idempotency::{
+    IdempotencyKey, NewCompetition, create_competition, first_response_or, json_body, json_response,
+};
 use crate::problem::{ApiError, ApiResult, Resource};
 use arena::duels::status_of;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, Entry};
-use engine::ids::{BotId, CompetitionId};
+use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::limits::DUELS_PER_ACCOUNT_MAX;
 use engine::rows::OwnedBot;
 use node::clock::random_bytes;
@@ -27,18 +31,36 @@ const CANCEL_ATTEMPTS_MAX: usize = 8;
 /// Create a duel
 ///
 /// Two bots play pairs of games, each pair from one seed with seats exchanged, until a sequential test knows whether the
-/// second bot is better; three to eight play a league. Bots that are named by a URL are not registered.
-#[utoipa::path(post, path = "/api/duels", tag = "duels", security(("bearer" = [])), request_body = CreateDuel, responses(
-    (status = 201, description = "It begins within a second.", body = DuelDetails),
-    (status = 409, description = "`too_many`: the account has as many duels under way as it may have."),
-))]
+/// second bot is better; three to eight play a league. Bots that are named by a URL are not registered. With an `Idempotency-Key`, the same
+/// request sent again gets the same answer and creates nothing; keys are remembered for a day.
+#[utoipa::path(
+    post, path = "/api/duels", tag = "duels", security(("bearer" = [])), request_body = CreateDuel,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
+    responses(
+        (status = 201, description = "It begins within a second.", body = DuelDetails),
+        (status = 409, description = "`too_many`: the account has as many duels under way as it may have."),
+    ),
+)]
 pub(super) async fn create_duel(
     State(app): State<App>,
     Player(caller): Player,
-    JsonBody(wanted): JsonBody<CreateDuel>,
-) -> ApiResult<(StatusCode, Json<DuelDetails>)> {
+    request: RawJson,
+) -> ApiResult<Response> {
+    let key = IdempotencyKey::of(&request)?;
+    let body = match validate(&app, caller.account, &request).await {
+        Ok(new) => {
+            let refusal = |outcome: &Outcome| ApiError::from_outcome(outcome, Resource::Duel);
+            create_competition(&app, new, key, refusal).await?
+        }
+        Err(refusal) => first_response_or(&app, caller.account, key.as_ref(), refusal).await?,
+    };
+    Ok(json_response(StatusCode::CREATED, body))
+}
+
+async fn validate(app: &App, account: AccountId, request: &RawJson) -> ApiResult<NewCompetition> {
+    let wanted: CreateDuel = request.parse()?;
     let chosen = parse_bots(&wanted, app.config.allow_private_bots)?;
-    let known = load_bots(&app, &chosen).await?;
+    let known = load_bots(app, &chosen).await?;
     let now = app.node.clock.now();
     let assigned = Assigned {
         seed: Seed(u64::from_be_bytes(random_bytes())),
@@ -46,20 +68,15 @@ pub(super) async fn create_duel(
         turns_max: app.config.turns_max,
         timeout_ms_default: u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX),
     };
-    let (definition, name) = parse_duel(&wanted, &chosen, &known, caller.account, &assigned)?;
+    let (definition, name) = parse_duel(&wanted, &chosen, &known, account, &assigned)?;
     let id = CompetitionId::new(now, random_bytes());
     let row = CompetitionRow {
         is_public: definition.is_public,
         due_at: Some(now),
-        ..CompetitionRow::new(id, CompetitionKind::Duel, caller.account, name, definition.encode(), now)
+        ..CompetitionRow::new(id, CompetitionKind::Duel, account, name, definition.encode(), now)
     };
-    let create = CompetitionCommand::Create { row: row.clone(), live_max: DUELS_PER_ACCOUNT_MAX };
-    match app.node.store.commit(Command::Competition(create)).await? {
-        Outcome::Done => {
-            Ok((StatusCode::CREATED, Json(view::details(&row, &Duel::new(definition), DuelAccess::Owner))))
-        }
-        refusal => Err(ApiError::from_outcome(&refusal, Resource::Duel)),
-    }
+    let response = json_body(&view::details(&row, &Duel::new(definition), DuelAccess::Owner));
+    Ok(NewCompetition { row, live_max: DUELS_PER_ACCOUNT_MAX, response })
 }
 
 async fn load_bots(app: &App, chosen: &[ChosenBot]) -> ApiResult<HashMap<BotId, OwnedBot>> {

@@ -5,7 +5,7 @@ use super::request::{AssignedParams, ValidatedGame, seat_bots, validate_game};
 use crate::admission::RateLimitSubject;
 use crate::app::App;
 use crate::extract::{Player, RawJson, parse_value};
-use crate::idempotency::{IdempotencyKey, first_response, json_response};
+use crate::idempotency::{IdempotencyKey, first_response, first_response_or, json_response};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -43,8 +43,8 @@ pub(super) async fn create_game(
     let spec = match judgement {
         Ok(spec) => spec,
         Err(refusal) => {
-            let first_answer = first_response(&app, caller.account, key.as_ref()).await?;
-            return first_answer.map(|first_answer| json_response(StatusCode::CREATED, first_answer)).ok_or(refusal);
+            let first_answer = first_response_or(&app, caller.account, key.as_ref(), refusal).await?;
+            return Ok(json_response(StatusCode::CREATED, first_answer));
         }
     };
     let created = GameCreated { id: spec.id.to_string(), status: MatchState::Waiting.name().to_owned() };

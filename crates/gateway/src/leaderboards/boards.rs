@@ -2,16 +2,20 @@
 
 use super::{find, require_owner, view};
 use crate::app::App;
-use crate::auth::Principal;
-use crate::extract::{JsonBody, MaybePrincipal, PathId, Player, QueryParams};
+use crate::auth::{Caller, Principal};
+use crate::extract::{MaybePrincipal, PathId, Player, QueryParams, RawJson};
 use crate::games::{GameParams, parse_game_params};
+use crate::idempotency::{
+    IdempotencyKey, NewCompetition, create_competition, first_response_or, json_body, json_response,
+};
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use crate::text;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::commands::{Advance, Command, CompetitionCommand, LadderCommand, Outcome};
+use axum::response::Response;
+use engine::commands::{Advance, Command, LadderCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::ids::CompetitionId;
 use engine::ladders::definition::{LadderDefinition, LadderError, STANDARD_LADDER};
@@ -78,18 +82,39 @@ pub(super) async fn list_leaderboards(
 
 /// Make a leaderboard
 ///
-/// Snakes that enter are paired and rated until it is ended.
-#[utoipa::path(post, path = "/api/leaderboards", tag = "leaderboards", security(("bearer" = [])), request_body = CreateLeaderboard, responses(
-    (status = 201, description = "It is open.", body = Leaderboard),
-    (status = 409, description = "`too_many`: the account has as many as it may have."),
-))]
+/// Snakes that enter are paired and rated until it is ended. With an `Idempotency-Key`, the same request sent again gets the same answer and
+/// makes nothing; keys are remembered for a day.
+#[utoipa::path(
+    post, path = "/api/leaderboards", tag = "leaderboards", security(("bearer" = [])), request_body = CreateLeaderboard,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
+    responses(
+        (status = 201, description = "It is open.", body = Leaderboard),
+        (status = 409, description = "`too_many`: the account has as many as it may have."),
+    ),
+)]
 pub(super) async fn create_leaderboard(
     State(app): State<App>,
     Player(caller): Player,
-    JsonBody(wanted): JsonBody<CreateLeaderboard>,
-) -> ApiResult<(StatusCode, Json<Leaderboard>)> {
+    request: RawJson,
+) -> ApiResult<Response> {
+    let key = IdempotencyKey::of(&request)?;
+    let body = match new_leaderboard(&app, caller, &request) {
+        Ok(new) => {
+            let refusal = |outcome: &Outcome| match outcome {
+                Outcome::LimitReached => LeaderboardRefusal::TooMany.into(),
+                other => ApiError::from_outcome(other, Resource::Account),
+            };
+            create_competition(&app, new, key, refusal).await?
+        }
+        Err(refusal) => first_response_or(&app, caller.account, key.as_ref(), refusal).await?,
+    };
+    Ok(json_response(StatusCode::CREATED, body))
+}
+
+fn new_leaderboard(app: &App, caller: Caller, request: &RawJson) -> ApiResult<NewCompetition> {
+    let wanted: CreateLeaderboard = request.parse()?;
     let name = text::check_name("/name", &wanted.name)?;
-    let definition = validate(&app, &wanted)?;
+    let definition = validate(app, &wanted)?;
     let now = app.node.clock.now();
     let season_ms = definition.season.map(|season| i64::try_from(season.as_millis()).unwrap_or(i64::MAX));
     let (id, kind) = (CompetitionId::new(now, random_bytes()), CompetitionKind::Ladder);
@@ -100,12 +125,8 @@ pub(super) async fn create_leaderboard(
         ..CompetitionRow::new(id, kind, caller.account, name, definition.encode(), now)
     };
     let live_max = if caller.role >= Role::Operator { LADDERS_OF_OPERATOR_MAX } else { LADDERS_PER_ACCOUNT_MAX };
-    let create = CompetitionCommand::Create { row: row.clone(), live_max };
-    match app.node.store.commit(Command::Competition(create)).await? {
-        Outcome::Done => Ok((StatusCode::CREATED, Json(view::leaderboard(&row)?))),
-        Outcome::LimitReached => Err(LeaderboardRefusal::TooMany.into()),
-        other => Err(ApiError::from_outcome(&other, Resource::Account)),
-    }
+    let response = json_body(&view::leaderboard(&row)?);
+    Ok(NewCompetition { row, live_max, response })
 }
 
 fn validate(app: &App, wanted: &CreateLeaderboard) -> ApiResult<LadderDefinition> {

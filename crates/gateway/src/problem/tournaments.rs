@@ -51,6 +51,7 @@ impl From<TournamentError> for ApiError {
         match error {
             TournamentError::NotFound => Self::NotFound(Resource::Tournament),
             TournamentError::TooMany => Self::TooMany(Resource::Tournament),
+            TournamentError::KeyReused => Self::KeyReused,
             TournamentError::Refused(Refusal::Inconsistent(what)) => Self::Internal(what.to_owned()),
             TournamentError::Refused(refusal) => Self::Tournament(TournamentRefusal::Refused(refusal)),
             TournamentError::Busy => Self::Tournament(TournamentRefusal::Busy),

@@ -2,6 +2,7 @@
 
 use crate::test_server::{ANNS, BOBS_PUBLIC, TestServer};
 use engine::commands::{Command, Outcome};
+use engine::limits::{DUELS_PER_ACCOUNT_MAX, LADDERS_PER_ACCOUNT_MAX, TOURNAMENTS_PER_ACCOUNT_MAX};
 use serde_json::{Value, json};
 
 fn wanted() -> Value {
@@ -24,6 +25,46 @@ async fn the_same_request_again_gets_the_same_answer_and_does_nothing() {
         let second = call().check(want).await;
         assert_eq!(first.bytes, second.bytes, "{path}");
         assert_eq!(games(&server).await, 1, "{path}");
+    }
+}
+
+/// A competition is made once for its key: while there is room for one more, when there is none left, and when its snake is gone.
+#[tokio::test]
+async fn competitions_are_made_once() {
+    for (path, most, body) in [
+        (
+            "/api/duels",
+            DUELS_PER_ACCOUNT_MAX,
+            json!({"bots": [{"snake_id": ANNS.to_string()}, {"snake_id": BOBS_PUBLIC.to_string()}]}),
+        ),
+        ("/api/tournaments", TOURNAMENTS_PER_ACCOUNT_MAX, json!({"name": "cup"})),
+        ("/api/leaderboards", LADDERS_PER_ACCOUNT_MAX, json!({"name": "board"})),
+    ] {
+        let server = TestServer::open().await;
+        let call = |key: &str| server.call(&format!("POST {path}")).header("idempotency-key", key).json(&body);
+        let first = call("k").check("201").await;
+        let mut other = body.clone();
+        other["is_public"] = json!(false);
+        let reused = server.call(&format!("POST {path}")).header("idempotency-key", "k").json(&other);
+        reused.check("422 idempotency_key_reused").await;
+        for n in 1..most {
+            call(&format!("k{n}")).check("201").await;
+        }
+        call("one too many").check("409 too_many").await;
+        let deletion = Command::DeleteBot { id: BOBS_PUBLIC, account: crate::test_server::BOB };
+        assert_eq!(server.commit(deletion).await, Outcome::Done);
+        let again = call("k").check("201").await;
+        assert_eq!(
+            (&again.bytes, again.headers.get("location")),
+            (&first.bytes, first.headers.get("location")),
+            "{path}"
+        );
+        server
+            .call(&format!("POST {path}"))
+            .header("idempotency-key", "")
+            .json(&body)
+            .check("400 bad_idempotency_key")
+            .await;
     }
 }
 

@@ -2,10 +2,11 @@
 //! share the database, the rows of competitions that commands name are locked before; those of ended matches are written last of all,
 //! so that nodes hold them only for the moment of the commit.
 
+use super::remembered_keys::OF_ACCOUNTS;
 use super::{Batch, Dialect, RowStatement, Session, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
-use engine::commands::{AddMatches, Advance, CompetitionCommand, Outcome};
+use engine::commands::{AddMatches, Advance, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::{
     CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
 };
@@ -98,15 +99,30 @@ pub(crate) struct PendingResult {
 impl<S: Dialect> Batch<'_, S> {
     pub(crate) fn competition(&mut self, command: &CompetitionCommand) -> Result<Outcome, StoreError> {
         match command {
-            CompetitionCommand::Create { row, live_max } => self.create_competition(row, *live_max),
+            CompetitionCommand::Create { row, live_max, idempotency } => {
+                self.create_competition(row, *live_max, idempotency.as_ref())
+            }
             CompetitionCommand::Advance(advance) => self.advance_competition(advance),
             CompetitionCommand::AddMatches(add) => self.add_matches(add),
         }
     }
 
-    fn create_competition(&mut self, row: &CompetitionRow, live_max: usize) -> Result<Outcome, StoreError> {
+    fn create_competition(
+        &mut self,
+        row: &CompetitionRow,
+        live_max: usize,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Outcome, StoreError> {
         if !self.session.exists("SELECT 1 FROM accounts WHERE id = ?1", values![row.account])? {
             return Ok(Outcome::NotFound);
+        }
+        let account = row.account.to_bytes();
+        let mut keys = self.load_keys(&OF_ACCOUNTS, idempotency.into_iter().map(|request| (account, request)))?;
+        if let Some(request) = idempotency {
+            if let Some(outcome) = keys.outcome(account, request, row.created_at) {
+                return Ok(outcome);
+            }
+            keys.remember(account, request, row.created_at);
         }
         if by_id_of(self.session, row.id)?.is_some() {
             return Ok(Outcome::Duplicate);
@@ -131,6 +147,7 @@ impl<S: Dialect> Batch<'_, S> {
                 row.due_at
             ],
         )?;
+        self.write_keys(&keys)?;
         Ok(Outcome::Done)
     }
 

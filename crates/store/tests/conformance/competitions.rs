@@ -1,7 +1,7 @@
 //! Competitions: made once, advanced all or nothing, with results that are numbered in the order of their commits; and leaders of jobs.
 
 use crate::fixtures::*;
-use engine::commands::{AddMatches, Advance, Command, CompetitionCommand, Outcome};
+use engine::commands::{AddMatches, Advance, Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::{
     CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
 };
@@ -26,7 +26,7 @@ fn competition(n: u128) -> CompetitionRow {
 }
 
 fn create_competition(row: &CompetitionRow) -> Command {
-    Command::Competition(CompetitionCommand::Create { row: row.clone(), live_max: 3 })
+    Command::Competition(CompetitionCommand::Create { row: row.clone(), live_max: 3, idempotency: None })
 }
 
 fn spec_of(n: u128, competition: u128, key: u64) -> MatchSpec {
@@ -114,6 +114,28 @@ pub(crate) fn the_next_match_that_waits_besides_a_kind(database: &dyn Database) 
     held.assert_outcome(create(1, [7], at(7)), Outcome::Done);
     let own = held.reader.statuses(&[match_id(7)]).expect("the store is there");
     assert_eq!(next(&mut held, DUEL), Some(own[0].enqueued_at));
+}
+
+/// Its key repeats the answer, also where nothing else could be made; keys of matches and competitions are the same keys.
+pub(crate) fn a_key_makes_one_competition(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    let with_key = |n: u128, key: &str, request: u8, live_max: usize| {
+        let idempotency = Idempotency { key: key.to_owned(), fingerprint: [request; 32], response: vec![n as u8, 7] };
+        Command::Competition(CompetitionCommand::Create {
+            row: competition(n),
+            live_max,
+            idempotency: Some(idempotency),
+        })
+    };
+    held.assert_outcome(with_key(1, "k", 1, 1), Outcome::Done);
+    held.assert_outcome(with_key(2, "k", 1, 1), Outcome::Replayed(vec![1, 7]));
+    held.assert_outcome(with_key(2, "k", 2, 1), Outcome::KeyReused);
+    held.assert_outcome(with_key(2, "refused", 2, 1), Outcome::LimitReached);
+    held.assert_outcome(create_with_key("k", 1, [1], at(0)), Outcome::Replayed(vec![1, 7]));
+    assert_eq!(held.reader.competition(competition_id(2)), Ok(None));
+    assert_eq!(held.reader.idempotent_response(account_id(1), "refused"), Ok(None), "a refusal is not an answer");
+    let both = held.commit(&[with_key(3, "twice", 3, 9), with_key(4, "twice", 3, 9)]);
+    assert_eq!(both, [Outcome::Done, Outcome::Replayed(vec![3, 7])], "also within one batch");
 }
 
 pub(crate) fn an_account_has_so_many_live_competitions(database: &dyn Database) {

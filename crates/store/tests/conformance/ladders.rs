@@ -60,7 +60,7 @@ impl StoreFixture {
         let name = "ladder".to_owned();
         let row = CompetitionRow::new(LADDER, CompetitionKind::Ladder, account_id(1), name, vec![1], now);
         let row = CompetitionRow { is_public, status: CompetitionStatus::Running, ..row };
-        let create = CompetitionCommand::Create { row: row.clone(), live_max: 3 };
+        let create = CompetitionCommand::Create { row: row.clone(), live_max: 3, idempotency: None };
         self.assert_outcome(Command::Competition(create), Outcome::Done);
         self.end_matches(1..=results);
     }

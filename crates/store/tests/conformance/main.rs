@@ -195,6 +195,7 @@ laws! {
     }
     competitions {
         a_competition_is_made_once
+        a_key_makes_one_competition
         an_account_has_so_many_live_competitions
         matches_are_added_to_a_running_competition_once
         the_next_match_that_waits_besides_a_kind

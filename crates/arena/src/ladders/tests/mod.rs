@@ -59,7 +59,7 @@ impl Fixture {
         let row = CompetitionRow::new(LADDER, kind, OWNER, name, definition.encode(), UnixMs(0));
         // Private: bots of one account may meet.
         let row = CompetitionRow { status: CompetitionStatus::Running, is_public: false, due_at, ..row };
-        let create = CompetitionCommand::Create { row, live_max: 1 };
+        let create = CompetitionCommand::Create { row, live_max: 1, idempotency: None };
         assert_eq!(fixture.commit(Command::Competition(create)).await, Outcome::Done);
         for n in 1..=3 {
             fixture.enter(n).await;
