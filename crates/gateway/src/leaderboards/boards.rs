@@ -27,7 +27,7 @@ use engine::time::UnixMs;
 use node::clock::random_bytes;
 use serde::Deserialize;
 use std::time::Duration;
-use store::CompetitionFilter;
+use store::{CompetitionFilter, Reader};
 use wire::api::{CreateGame, CreateLeaderboard, Leaderboard, LeaderboardDetails};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -167,9 +167,13 @@ pub(super) async fn get_leaderboard(
 ) -> ApiResult<Json<LeaderboardDetails>> {
     let row = find(&app, caller.as_ref(), id).await?;
     let season = current_season(&row);
-    let entries_active = app.node.store.read(move |reader| reader.ladders().ladder_active_entries(id, season)).await?;
+    let count = move |reader: &mut dyn Reader| {
+        let ladders = reader.ladders();
+        Ok((ladders.ladder_active_entries(id, season)?, ladders.ladder_active_accounts(id, season)?))
+    };
+    let (entries_active, accounts) = app.node.store.read(count).await?;
     let leaderboard = view::leaderboard(&row)?;
-    let note = view::note(&row, leaderboard.players, entries_active);
+    let note = view::note(&row, leaderboard.players, entries_active, accounts);
     Ok(Json(LeaderboardDetails { leaderboard, entries_active, note }))
 }
 

@@ -5,7 +5,7 @@ use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::ladders::entry::{Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
 use engine::ladders::ranking::{RankingCursor, RankingFilter};
 
-/// Each call is one snapshot, and reads no more than it returns, but for the two that count.
+/// Each call is one snapshot, and reads no more than it returns, but for the three that count.
 pub trait LadderReader {
     /// The active entries of a season in the order of a ranking.
     fn ladder_ranking(&mut self, filter: &RankingFilter) -> Result<Vec<LadderEntry>, StoreError>;
@@ -14,6 +14,8 @@ pub trait LadderReader {
     fn ladder_rank(&mut self, ladder: CompetitionId, season: u32, at: RankingCursor) -> Result<usize, StoreError>;
     /// How many entries of a season are active: counted as for [`LadderReader::ladder_rank`].
     fn ladder_active_entries(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError>;
+    /// How many accounts have active entries in a season: counted as for [`LadderReader::ladder_rank`].
+    fn ladder_active_accounts(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError>;
     /// Entries of a season, active or not, in the order of their bots.
     fn ladder_entries(
         &mut self,

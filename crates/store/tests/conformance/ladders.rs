@@ -141,6 +141,9 @@ pub(crate) fn a_bot_enters_once(database: &dyn Database) {
     assert_eq!(held.reader.ladders().ladder_active_entries(LADDER, 1), Ok(0));
     assert_eq!(held.assert_entered(5, 2, at(30)), first);
     assert_eq!(held.reader.ladders().ladder_active_entries(LADDER, 1), Ok(1));
+    held.assert_outcome(public_bot(6, 2), Outcome::Done);
+    held.assert_entered(6, 2, at(40));
+    assert_eq!(held.reader.ladders().ladder_active_accounts(LADDER, 1), Ok(1));
 }
 
 pub(crate) fn only_own_public_bots_enter(database: &dyn Database) {

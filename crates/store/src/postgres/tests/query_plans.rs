@@ -164,6 +164,10 @@ fn pages_of_ladders_are_walked_in_their_order() {
     check("ranking by food", &["Backward using ladder_entries_by_food", &page("food_eaten")]);
     let better = page("score").replace('<', ">");
     check("entries that are better", &["Only Scan using ladder_entries_by_score", &better]);
+    check(
+        "accounts with active entries",
+        &["Only Scan using ladder_entries_by_account", "(ladder = $1) AND (season = $2)"],
+    );
     check("active entries", &["Only Scan using ladder_entries_by", "(ladder = $1) AND (season = $2)"]);
     check("entries by bot", &["ladder_entries_pkey", "(ladder = $1) AND (season = $2) AND (bot > $3)"]);
     check("entry", &["ladder_entries_pkey", "(ladder = $1) AND (season = $2) AND (bot = $3)"]);

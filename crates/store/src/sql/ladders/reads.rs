@@ -99,6 +99,11 @@ fn ranking_page<S: Dialect>(order: RankingOrder) -> String {
     ))
 }
 
+fn active_accounts<S: Dialect>() -> String {
+    let is_active = S::is_set("is_active");
+    format!("SELECT count(DISTINCT account) FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {is_active}")
+}
+
 pub(super) fn active_entries<S: Dialect>(
     session: &mut S,
     ladder: CompetitionId,
@@ -136,6 +141,11 @@ impl<R: SqlReader> LadderReader for R {
 
     fn ladder_active_entries(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError> {
         active_entries(self.session(), ladder, season)
+    }
+
+    fn ladder_active_accounts(&mut self, ladder: CompetitionId, season: u32) -> Result<usize, StoreError> {
+        let count = active_accounts::<R::Session>();
+        Ok(self.session().first(&count, values![ladder, season], |row| row.number())?.unwrap_or_default())
     }
 
     fn ladder_entries(
@@ -236,6 +246,7 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("ranking by food", ranking_page::<S>(RankingOrder::FoodEaten)),
         ("entries that are better", better_count::<S>()),
         ("active entries", active_count::<S>()),
+        ("accounts with active entries", active_accounts::<S>()),
         ("entries by bot", entries_by_bot()),
         ("entry", ENTRIES_OF.of_one_row().to_owned()),
         ("rated games of a bot", format!("SELECT {GAME} {GAMES_OF_BOT}")),

@@ -276,6 +276,7 @@ fn pages_of_ladders_are_walked_in_their_order() {
     check("ranking by rating", &format!("INDEX ladder_entries_by_score {page} (score,bot)<(?,?))"));
     check("ranking by food", &format!("INDEX ladder_entries_by_food {page} (food_eaten,bot)<(?,?))"));
     check("entries that are better", &format!("COVERING INDEX ladder_entries_by_score {page} (score,bot)>(?,?))"));
+    check("accounts with active entries", "COVERING INDEX ladder_entries_by_account");
     check("active entries", "COVERING INDEX ladder_entries_by");
     check("entries by bot", "e USING PRIMARY KEY (ladder=? AND season=? AND bot>?)");
     check("entry", "e USING PRIMARY KEY (ladder=? AND season=? AND bot=?)");
