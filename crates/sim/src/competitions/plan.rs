@@ -5,8 +5,9 @@ use crate::dice::Dice;
 use engine::duels::{DuelBot, DuelDefinition, Sprt};
 use engine::ids::BotId;
 use engine::limits::TOURNAMENT_GAME_DEADLINE_DEFAULT;
+use engine::matches::settings::MatchSettings;
 use engine::time::UnixMs;
-use engine::tournaments::{Definition, EntryRule, Format, GameDefinition, Seeding, TieBreak, TournamentRules};
+use engine::tournaments::{Definition, EntryRule, Format, Seeding, TieBreak, TournamentRules};
 use rules::chance::Seed;
 use rules::snake::{Map, Rules, Ruleset, Settings};
 use std::time::Duration;
@@ -44,8 +45,10 @@ impl CompetitionPlan {
     }
 }
 
-fn rules(snakes: u8) -> Rules {
-    Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), snakes)
+/// How the games end, the referee decides: what is played makes no difference.
+fn settings() -> MatchSettings {
+    let rules = Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), 2);
+    MatchSettings { rules, width: 11, height: 11, timeout_ms: 500, turns_max: 500 }
 }
 
 fn tournament(dice: &mut Dice) -> (Definition, u16) {
@@ -74,7 +77,7 @@ fn tournament(dice: &mut Dice) -> (Definition, u16) {
         entrants_per_account_max: 64,
         starts_at: Some(UnixMs(1_700_000_100_000 + dice.below(5_000) as i64)),
         seed: Seed(dice.next()),
-        game: GameDefinition { rules: rules(2), width: 11, height: 11, timeout_ms: 500, turns_max: 500 },
+        game: settings(),
     };
     (definition, entrants)
 }
@@ -91,11 +94,7 @@ fn duel(dice: &mut Dice) -> DuelDefinition {
     };
     DuelDefinition {
         bots: (0..bots).map(bot).collect(),
-        rules: rules(2),
-        width: 11,
-        height: 11,
-        timeout_ms: 500,
-        turns_max: 500,
+        settings: settings(),
         seed: Seed(dice.next()),
         test: (bots == 2).then(|| Sprt { elo1: 300.0, ..Sprt::default() }),
         pairs_max: 5 + dice.below(25) as u32,
