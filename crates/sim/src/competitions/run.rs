@@ -155,7 +155,7 @@ fn create_all(world: &SimWorld<CompetitionWorkload>) -> Vec<CompetitionId> {
 }
 
 fn create(world: &SimWorld<CompetitionWorkload>, row: &CompetitionRow) {
-    let create = CompetitionCommand::Create { row: row.clone(), live_max: 99 };
+    let create = CompetitionCommand::Create { row: row.clone(), live_max: 99, idempotency: None };
     assert_eq!(world.commit(&Command::Competition(create)), Outcome::Done);
 }
 
