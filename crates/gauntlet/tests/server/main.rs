@@ -17,6 +17,7 @@ mod duels;
 mod feeds;
 mod guard;
 mod hunters;
+mod ladder_nodes;
 mod limiter_rules;
 mod nodes;
 mod program;
