@@ -129,6 +129,28 @@ async fn a_snake_enters_and_leaves() {
 }
 
 #[tokio::test]
+async fn a_leaderboard_says_why_nothing_is_played() {
+    let server = TestServer::open().await;
+    for (is_public, of_one_account) in [(true, "a game needs snakes of 2 accounts"), (false, "")] {
+        let wanted = json!({"name": "duels", "players": 2, "is_public": is_public});
+        let (path, _) = board(&server, &wanted).await;
+        let enter = async |by: &str, name: String| {
+            let entry = json!({"battlesnake_id": snake(&server, by, &name).await.to_string()});
+            server.call(&format!("POST {path}/entries")).by(by).json(&entry).check("201").await;
+            server.call(&format!("GET {path}")).check("200").await.body["note"].clone()
+        };
+        let first = enter("player", format!("first {is_public}")).await;
+        assert!(first.as_str().unwrap().contains("1 more must enter"), "{first}");
+        let second = enter("player", format!("second {is_public}")).await;
+        assert!(second.as_str().unwrap_or_default().contains(of_one_account), "{second}");
+        assert_eq!(second.is_string(), is_public);
+        if is_public {
+            assert_eq!(enter("bob", "third".to_owned()).await, Value::Null);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_private_leaderboard_is_for_those_invited() {
     let server = TestServer::open().await;
     let (path, _) = board(&server, &json!({"name": "secret", "is_public": false})).await;
