@@ -1,12 +1,13 @@
 //! Tournaments as their users meet them: what may be asked for, who may do what, and what is said when it cannot be done.
 
 use crate::test_server::{ANN, ANNS, BOB, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
-use engine::commands::{Command, MatchAppend, Outcome};
+use engine::commands::{BotCommand, Command, MatchAppend, Outcome};
+use engine::health::{BotHealth, HealthStatus};
 use engine::ids::{BotId, MatchId};
 use engine::matches::archive;
 use engine::matches::entry::{Entry, Face};
 use engine::matches::result::MatchResult;
-use engine::rows::{Bot, MatchLogRow};
+use engine::rows::{Bot, BotHealthRow, MatchLogRow};
 use engine::time::UnixMs;
 use rules::snake::{Cause, RULES_VERSION};
 use serde_json::{Value, json};
@@ -361,6 +362,30 @@ async fn a_deleted_bot_has_its_walkover_when_it_should_play_next() {
     assert_eq!(shown["entrants"][0]["withdrawn"], "bot_deleted");
     assert_eq!(shown["pairings"][2]["decision"], "walkover");
     assert_eq!(shown["champion"], 2, "{shown}");
+}
+
+#[tokio::test]
+async fn a_paused_bot_is_shown_as_absent_and_may_be_withdrawn() {
+    let server = TestServer::open().await;
+    tokio::spawn(server::owners::run_arena(server.app.clone()));
+    let (path, bots) = with_field(&server, &json!({"name": "cup", "seeding": "manual"}), 2).await;
+    let health = BotHealth { status: HealthStatus::Paused, ..BotHealth::default() };
+    let row = BotHealthRow { bot: bots[1], version: 0, health };
+    assert_eq!(server.commit(Command::Bot(BotCommand::SaveHealth(row))).await, Outcome::Done);
+    server.call(&format!("POST {path}/start")).check("200").await;
+    let feed = server.call(&format!("GET {path}/feed?after=3&wait=30s")).check("200").await.body;
+    assert_eq!(
+        (&feed["events"][0]["type"], &feed["events"][0]["snake_id"]),
+        (&json!("absent"), &json!(bots[1].to_string()))
+    );
+    let shown = get(&server, &path).await;
+    assert_eq!(shown["entrants"][1]["absent_since"], feed["events"][0]["at"]);
+    assert_eq!((&shown["pairings"][0]["status"], &shown["games_created"]), (&json!("ready"), &json!(0)));
+    // Who will not wait withdraws it.
+    server.call(&format!("DELETE {path}/entries/{}", bots[1])).check("204").await;
+    let shown = finished(&server, &path).await;
+    assert_eq!((&shown["champion"], &shown["pairings"][0]["decision"]), (&json!(0), &json!("walkover")));
+    assert_eq!(shown["entrants"][1]["absent_since"], Value::Null);
 }
 
 #[tokio::test]
