@@ -111,9 +111,9 @@ packed_as!(PairOutcome: u8, |pair| match pair {
 /// Why a duel is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuelEnd {
-    /// The candidate is better, as far as the test's error rates allow to say so.
+    /// The candidate is more than `elo0` points stronger, as far as the test's error rates allow to say so.
     H1Accepted,
-    /// The candidate is not better by as much as was asked, with the same reserve.
+    /// The candidate is less than `elo1` points stronger, with the same reserve.
     H0Accepted,
     /// All games are played: the end of a league, and of a test that could not decide.
     GamesPlayed,

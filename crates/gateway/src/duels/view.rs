@@ -132,16 +132,8 @@ fn verdict(duel: &Duel) -> String {
     let (baseline, candidate) = (name(0), name(1));
     match (duel.end(), definition.test) {
         (None, _) => "It is not known yet.".to_owned(),
-        (Some(DuelEnd::H1Accepted), Some(test)) => format!(
-            "{candidate} is better than {baseline}: more than {} Elo stronger. Of bots that are not, {} % at most get this verdict.",
-            test.elo0,
-            percent(test.alpha)
-        ),
-        (Some(DuelEnd::H0Accepted), Some(test)) => format!(
-            "{candidate} is not better than {baseline} by {} Elo. Of bots that are, {} % at most get this verdict.",
-            test.elo1,
-            percent(test.beta)
-        ),
+        (Some(DuelEnd::H1Accepted), Some(test)) => stronger_than_h0(baseline, candidate, &test),
+        (Some(DuelEnd::H0Accepted), Some(test)) => weaker_than_h1(baseline, candidate, &test),
         (Some(DuelEnd::GamesPlayed), None) => "Every two bots have played all their games.".to_owned(),
         (Some(DuelEnd::GamesPlayed), Some(_)) => {
             "Undecided: all games are played, and the test knows no more than the interval says.".to_owned()
@@ -154,6 +146,32 @@ fn verdict(duel: &Duel) -> String {
         }
         (Some(DuelEnd::Cancelled | DuelEnd::H0Accepted | DuelEnd::H1Accepted), _) => "It was called off.".to_owned(),
     }
+}
+
+/// What H1 says: a bound below 0 leaves open which bot is better.
+fn stronger_than_h0(baseline: &str, candidate: &str, test: &Sprt) -> String {
+    let (bound, error) = (test.elo0.abs(), percent(test.alpha));
+    if test.elo0 >= 0.0 {
+        return format!(
+            "{candidate} is better than {baseline}: more than {bound} Elo stronger. Of bots that are not, {error} % at most get this verdict."
+        );
+    }
+    format!(
+        "{candidate} is not worse than {baseline} by {bound} Elo. Of bots that are, {error} % at most get this verdict."
+    )
+}
+
+/// What H0 says: a bound above 0 leaves open which bot is better.
+fn weaker_than_h1(baseline: &str, candidate: &str, test: &Sprt) -> String {
+    let (bound, error) = (test.elo1.abs(), percent(test.beta));
+    if test.elo1 <= 0.0 {
+        return format!(
+            "{candidate} is worse than {baseline}: more than {bound} Elo weaker. Of bots that are not, {error} % at most get this verdict."
+        );
+    }
+    format!(
+        "{candidate} is not better than {baseline} by {bound} Elo. Of bots that are, {error} % at most get this verdict."
+    )
 }
 
 fn percent(rate: f64) -> f64 {

@@ -1,7 +1,7 @@
 //! `gauntlet duel`: is bot B better than bot A? Plays the duel on a server of its own, or on another one, and follows it to its end.
 //!
-//! Exit codes: 0 the second bot is better (of a league: it was played) · 1 it could not be run · 2 usage · 3 the second bot is not
-//! better by as much as was asked · 4 undecided · 130 interrupted.
+//! Exit codes: 0 H1 is accepted (of a league: it was played) · 1 it could not be run · 2 usage · 3 H0 is accepted · 4 undecided ·
+//! 130 interrupted.
 
 mod bot_probe;
 mod local_server;
@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
-const NOT_BETTER: u8 = 3;
+const H0_ACCEPTED: u8 = 3;
 const UNDECIDED: u8 = 4;
 const INTERRUPTED: u8 = 130;
 
@@ -38,8 +38,8 @@ const INTERRUPTED: u8 = 130;
 /// Every two games are one pair: the same board and seed, seats exchanged. A sequential test (GSPRT) stops as soon as it
 /// knows. With three to eight bots, every two play the same number of games, and a table says what follows.
 ///
-/// Exit codes: 0 the second bot is better (a league: it was played), 1 it could not be run, 2 usage, 3 the second bot is not
-/// better by as much as was asked, 4 undecided, 130 interrupted
+/// Exit codes: 0 the second bot is better, or with a negative --elo0 not worse by that much (a league: it was played), 1 it could
+/// not be run, 2 usage, 3 the second bot is not better by --elo1, or with --elo1 0 worse, 4 undecided, 130 interrupted
 #[derive(Args, Debug, Clone)]
 pub(crate) struct DuelArgs {
     /// The baseline, then the candidate (or the bots of a league): URLs, or with --server ids of snakes; NAME=URL names one
@@ -184,7 +184,7 @@ fn exit_code(duel: &DuelDetails) -> ExitCode {
     match duel.end.as_deref() {
         Some("h1_accepted") => ExitCode::SUCCESS,
         Some("games_played") if is_league => ExitCode::SUCCESS,
-        Some("h0_accepted") => ExitCode::from(NOT_BETTER),
+        Some("h0_accepted") => ExitCode::from(H0_ACCEPTED),
         _ => ExitCode::from(UNDECIDED),
     }
 }

@@ -104,8 +104,8 @@ pub struct DuelBot {
 pub struct DuelDetails {
     #[serde(flatten)]
     pub summary: DuelSummary,
-    /// Why it is over, once it is: `h1_accepted` (the candidate is better), `h0_accepted` (it is not better by as much as was
-    /// asked), `games_played` (undecided; the end of a league), `too_many_void_pairs`, `bot_withdrawn` or `cancelled`.
+    /// Why it is over, once it is: `h1_accepted` (the candidate is more than `elo0` Elo stronger), `h0_accepted` (it is less than
+    /// `elo1` Elo stronger), `games_played` (undecided; the end of a league), `too_many_void_pairs`, `bot_withdrawn` or `cancelled`.
     #[schema(required)]
     pub end: Option<String>,
     /// What that means, as a sentence.

@@ -70,6 +70,41 @@ fn urls_are_the_owners_and_seeds_come_at_the_end() {
     assert!(ended.verdict.starts_with("bot 1 is better than bot 0"), "{}", ended.verdict);
 }
 
+#[track_caller]
+fn check_verdict(elo0: f64, elo1: f64, end: DuelEnd, want: &str) {
+    let (row, duel) = duel(2, 0);
+    let test = Some(Sprt { elo0, elo1, alpha: 0.05, beta: 0.1 });
+    let mut duel = Duel::new(DuelDefinition { test, ..duel.definition().clone() });
+    duel.apply(&Entry::Over { end }).expect("an end");
+    assert_eq!(details(&row, &duel, DuelAccess::Everyone).verdict, want, "{elo0} {elo1} {end:?}");
+}
+
+#[test]
+fn a_verdict_says_no_more_than_its_hypothesis() {
+    use DuelEnd::{H0Accepted, H1Accepted};
+    let better = |elo: u8| {
+        format!(
+            "bot 1 is better than bot 0: more than {elo} Elo stronger. Of bots that are not, 5 % at most get this verdict."
+        )
+    };
+    let worse = |elo: u8| {
+        format!(
+            "bot 1 is worse than bot 0: more than {elo} Elo weaker. Of bots that are not, 10 % at most get this verdict."
+        )
+    };
+    check_verdict(0.0, 50.0, H1Accepted, &better(0));
+    check_verdict(-0.0, 50.0, H1Accepted, &better(0));
+    check_verdict(10.0, 50.0, H1Accepted, &better(10));
+    let not_worse = "bot 1 is not worse than bot 0 by 50 Elo. Of bots that are, 5 % at most get this verdict.";
+    check_verdict(-50.0, 0.0, H1Accepted, not_worse);
+    check_verdict(-50.0, 50.0, H1Accepted, not_worse);
+    let not_better = "bot 1 is not better than bot 0 by 50 Elo. Of bots that are, 10 % at most get this verdict.";
+    check_verdict(0.0, 50.0, H0Accepted, not_better);
+    check_verdict(-50.0, 50.0, H0Accepted, not_better);
+    check_verdict(-50.0, 0.0, H0Accepted, &worse(0));
+    check_verdict(-50.0, -20.0, H0Accepted, &worse(20));
+}
+
 #[test]
 fn numbers_without_bound_are_null() {
     let (row, duel) = duel(2, 0);
