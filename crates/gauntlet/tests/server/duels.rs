@@ -2,8 +2,11 @@
 
 use crate::support::bots::Bots;
 use crate::support::{Folder, Server, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Bounds so far apart that a handful of pairs decides.
@@ -90,4 +93,40 @@ fn a_duel_outlives_its_server() {
 
 fn duel(server: &Server, id: &str) -> Value {
     server.request_ok(&format!("GET /api/duels/{id}"), &Value::Null)
+}
+
+/// Ctrl-C calls the duel off, prints what is known so far, writes the numbers, and leaves nothing behind.
+#[test]
+fn an_interrupted_duel_prints_what_is_known() {
+    let (bots, folder) = (Bots::start(Duration::from_millis(1)), Folder::new());
+    for signal in [Signal::INT, Signal::TERM] {
+        let bot = bots.url("flood");
+        // Equal bots, and bounds so close together that nothing is known for long.
+        let line = format!("duel {bot} {bot} --elo1 10 --timeout-ms 10000 --board 7x7 --games 10000 --json duel.json");
+        let mut command = folder.command(&line);
+        command.env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut duel = command.spawn().unwrap();
+        let mut progress = BufReader::new(duel.stderr.take().unwrap()).lines();
+        let last =
+            progress.find(|line| line.as_ref().unwrap().contains(" games: ")).expect("it makes progress").unwrap();
+        kill_process(Pid::from_child(&duel), signal).unwrap();
+        let output = duel.wait_with_output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{printed}");
+        let games = |text: &str| -> u64 {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.windows(2).find(|pair| pair[1] == "games:").and_then(|pair| pair[0].parse().ok()).expect(text)
+        };
+        assert!(games(&printed) >= games(&last), "{last}\n{printed}");
+        assert!(
+            printed.contains("It was called off.") && printed.contains("LLR") && printed.contains("Elo"),
+            "{printed}"
+        );
+        let numbers: Value = serde_json::from_slice(&std::fs::read(folder.path().join("duel.json")).unwrap()).unwrap();
+        assert_eq!(numbers["status"], "cancelled");
+        assert_eq!(check_counts(&numbers["pairings"][0]), games(&printed));
+        let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+        let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("gauntlet-duel-")).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
 }
