@@ -28,6 +28,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use store::ReaderPool;
 use tables::Tables;
+use tokio::sync::Semaphore;
 use worlds::Worlds;
 
 /// The shared handles of one process: a pointer, because every layer of every request takes one.
@@ -68,6 +69,8 @@ pub struct AppState {
     pub signing_secrets: SigningSecrets,
     /// How many checks of bots owners may request.
     pub check_quotas: CheckQuotas,
+    /// Permits to recompute ratings, at an operator's request.
+    pub recomputations: Arc<Semaphore>,
     /// What the arena's jobs do outside this process.
     pub arena: ProductionEnvironment,
     /// The limit on sockets of clients, bots and other nodes.

@@ -7,6 +7,7 @@ use arena::ProductionEnvironment;
 use arena::tournaments::Tournaments;
 use bot_client::statistics::BotStatistics;
 use bot_client::{BotClient, SigningSecrets};
+use engine::limits::LADDER_RECOMPUTATIONS_AT_ONCE;
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
 use gateway::budget::Budget;
@@ -30,6 +31,7 @@ use settings::Config;
 use std::sync::Arc;
 use store::Store;
 use tables::Tables;
+use tokio::sync::Semaphore;
 use worlds::Worlds;
 
 /// The handles of a new process.
@@ -63,6 +65,7 @@ pub fn assemble(
         bots,
         bot_statistics: BotStatistics::new(metrics.clone()),
         check_quotas: CheckQuotas::new(random_bytes()),
+        recomputations: Arc::new(Semaphore::new(LADDER_RECOMPUTATIONS_AT_ONCE)),
         signing_secrets: SigningSecrets::new(node.store.clone(), random_bytes()),
         arena,
         shedder: Arc::new(LoadShedder::new(&config)),

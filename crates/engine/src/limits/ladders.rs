@@ -17,6 +17,8 @@ pub const LADDER_SEASON_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 pub const LADDERS_PER_ACCOUNT_MAX: usize = 5;
 /// See [`LADDERS_PER_ACCOUNT_MAX`].
 pub const LADDERS_OF_OPERATOR_MAX: usize = 1_000;
+/// Seasons whose ratings a process recomputes at the same time: each keeps all entries and meetings of its season in memory.
+pub const LADDER_RECOMPUTATIONS_AT_ONCE: usize = 1;
 /// Active entries of one ladder.
 pub const LADDER_ENTRIES_MAX: usize = 20_000;
 /// Active entries that one account may have in one ladder.

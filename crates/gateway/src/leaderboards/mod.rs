@@ -4,6 +4,7 @@ mod boards;
 mod entries;
 mod invitations;
 mod rankings;
+mod recompute;
 mod seasons;
 mod view;
 
@@ -31,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(seasons::list_seats))
         .routes(routes!(invitations::list_invitations, invitations::create_invitation))
         .routes(routes!(invitations::delete_invitation))
+        .routes(routes!(recompute::recompute_ratings))
 }
 
 /// The season that a request is about.

@@ -42,6 +42,10 @@ pub enum LeaderboardRefusal {
     NoSuchEntry,
     #[error("results are being rated at this moment: try again")]
     Busy,
+    #[error(
+        "this server recomputes the ratings of a leaderboard already, and does one at a time: try again when it is done"
+    )]
+    RecomputeRunning,
     #[error(transparent)]
     Definition(#[from] LadderError),
 }
@@ -62,6 +66,7 @@ impl LeaderboardRefusal {
             Self::NoSuchSeason { .. } => (StatusCode::NOT_FOUND, "no_such_season"),
             Self::NoSuchEntry => (StatusCode::NOT_FOUND, "no_such_entry"),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "leaderboard_busy"),
+            Self::RecomputeRunning => (StatusCode::SERVICE_UNAVAILABLE, "recompute_running"),
             Self::Definition(_) => (StatusCode::BAD_REQUEST, "bad_value"),
         }
     }

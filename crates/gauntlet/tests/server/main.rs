@@ -21,6 +21,7 @@ mod ladder_nodes;
 mod limiter_rules;
 mod nodes;
 mod program;
+mod ratings;
 mod replay;
 mod shards;
 mod ticket_nodes;

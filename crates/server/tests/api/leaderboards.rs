@@ -268,3 +268,47 @@ async fn ratings_are_shown() {
     let seats = server.call(&format!("GET {path}/seats")).by("").check("200").await.body;
     assert_eq!((&seats[0]["place_mean"], &seats[1]["first_place_finishes"]), (&json!(1.0), &json!(0)));
 }
+
+/// What is stored without a result is found, put right on request, and equal from then on.
+#[tokio::test]
+async fn an_operator_recomputes_ratings() {
+    let server = TestServer::open().await;
+    let (path, ladder) = board(&server, &json!({"name": "mine", "players": 2})).await;
+    let mut snakes = Vec::new();
+    for name in ["strong", "weak"] {
+        let id = snake(&server, "player", name).await;
+        server
+            .call(&format!("POST {path}/entries"))
+            .json(&json!({"battlesnake_id": id.to_string()}))
+            .check("201")
+            .await;
+        snakes.push(id);
+    }
+    // Its twelve games were cancelled, so that they rate nobody; ratings that rest on nothing are stored.
+    rate(&server, ladder, [snakes[0], snakes[1]]).await;
+    let recompute =
+        |query: &str| server.call(&format!("POST /api/admin/leaderboards/{ladder}/recompute{query}")).by("operator");
+    let found = recompute("").check("200").await.body;
+    let wrong = found["wrong"].as_u64().unwrap();
+    assert!(wrong >= 2 * 12, "each game of each snake: {found}");
+    assert_eq!((&found["season"], &found["results"], &found["rated"]), (&json!(1), &json!(12), &json!(0)));
+    assert_eq!(found["is_written"], json!(false));
+    let ranked = async || server.call(&format!("GET {path}/rankings")).by("").check("200").await.body["ranked"].clone();
+    assert_eq!(ranked().await.as_array().unwrap().len(), 2, "nothing was changed");
+    let written = recompute("?season=1&write=true").check("200").await.body;
+    assert_eq!((&written["wrong"], &written["is_written"]), (&json!(wrong), &json!(true)));
+    assert_eq!(ranked().await, json!([]));
+    let equal = recompute("?write=true").check("200").await.body;
+    assert_eq!((&equal["wrong"], &equal["is_written"]), (&json!(0), &json!(false)));
+    recompute("?season=2").check("404 no_such_season").await;
+    recompute("?season=0").check("404 no_such_season").await;
+    recompute("?season=x").check("400 bad_query").await;
+    recompute("").by("player").check("403 role_too_weak").await;
+    let unknown = server.call(&format!("POST /api/admin/leaderboards/{ANNS}/recompute")).by("operator");
+    unknown.check("404 no_such_leaderboard").await;
+    // One at a time.
+    let permit = server.app.recomputations.clone().try_acquire_owned().unwrap();
+    recompute("").check("503 recompute_running").await;
+    drop(permit);
+    recompute("").check("200").await;
+}

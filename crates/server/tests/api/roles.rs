@@ -78,6 +78,7 @@ async fn the_whole_table() {
         ("GET /api/tokens", "??x...."),
         ("POST /api/tokens", "??x...."),
         ("DELETE /api/tokens/{id}", "??x...."),
+        ("POST /api/admin/leaderboards/{id}/recompute", "??xx..."),
         ("GET /api/admin/games/{id}", "??xx..."),
         ("POST /api/admin/games/{id}/requeue", "??xx..."),
         ("POST /api/admin/games/{id}/cancel", "??xx..."),

@@ -244,6 +244,24 @@ pub struct OpponentView {
     pub ties: u32,
 }
 
+/// A season's ratings, computed anew and compared with what is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct RatingsReport {
+    pub leaderboard_id: String,
+    /// From 1.
+    pub season: u32,
+    /// Results of the season that are rated or passed over by now.
+    pub results: u64,
+    /// Of these, how many rated.
+    pub rated: u64,
+    /// Rows that were compared: entries, games, opponents, seats.
+    pub compared: u64,
+    /// Rows that differed, were missing, or should not have been there.
+    pub wrong: u64,
+    /// Whether they were put right.
+    pub is_written: bool,
+}
+
 /// What a seat was worth.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct SeatView {
