@@ -76,6 +76,8 @@ pub struct CompetitionRow {
     pub results: u64,
     /// The number of the last result that was applied.
     pub results_applied: u64,
+    /// Commits that wrote anew what follows from its applied results: what was computed from it before is to be computed again.
+    pub repairs: u64,
 }
 
 impl CompetitionRow {
@@ -105,6 +107,7 @@ impl CompetitionRow {
             matches_created: 0,
             results: 0,
             results_applied: 0,
+            repairs: 0,
         }
     }
 

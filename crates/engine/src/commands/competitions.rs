@@ -57,6 +57,8 @@ pub struct Advance {
     pub expected_version: u32,
     /// The number of the last result that was applied before.
     pub expected_results_applied: u64,
+    /// [`CompetitionRow::repairs`] when this was decided.
+    pub expected_repairs: u64,
     /// Entries for its log, in the bytes of its kind. Without any, concurrent writers at the same version are told apart by
     /// the results alone.
     pub entries: Vec<Vec<u8>>,
@@ -79,6 +81,7 @@ impl Advance {
             account: row.account,
             expected_version: row.version,
             expected_results_applied: row.results_applied,
+            expected_repairs: row.repairs,
             entries: Vec::new(),
             results_applied: row.results_applied,
             status: row.status,

@@ -26,7 +26,8 @@ pub enum LadderCommand {
     Invite { ladder: CompetitionId, account: AccountId, now: UnixMs },
     /// Take an invitation back; entries that the account has are taken out. → `Done` | `NotFound`
     Uninvite { ladder: CompetitionId, account: AccountId },
-    /// Put records right that a recomputation found wrong. Refused when results were applied meanwhile. → `Done` | `NotFound` |
+    /// Put records right that a recomputation found wrong. Refused when results were applied meanwhile; ratings that
+    /// were computed before are refused afterwards. → `Done` | `NotFound` |
     /// `VersionConflict`
     Repair(Box<RepairRatings>),
 }

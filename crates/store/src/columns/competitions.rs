@@ -6,7 +6,7 @@ use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, C
 use engine::ids::{AccountId, CompetitionId, MatchId};
 
 pub(crate) const COMPETITION: &str = "id, kind, account, name, definition, status, is_public, created_at, started_at, ended_at, \
-     due_at, version, matches_created, results, results_applied";
+     due_at, version, matches_created, results, results_applied, repairs";
 pub(crate) const RESULT_OF_COMPETITION: &str = "number, match_id, key, ended_at, ending, data";
 
 pub(crate) fn competition(row: &mut impl Columns) -> Result<CompetitionRow, StoreError> {
@@ -26,6 +26,7 @@ pub(crate) fn competition(row: &mut impl Columns) -> Result<CompetitionRow, Stor
         matches_created: row.number()?,
         results: row.number()?,
         results_applied: row.number()?,
+        repairs: row.number()?,
     })
 }
 

@@ -6,7 +6,7 @@ use crate::contract::StoreError;
 use crate::sql::{Session as _, values};
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 18] = [
+const MIGRATIONS: [&str; 19] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -25,6 +25,7 @@ const MIGRATIONS: [&str; 18] = [
     include_str!("../../migrations/postgres/0016_evidence.sql"),
     include_str!("../../migrations/postgres/0017_private_seats.sql"),
     include_str!("../../migrations/postgres/0018_running_competitions.sql"),
+    include_str!("../../migrations/postgres/0019_competition_repairs.sql"),
 ];
 const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
 /// "Gntl": the advisory lock held while the schema is changed.

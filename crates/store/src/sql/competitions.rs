@@ -153,8 +153,8 @@ impl<S: Dialect> Batch<'_, S> {
 
     pub(super) fn advance_competition(&mut self, advance: &Advance) -> Result<Outcome, StoreError> {
         let Some(row) = by_id_of(self.session, advance.id)? else { return Ok(Outcome::NotFound) };
-        let have = (row.version, row.results_applied);
-        if have != (advance.expected_version, advance.expected_results_applied) {
+        let have = (row.version, row.results_applied, row.repairs);
+        if have != (advance.expected_version, advance.expected_results_applied, advance.expected_repairs) {
             return Ok(Outcome::VersionConflict(row.version));
         }
         if !advance.matches.is_empty() {

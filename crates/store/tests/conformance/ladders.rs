@@ -348,6 +348,7 @@ pub(crate) fn a_repair_writes_what_was_recomputed(database: &dyn Database) {
     };
     let command = |repair: &RepairRatings| Command::Ladder(LadderCommand::Repair(Box::new(repair.clone())));
     held.assert_outcome(command(&repair), Outcome::VersionConflict(0));
+    let (_, computed_before) = held.rate(1, &[result(3, &[(5, 1), (7, 2)])]);
     let repair = RepairRatings { expected_results_applied: 2, ..repair };
     held.assert_outcome(command(&repair), Outcome::Done);
     assert!(held.entry(1, 5).unwrap().record.is_identical(&record));
@@ -355,6 +356,10 @@ pub(crate) fn a_repair_writes_what_was_recomputed(database: &dyn Database) {
     assert_eq!(held.reader.ladders().ladder_games(LADDER, 0, 9), Ok(vec![game, changes.games[1].clone()]));
     assert_eq!(held.reader.ladders().ladder_meetings(LADDER, 1, None, 1), Ok(vec![meeting]));
     assert_eq!(held.reader.ladders().ladder_seats(LADDER, 1).unwrap()[0], (0, changes.seats[1]));
+    // A rating that was computed from the records as they were would undo the repair.
+    held.assert_outcome(computed_before, Outcome::VersionConflict(0));
+    assert_eq!((held.ladder().results_applied, held.ladder().repairs), (2, 1));
+    assert!(held.entry(1, 5).unwrap().record.is_identical(&record));
     let unknown = RepairRatings { ladder: CompetitionId(1), ..repair };
     held.assert_outcome(command(&unknown), Outcome::NotFound);
 }

@@ -133,6 +133,24 @@ impl Fixture {
         self.store.read(move |reader| reader.ladders().ladder_entries(LADDER, season, None, 10)).await.unwrap()
     }
 
+    /// The record of the first bot in the season under way is another one.
+    async fn damage(&self, record: EntryRecord) {
+        let row = self.row().await;
+        let damage = RepairRatings {
+            ladder: LADDER,
+            season: engine::ladders::season::current_season(&row),
+            expected_results_applied: row.results_applied,
+            records: vec![(BotId(1), record)],
+            strangers: Vec::new(),
+            games: Vec::new(),
+            games_removed: Vec::new(),
+            meetings: Vec::new(),
+            seats: Vec::new(),
+            now: UnixMs(0),
+        };
+        assert_eq!(self.commit(Command::Ladder(LadderCommand::Repair(Box::new(damage)))).await, Outcome::Done);
+    }
+
     /// Wrong rows of a season.
     async fn wrong(&self, season: u32, is_written: bool) -> u64 {
         recompute(&self.store, LADDER, Some(season), is_written, UnixMs(0)).await.unwrap().wrong

@@ -71,6 +71,23 @@ async fn a_recomputation_finds_and_mends_every_row() {
     assert!(matches!(unknown, Err(RecomputeError::NotFound(_))));
 }
 
+/// The rater has read the ladder, and a repair is committed before it commits.
+#[tokio::test]
+async fn a_repair_is_not_undone_by_a_rating_under_way() {
+    let fixture = Fixture::new(None).await;
+    fixture.play([1, 2], UnixMs(5)).await;
+    fixture.settle().await;
+    let right = fixture.entries(1).await[0].record.clone();
+    fixture.damage(EntryRecord { games: 77, ..right }).await;
+    fixture.play([1, 2], UnixMs(6)).await;
+    let read_before = fixture.row().await;
+    assert_eq!(fixture.wrong(1, true).await, 1);
+    let rated = rater::advance(fixture.environment.clone(), read_before).await;
+    assert_eq!(rated, Ok(Driven::Unchanged));
+    fixture.settle().await;
+    assert_eq!((fixture.row().await.results_applied, fixture.wrong(1, false).await), (2, 0));
+}
+
 #[tokio::test]
 async fn a_season_ends_with_the_first_late_result() {
     let due_at = UnixMs(1_000);

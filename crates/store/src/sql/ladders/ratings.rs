@@ -4,11 +4,12 @@
 use crate::contract::StoreError;
 use crate::sql::{Batch, Dialect, RowStatement, Value, values};
 use engine::commands::{Advance, Outcome, RateResults, RepairRatings};
-
 use engine::ids::{BotId, CompetitionId};
 use engine::ladders::entry::{Entrant, EntryRecord, Meeting, RatedGame};
 use engine::time::UnixMs;
 
+/// From now on, what was computed from the records as they were is refused.
+const COUNT_REPAIR: &str = "UPDATE competitions SET repairs = repairs + 1 WHERE id = ?1";
 static NEW_ENTRIES: RowStatement = RowStatement::new(
     "ladder uuid, season bigint, bot uuid, entry uuid, account uuid, name text, is_active boolean, joined_at bigint, \
      mu double precision, sigma double precision, score double precision, is_ranked boolean, games bigint, \
@@ -204,6 +205,7 @@ impl<S: Dialect> Batch<'_, S> {
             *values![ladder, season, *seat, games, first_places, counts.places as i64]
         });
         self.session.run_rows(&SEATS, seats)?;
+        self.session.run(COUNT_REPAIR, values![ladder])?;
         Ok(Outcome::Done)
     }
 }
