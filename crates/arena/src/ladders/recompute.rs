@@ -1,19 +1,17 @@
 //! Recomputes a season from its results and compares it with what is stored; on request puts right what differs. Needs no running server.
 
 use engine::commands::{Command, LadderCommand, Outcome, RepairRatings};
-use engine::competitions::{CompetitionKind, CompetitionRow};
+use engine::competitions::CompetitionRow;
 use engine::ids::{BotId, CompetitionId, EntryId};
 use engine::ladders::entry::{EntryRecord, Meeting, RatedGame, SeatCounts};
-use engine::ladders::recompute::{Differences, Recomputation, compare_games};
+use engine::ladders::recompute::{Differences, Recomputation, StoredSeason, compare_games};
 use engine::ladders::season::{SeasonEnd, current_season};
-use engine::limits::REPAIR_ROWS_MAX;
+use engine::limits::{REPAIR_ATTEMPTS_MAX, REPAIR_ROWS_MAX};
 use engine::time::UnixMs;
 use store::{Reader, Store, StoreError};
 
-/// Rows that are read at a time.
+/// Results that are read at a time.
 const PAGE: usize = 1_000;
-/// How often a season is compared again when results were rated meanwhile.
-const TRIES_MAX: usize = 5;
 
 /// What a comparison came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,27 +35,15 @@ pub enum RecomputeError {
     #[error("ladder {ladder} has no season {season}: the one under way is {current}")]
     NoSuchSeason { ladder: CompetitionId, season: u32, current: u32 },
     #[error(
-        "results of ladder {0} were rated while it was compared, each of {TRIES_MAX} times: try again when it is quieter"
+        "results of ladder {0} were rated while it was put right, each of {REPAIR_ATTEMPTS_MAX} times: try again when it is quieter"
     )]
     Busy(CompetitionId),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Everything that differs in one season.
-struct Comparison {
-    row: CompetitionRow,
-    season: u32,
-    report: SeasonReport,
-    records: Differences<(BotId, EntryRecord)>,
-    games: Vec<RatedGame>,
-    games_removed: Vec<(u64, u8)>,
-    meetings: Differences<Meeting>,
-    seats: Differences<(u8, SeatCounts)>,
-}
-
 /// Compares a season, the one under way when `season` is `None`; with `is_written` puts right what differs. The report is of what was
-/// found.
+/// found. Results may be rated meanwhile.
 ///
 /// # Errors
 /// [`RecomputeError`].
@@ -68,69 +54,129 @@ pub async fn recompute(
     is_written: bool,
     now: UnixMs,
 ) -> Result<SeasonReport, RecomputeError> {
-    for _ in 0..TRIES_MAX {
-        let compared = store.read(move |reader| compare(reader, ladder, season)).await?;
-        let comparison = match compared {
-            Compared::NotFound => return Err(RecomputeError::NotFound(ladder)),
-            Compared::NoSuchSeason { season, current } => {
-                return Err(RecomputeError::NoSuchSeason { ladder, season, current });
-            }
-            Compared::Moved => continue,
-            Compared::Season(comparison) => *comparison,
-        };
-        let report = comparison.report.clone();
-        if report.wrong == 0 || !is_written || write(store, comparison, now).await? {
+    let mut comparison = store.read(move |reader| Comparison::begin(reader, ladder, season)).await??;
+    let mut found = None;
+    for _ in 0..REPAIR_ATTEMPTS_MAX {
+        // Portion by portion, so that other readers have their turn.
+        while !comparison.is_complete() {
+            comparison = store.read(move |reader| comparison.add_results(reader)).await?;
+        }
+        // On a reader's thread, too: a large season takes a while.
+        let (compared, differences) = store
+            .read(move |_| {
+                let differences = comparison.differences();
+                Ok((comparison, differences))
+            })
+            .await?;
+        comparison = compared;
+        let report = found.get_or_insert_with(|| comparison.report(&differences)).clone();
+        if !is_written || write(store, &comparison, differences, now).await? {
             return Ok(report);
         }
+        comparison = store.read(move |reader| comparison.refresh(reader)).await??;
     }
     Err(RecomputeError::Busy(ladder))
 }
 
-enum Compared {
-    NotFound,
-    NoSuchSeason {
-        season: u32,
-        current: u32,
-    },
-    /// Results were applied meanwhile.
-    Moved,
-    Season(Box<Comparison>),
+/// A season as it was stored at one moment, and what follows from its results up to that moment. Neither those results nor their games
+/// change any more: they are read afterwards, whatever is rated meanwhile.
+pub(super) struct Comparison {
+    stored: StoredSeason,
+    /// The number of the last result before the season.
+    begin: u64,
+    /// The number of its last result that is compared.
+    last: u64,
+    /// The number of the last result that was added.
+    added: u64,
+    recomputation: Recomputation,
+    games: Differences<RatedGame>,
+    games_removed: Vec<(u64, u8)>,
 }
 
-fn compare(reader: &mut dyn Reader, ladder: CompetitionId, season: Option<u32>) -> Result<Compared, StoreError> {
-    let Some(row) = reader.competition(ladder)?.filter(|row| row.kind == CompetitionKind::Ladder) else {
-        return Ok(Compared::NotFound);
-    };
-    let current = current_season(&row);
-    let season = season.unwrap_or(current);
-    if !(1..=current).contains(&season) {
-        return Ok(Compared::NoSuchSeason { season, current });
+/// Rows of a season that results change again and again.
+pub(super) struct RowDifferences {
+    records: Differences<(BotId, EntryRecord)>,
+    meetings: Differences<Meeting>,
+    seats: Differences<(u8, SeatCounts)>,
+}
+
+impl Comparison {
+    pub(super) fn begin(
+        reader: &mut dyn Reader,
+        ladder: CompetitionId,
+        season: Option<u32>,
+    ) -> Result<Result<Self, RecomputeError>, StoreError> {
+        let Some(stored) = reader.ladders().ladder_season(ladder, season)? else {
+            return Ok(Err(RecomputeError::NotFound(ladder)));
+        };
+        let (season, current) = (stored.season, current_season(&stored.row));
+        if !(1..=current).contains(&season) {
+            return Ok(Err(RecomputeError::NoSuchSeason { ladder, season, current }));
+        }
+        let (begin, last) = results_of(reader, &stored.row, season)?;
+        Ok(Ok(Self {
+            stored,
+            begin,
+            last,
+            added: begin,
+            recomputation: Recomputation::default(),
+            games: Differences::default(),
+            games_removed: Vec::new(),
+        }))
     }
-    let (after, last) = results_of(reader, &row, season)?;
-    let mut comparison = Comparison {
-        season,
-        report: SeasonReport { season, results: last - after, rated: 0, compared: 0, wrong: 0 },
-        records: Differences::default(),
-        games: Vec::new(),
-        games_removed: Vec::new(),
-        meetings: Differences::default(),
-        seats: Differences::default(),
-        row,
-    };
-    let recomputation = compare_results(reader, &mut comparison, after, last)?;
-    comparison.records = recomputation.records(stored_records(reader, ladder, season)?);
-    comparison.meetings = recomputation.meetings(stored_meetings(reader, ladder, season)?);
-    comparison.seats = recomputation.seats(&reader.ladders().ladder_seats(ladder, season)?);
-    let Comparison { records, meetings, seats, games, games_removed, report, .. } = &mut comparison;
-    report.rated = recomputation.rated();
-    report.compared += records.compared + meetings.compared + seats.compared;
-    let others = records.wrong.len() + meetings.wrong.len() + seats.wrong.len();
-    report.wrong = (others + games.len() + games_removed.len()) as u64;
-    let now = reader.competition(ladder)?;
-    let is_same = now.is_some_and(|now| {
-        (now.results_applied, now.version) == (comparison.row.results_applied, comparison.row.version)
-    });
-    Ok(if is_same { Compared::Season(Box::new(comparison)) } else { Compared::Moved })
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.added >= self.last
+    }
+
+    /// Adds the next results, and compares their games.
+    pub(super) fn add_results(mut self, reader: &mut dyn Reader) -> Result<Self, StoreError> {
+        let (ladder, after) = (self.stored.row.id, self.added);
+        let limit = usize::try_from(self.last - after).unwrap_or(PAGE).min(PAGE);
+        let results = reader.competition_results(ladder, after, limit)?;
+        let Some(end) = results.last().map(|result| result.number) else {
+            return Err(StoreError::Corrupt { why: format!("ladder {ladder} has no results behind {after}") });
+        };
+        let stored = reader.ladders().ladder_games(ladder, after, end)?;
+        let (games, removed) = compare_games(&self.recomputation.apply(&results), &stored);
+        self.games.compared += games.compared + removed.len() as u64;
+        self.games.wrong.extend(games.wrong);
+        self.games_removed.extend(removed);
+        self.added = end;
+        Ok(self)
+    }
+
+    pub(super) fn differences(&self) -> RowDifferences {
+        let StoredSeason { records, meetings, seats, .. } = &self.stored;
+        RowDifferences {
+            records: self.recomputation.records(records.iter().cloned()),
+            meetings: self.recomputation.meetings(meetings.iter().copied()),
+            seats: self.recomputation.seats(seats),
+        }
+    }
+
+    pub(super) fn report(&self, differences: &RowDifferences) -> SeasonReport {
+        let RowDifferences { records, meetings, seats } = differences;
+        let wrong_rows = records.wrong.len() + meetings.wrong.len() + seats.wrong.len();
+        SeasonReport {
+            season: self.stored.season,
+            results: self.last - self.begin,
+            rated: self.recomputation.rated(),
+            compared: self.games.compared + records.compared + meetings.compared + seats.compared,
+            wrong: (wrong_rows + self.games.wrong.len() + self.games_removed.len()) as u64,
+        }
+    }
+
+    /// Takes the season as it is stored now. Results that were added stay so: only those that were rated since are left to add.
+    pub(super) fn refresh(mut self, reader: &mut dyn Reader) -> Result<Result<Self, RecomputeError>, StoreError> {
+        let (ladder, season) = (self.stored.row.id, self.stored.season);
+        let Some(stored) = reader.ladders().ladder_season(ladder, Some(season))? else {
+            return Ok(Err(RecomputeError::NotFound(ladder)));
+        };
+        (_, self.last) = results_of(reader, &stored.row, season)?;
+        self.stored = stored;
+        Ok(Ok(self))
+    }
 }
 
 /// Behind which result a season begins, and with which it ends so far.
@@ -147,67 +193,19 @@ fn results_of(reader: &mut dyn Reader, row: &CompetitionRow, season: u32) -> Res
     Ok((after, end_of(season)?.unwrap_or(row.results_applied)))
 }
 
-/// Applies all results of the season, and compares their games portion by portion.
-fn compare_results(
-    reader: &mut dyn Reader,
-    comparison: &mut Comparison,
-    mut after: u64,
-    last: u64,
-) -> Result<Recomputation, StoreError> {
-    let ladder = comparison.row.id;
-    let mut recomputation = Recomputation::default();
-    while after < last {
-        let limit = usize::try_from(last - after).unwrap_or(PAGE).min(PAGE);
-        let results = reader.competition_results(ladder, after, limit)?;
-        let Some(end) = results.last().map(|result| result.number) else {
-            return Err(StoreError::Corrupt { why: format!("ladder {ladder} has no results behind {after}") });
-        };
-        let (games, removed) =
-            compare_games(&recomputation.apply(&results), &reader.ladders().ladder_games(ladder, after, end)?);
-        comparison.report.compared += games.compared + removed.len() as u64;
-        comparison.games.extend(games.wrong);
-        comparison.games_removed.extend(removed);
-        after = end;
-    }
-    Ok(recomputation)
-}
-
-fn stored_records(
-    reader: &mut dyn Reader,
-    ladder: CompetitionId,
-    season: u32,
-) -> Result<Vec<(BotId, EntryRecord)>, StoreError> {
-    let mut records: Vec<(BotId, EntryRecord)> = Vec::new();
-    loop {
-        let after = records.last().map(|(bot, _)| *bot);
-        let page = reader.ladders().ladder_entries(ladder, season, after, PAGE)?;
-        let is_last = page.len() < PAGE;
-        records.extend(page.into_iter().map(|entry| (entry.entrant.bot, entry.record)));
-        if is_last {
-            return Ok(records);
-        }
-    }
-}
-
-fn stored_meetings(reader: &mut dyn Reader, ladder: CompetitionId, season: u32) -> Result<Vec<Meeting>, StoreError> {
-    let mut meetings: Vec<Meeting> = Vec::new();
-    loop {
-        let after = meetings.last().map(|meeting| (meeting.bot, meeting.opponent));
-        let page = reader.ladders().ladder_meetings(ladder, season, after, PAGE)?;
-        let is_last = page.len() < PAGE;
-        meetings.extend(page);
-        if is_last {
-            return Ok(meetings);
-        }
-    }
-}
-
 /// Writes what differs, in portions; whether all of it was written. Each row is written as it must be, so that a repetition after a
 /// death in between does no harm.
-async fn write(store: &Store, comparison: Comparison, now: UnixMs) -> Result<bool, StoreError> {
-    let Comparison { row, season, records, games, games_removed, meetings, seats, .. } = comparison;
+async fn write(
+    store: &Store,
+    comparison: &Comparison,
+    differences: RowDifferences,
+    now: UnixMs,
+) -> Result<bool, StoreError> {
+    let Comparison { stored: StoredSeason { row, season, .. }, games, games_removed, .. } = comparison;
+    let (ladder, season) = (row.id, *season);
+    let RowDifferences { records, meetings, seats } = differences;
     let empty = RepairRatings {
-        ladder: row.id,
+        ladder,
         season,
         expected_results_applied: row.results_applied,
         records: Vec::new(),
@@ -223,13 +221,13 @@ async fn write(store: &Store, comparison: Comparison, now: UnixMs) -> Result<boo
         let bots: Vec<BotId> = records.iter().map(|(bot, _)| *bot).collect();
         let known = {
             let bots = bots.clone();
-            store.read(move |reader| super::rater::Known::read(reader, row.id, season, &bots)).await?
+            store.read(move |reader| super::rater::Known::read(reader, ladder, season, &bots)).await?
         };
         // The id of an entry that is made again follows from its bot.
         let strangers = known.strangers(&bots, |bot| EntryId(bot.0));
         repairs.push(RepairRatings { records: records.to_vec(), strangers, ..empty.clone() });
     }
-    for games in games.chunks(REPAIR_ROWS_MAX) {
+    for games in games.wrong.chunks(REPAIR_ROWS_MAX) {
         repairs.push(RepairRatings { games: games.to_vec(), ..empty.clone() });
     }
     for removed in games_removed.chunks(REPAIR_ROWS_MAX) {

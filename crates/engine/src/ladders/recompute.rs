@@ -2,7 +2,7 @@
 
 use super::entry::{EntryRecord, Meeting, MeetingCounts, RatedGame, SeatCounts};
 use super::rating::RatingChanges;
-use crate::competitions::CompetitionResult;
+use crate::competitions::{CompetitionResult, CompetitionRow};
 use crate::ids::BotId;
 use std::collections::BTreeMap;
 
@@ -10,6 +10,18 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct Recomputation {
     changes: RatingChanges,
+}
+
+/// What is stored of a season that results change again and again, and its ladder: all as of one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredSeason {
+    pub row: CompetitionRow,
+    pub season: u32,
+    /// In the order of the bots.
+    pub records: Vec<(BotId, EntryRecord)>,
+    /// In the order of bot and opponent.
+    pub meetings: Vec<Meeting>,
+    pub seats: Vec<(u8, SeatCounts)>,
 }
 
 /// Rows that are not as they must be, as they must be.

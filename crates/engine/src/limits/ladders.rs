@@ -41,6 +41,8 @@ pub const RANKING_PAGE_MAX: usize = 1_000;
 pub const RATED_AT_ONCE_MAX: usize = 256;
 /// Rows that one commit of a repair writes.
 pub const REPAIR_ROWS_MAX: usize = 4_096;
+/// How often a repair begins again because results were rated meanwhile: each time only these are left to compare.
+pub const REPAIR_ATTEMPTS_MAX: usize = 16;
 
 const _: () = assert!(LADDER_PLAYERS_MIN >= 2 && LADDER_PLAYERS_MIN < LADDER_PLAYERS_MAX);
 const _: () = assert!(LADDER_LINE_UPS_MAX <= super::BULK_GAMES_MAX, "the matches of a look fit one commit");

@@ -4,6 +4,7 @@ use super::StoreError;
 use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::ladders::entry::{Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
 use engine::ladders::ranking::{RankingCursor, RankingFilter};
+use engine::ladders::recompute::StoredSeason;
 
 /// Each call is one snapshot, and reads no more than it returns, but for the three that count.
 pub trait LadderReader {
@@ -60,6 +61,10 @@ pub trait LadderReader {
     ) -> Result<Vec<Meeting>, StoreError>;
     /// What each seat was worth in a season.
     fn ladder_seats(&mut self, ladder: CompetitionId, season: u32) -> Result<Vec<(u8, SeatCounts)>, StoreError>;
+    /// Everything that results change again and again in a season, in the one under way when `season` is `None`, with the ladder itself;
+    /// `None` if there is no such ladder. Takes memory for all of it.
+    fn ladder_season(&mut self, ladder: CompetitionId, season: Option<u32>)
+    -> Result<Option<StoredSeason>, StoreError>;
     /// Accounts that are invited, in the order of their ids.
     fn ladder_invitations(
         &mut self,

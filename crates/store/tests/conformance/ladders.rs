@@ -348,6 +348,13 @@ pub(crate) fn a_repair_writes_what_was_recomputed(database: &dyn Database) {
     };
     let command = |repair: &RepairRatings| Command::Ladder(LadderCommand::Repair(Box::new(repair.clone())));
     held.assert_outcome(command(&repair), Outcome::VersionConflict(0));
+    let stored = held.reader.ladders().ladder_season(LADDER, None).unwrap().unwrap();
+    assert_eq!((&stored.row, stored.season), (&held.ladder(), 1));
+    assert!(stored.records.into_iter().eq(changes.records.clone()));
+    assert!(stored.meetings.into_iter().eq(changes.meeting_rows()));
+    assert!(stored.seats.into_iter().eq((0..).zip(changes.seats.clone())));
+    assert!(held.reader.ladders().ladder_season(LADDER, Some(7)).unwrap().unwrap().records.is_empty());
+    assert_eq!(held.reader.ladders().ladder_season(CompetitionId(1), None), Ok(None));
     let (_, computed_before) = held.rate(1, &[result(3, &[(5, 1), (7, 2)])]);
     let repair = RepairRatings { expected_results_applied: 2, ..repair };
     held.assert_outcome(command(&repair), Outcome::Done);

@@ -3,7 +3,7 @@
 mod pairing;
 mod rating;
 
-use super::recompute::{RecomputeError, recompute};
+use super::recompute::{Comparison, RecomputeError, recompute};
 use super::{rater, standard};
 use crate::driver::Driven;
 use crate::production::ProductionEnvironment;

@@ -88,6 +88,32 @@ async fn a_repair_is_not_undone_by_a_rating_under_way() {
     assert_eq!((fixture.row().await.results_applied, fixture.wrong(1, false).await), (2, 0));
 }
 
+/// Results are rated, and a season ends, while one is compared.
+#[tokio::test]
+async fn a_ladder_that_plays_all_the_time_is_compared() {
+    let due_at = UnixMs(9_000_000_000_000);
+    let fixture = Fixture::new(Some(due_at)).await;
+    for bots in [[1, 2], [2, 3], [3, 1]] {
+        fixture.play(bots, UnixMs(5)).await;
+    }
+    fixture.settle().await;
+    let begin = |reader: &mut dyn store::Reader| Comparison::begin(reader, LADDER, None);
+    let mut comparison = fixture.store.read(begin).await.unwrap().unwrap();
+    for (bots, at) in [([1, 2], UnixMs(6)), ([2, 3], due_at)] {
+        fixture.play(bots, at).await;
+        fixture.settle().await;
+    }
+    while !comparison.is_complete() {
+        comparison = fixture.store.read(|reader| comparison.add_results(reader)).await.unwrap();
+    }
+    let report = comparison.report(&comparison.differences());
+    assert_eq!((report.season, report.results, report.wrong), (1, 3, 0));
+    let comparison = fixture.store.read(|reader| comparison.refresh(reader)).await.unwrap().unwrap();
+    let comparison = fixture.store.read(|reader| comparison.add_results(reader)).await.unwrap();
+    let report = comparison.report(&comparison.differences());
+    assert_eq!((report.season, report.results, report.wrong), (1, 4, 0));
+}
+
 #[tokio::test]
 async fn a_season_ends_with_the_first_late_result() {
     let due_at = UnixMs(1_000);

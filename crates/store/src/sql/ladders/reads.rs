@@ -3,11 +3,18 @@
 use crate::columns::Columns;
 use crate::columns::ladders::{self as rows, GAME, entry_columns};
 use crate::contract::{LadderReader, StoreError};
+use crate::sql::competitions;
 use crate::sql::reader::SqlReader;
 use crate::sql::{Dialect, ID_MAX, ID_MIN, RowStatement, Session, values};
+use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::{AccountId, BotId, CompetitionId};
-use engine::ladders::entry::{Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
+use engine::ladders::entry::{EntryRecord, Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
 use engine::ladders::ranking::{RankingCursor, RankingFilter, RankingOrder};
+use engine::ladders::recompute::StoredSeason;
+use engine::ladders::season::current_season;
+
+/// Rows of a page where all are read.
+const PAGE: usize = 1_000;
 
 const INVITED: &str = "SELECT 1 FROM ladder_invitations WHERE ladder = ?1 AND account = ?2";
 
@@ -129,6 +136,61 @@ fn ranking<S: Dialect>(session: &mut S, filter: &RankingFilter) -> Result<Vec<La
     session.all(&sql, page, |row| rows::entry(row))
 }
 
+fn entries_after(
+    session: &mut impl Session,
+    ladder: CompetitionId,
+    season: u32,
+    after: Option<BotId>,
+    limit: usize,
+) -> Result<Vec<LadderEntry>, StoreError> {
+    let after = after.map_or(ID_MIN, BotId::to_bytes);
+    session.all(&entries_by_bot(), values![ladder, season, after, limit], |row| rows::entry(row))
+}
+
+fn meetings_after(
+    session: &mut impl Session,
+    ladder: CompetitionId,
+    season: u32,
+    after: Option<(BotId, BotId)>,
+    limit: usize,
+) -> Result<Vec<Meeting>, StoreError> {
+    let (bot, opponent) = after.map_or((ID_MIN, ID_MIN), |(bot, other)| (bot.to_bytes(), other.to_bytes()));
+    session.all(MEETINGS, values![ladder, season, bot, opponent, limit], |row| rows::meeting(row))
+}
+
+fn seats(session: &mut impl Session, ladder: CompetitionId, season: u32) -> Result<Vec<(u8, SeatCounts)>, StoreError> {
+    session.all(SEATS, values![ladder, season], |row| rows::seat(row))
+}
+
+/// A season of this ladder; in a snapshot.
+fn stored_season(
+    session: &mut impl Session,
+    row: CompetitionRow,
+    season: Option<u32>,
+) -> Result<StoredSeason, StoreError> {
+    let (ladder, season) = (row.id, season.unwrap_or_else(|| current_season(&row)));
+    let mut records: Vec<(BotId, EntryRecord)> = Vec::new();
+    loop {
+        let page = entries_after(session, ladder, season, records.last().map(|(bot, _)| *bot), PAGE)?;
+        let is_last = page.len() < PAGE;
+        records.extend(page.into_iter().map(|entry| (entry.entrant.bot, entry.record)));
+        if is_last {
+            break;
+        }
+    }
+    let mut meetings: Vec<Meeting> = Vec::new();
+    loop {
+        let after = meetings.last().map(|meeting| (meeting.bot, meeting.opponent));
+        let page = meetings_after(session, ladder, season, after, PAGE)?;
+        let is_last = page.len() < PAGE;
+        meetings.extend(page);
+        if is_last {
+            break;
+        }
+    }
+    Ok(StoredSeason { season, records, meetings, seats: seats(session, ladder, season)?, row })
+}
+
 impl<R: SqlReader> LadderReader for R {
     fn ladder_ranking(&mut self, filter: &RankingFilter) -> Result<Vec<LadderEntry>, StoreError> {
         ranking(self.session(), filter)
@@ -155,8 +217,7 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<BotId>,
         limit: usize,
     ) -> Result<Vec<LadderEntry>, StoreError> {
-        let after = after.map_or(ID_MIN, BotId::to_bytes);
-        self.session().all(&entries_by_bot(), values![ladder, season, after, limit], |row| rows::entry(row))
+        entries_after(self.session(), ladder, season, after, limit)
     }
 
     fn ladder_entries_of(
@@ -205,12 +266,22 @@ impl<R: SqlReader> LadderReader for R {
         after: Option<(BotId, BotId)>,
         limit: usize,
     ) -> Result<Vec<Meeting>, StoreError> {
-        let (bot, opponent) = after.map_or((ID_MIN, ID_MIN), |(bot, other)| (bot.to_bytes(), other.to_bytes()));
-        self.session().all(MEETINGS, values![ladder, season, bot, opponent, limit], |row| rows::meeting(row))
+        meetings_after(self.session(), ladder, season, after, limit)
     }
 
     fn ladder_seats(&mut self, ladder: CompetitionId, season: u32) -> Result<Vec<(u8, SeatCounts)>, StoreError> {
-        self.session().all(SEATS, values![ladder, season], |row| rows::seat(row))
+        seats(self.session(), ladder, season)
+    }
+
+    fn ladder_season(
+        &mut self,
+        ladder: CompetitionId,
+        season: Option<u32>,
+    ) -> Result<Option<StoredSeason>, StoreError> {
+        self.session().snapshot(|session| {
+            let row = competitions::by_id_of(session, ladder)?.filter(|row| row.kind == CompetitionKind::Ladder);
+            row.map(|row| stored_season(session, row, season)).transpose()
+        })
     }
 
     fn ladder_invitations(
