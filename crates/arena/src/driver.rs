@@ -1,16 +1,18 @@
 //! Drives all competitions of a kind: finds those that have results to apply or are due, and has each advanced.
 
 use crate::environment::ArenaEnvironment;
+use crate::states::UnreadableState;
 use engine::competitions::{CompetitionKind, CompetitionRow};
+use engine::ids::CompetitionId;
+use engine::limits::{COMPETITIONS_FAILING_KNOWN_MAX, COMPETITIONS_PAGE};
 use node::lease::Lease;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::sleep;
 
 /// How often competitions are looked for: a result is applied within a fraction of a second, on whichever node its match ended.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Competitions that one look finds at most, for each reason.
-const LOOK_MAX: usize = 256;
 
 /// What became of one competition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,18 @@ pub enum Driven {
     Unchanged,
 }
 
+/// Why one competition was not advanced. It is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum AdvanceError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Unreadable(#[from] UnreadableState),
+    /// What is stored of it does not go together, or the store answered what it does not answer.
+    #[error("{0}")]
+    Unexpected(String),
+}
+
 /// Advances the competitions of a kind, one after the other, for as long as the lease is valid.
 pub async fn drive<E, F>(
     environment: E,
@@ -29,13 +43,14 @@ pub async fn drive<E, F>(
     advance: impl Fn(CompetitionRow) -> F + Send + Sync,
 ) where
     E: ArenaEnvironment,
-    F: Future<Output = Result<Driven, StoreError>> + Send,
+    F: Future<Output = Result<Driven, AdvanceError>> + Send,
 {
+    let mut driver = Driver::new(environment, kind, advance);
     let mut is_failing = false;
     while lease.is_valid() {
-        let passed = pass(&environment, kind, &advance).await;
+        let passed = driver.pass(&|| lease.is_valid()).await;
         if let (Err(error), false) = (&passed, is_failing) {
-            tracing::warn!(kind = kind.name(), %error, "competitions cannot be advanced; tried again");
+            tracing::warn!(kind = kind.name(), %error, "competitions cannot be looked for; tried again");
         }
         is_failing = passed.is_err();
         if !matches!(passed, Ok(Driven::Advanced)) {
@@ -44,24 +59,145 @@ pub async fn drive<E, F>(
     }
 }
 
-/// Advances each competition that has something to do, once. One that fails does not keep the others from theirs.
-pub(crate) async fn pass<E, F>(
-    environment: &E,
+/// The competitions of a kind, and which of them could not be advanced.
+pub(crate) struct Driver<E, A> {
+    environment: E,
     kind: CompetitionKind,
-    advance: &(impl Fn(CompetitionRow) -> F + Sync),
-) -> Result<Driven, StoreError>
+    advance: A,
+    failing: BTreeSet<CompetitionId>,
+}
+
+/// What came of one look at all of them.
+struct Pass {
+    driven: Driven,
+    failed: BTreeSet<CompetitionId>,
+}
+
+impl<E, A, F> Driver<E, A>
 where
     E: ArenaEnvironment,
-    F: Future<Output = Result<Driven, StoreError>> + Send,
+    A: Fn(CompetitionRow) -> F + Sync,
+    F: Future<Output = Result<Driven, AdvanceError>> + Send,
 {
-    let now = environment.now();
-    let rows = environment.read(move |reader| reader.competitions_to_advance(kind, now, LOOK_MAX)).await?;
-    let mut driven = Ok(Driven::Unchanged);
-    for row in rows {
-        let done = advance(row).await;
-        if done.is_err() || driven == Ok(Driven::Unchanged) {
-            driven = done;
+    pub(crate) fn new(environment: E, kind: CompetitionKind, advance: A) -> Self {
+        Self { environment, kind, advance, failing: BTreeSet::new() }
+    }
+
+    /// Advances each competition that has results to apply, then each that is due. It goes through all before it begins again: however
+    /// many there are, each has its turn, and one that fails does not keep the others from theirs.
+    ///
+    /// # Errors
+    /// The competitions cannot be read.
+    pub(crate) async fn pass(&mut self, is_leading: &(impl Fn() -> bool + Sync)) -> Result<Driven, StoreError> {
+        let kind = self.kind;
+        let mut pass = Pass { driven: Driven::Unchanged, failed: BTreeSet::new() };
+        let mut after = None;
+        while is_leading() {
+            let rows =
+                self.environment.read(move |reader| reader.competitions_unapplied(kind, after, COMPETITIONS_PAGE));
+            let rows = rows.await?;
+            let Some(last) = rows.last() else { break };
+            after = Some(last.id);
+            self.advance_all(rows, &mut pass).await;
+        }
+        let now = self.environment.now();
+        let mut after = None;
+        while is_leading() {
+            let rows =
+                self.environment.read(move |reader| reader.competitions_due(kind, now, after, COMPETITIONS_PAGE));
+            let rows = rows.await?;
+            let Some(last) = rows.last() else { break };
+            after = Some((last.due_at.unwrap_or(now), last.id));
+            self.advance_all(rows, &mut pass).await;
+        }
+        self.failing = pass.failed;
+        Ok(pass.driven)
+    }
+
+    async fn advance_all(&self, rows: Vec<CompetitionRow>, pass: &mut Pass) {
+        for row in rows {
+            let id = row.id;
+            match (self.advance)(row).await {
+                Ok(driven) => {
+                    if driven == Driven::Advanced {
+                        pass.driven = driven;
+                    }
+                    if self.failing.contains(&id) && !pass.failed.contains(&id) {
+                        tracing::info!(kind = self.kind.name(), competition.id = %id, "a competition is advanced again");
+                    }
+                }
+                Err(error) => self.note_failure(id, &error, pass),
+            }
         }
     }
-    driven
+
+    /// Logs a failure when it is new.
+    fn note_failure(&self, id: CompetitionId, error: &AdvanceError, pass: &mut Pass) {
+        let is_new = !self.failing.contains(&id) && !pass.failed.contains(&id);
+        if pass.failed.len() >= COMPETITIONS_FAILING_KNOWN_MAX {
+            return;
+        }
+        pass.failed.insert(id);
+        if is_new {
+            tracing::error!(kind = self.kind.name(), competition.id = %id, %error, "a competition cannot be advanced; tried again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestArena;
+    use engine::commands::{Command, CompetitionCommand, Outcome};
+    use engine::ids::AccountId;
+    use engine::time::UnixMs;
+    use node::lease::LeaseContext;
+    use std::sync::Mutex;
+
+    /// Duels that are due: `true` fails. How often each was tried in two passes.
+    async fn check(are_failing: &[bool], want: &[usize]) {
+        let arena = TestArena::new(0);
+        let due_at = Some(arena.now());
+        for n in 0..are_failing.len() {
+            let (id, account) = (CompetitionId(n as u128), AccountId(1));
+            let row = CompetitionRow::new(id, CompetitionKind::Duel, account, "duel".to_owned(), Vec::new(), UnixMs(0));
+            let create = CompetitionCommand::Create {
+                row: CompetitionRow { due_at, ..row },
+                live_max: 9_999,
+                idempotency: None,
+            };
+            assert_eq!(arena.commit_now(Command::Competition(create)), Outcome::Done);
+        }
+        let tried = Mutex::new(vec![0; are_failing.len()]);
+        let advance = |row: CompetitionRow| {
+            let n = row.id.0 as usize;
+            tried.lock().unwrap()[n] += 1;
+            let is_failing = are_failing[n];
+            async move {
+                match is_failing {
+                    true => Err(AdvanceError::Unexpected("so it is".to_owned())),
+                    false => Ok(Driven::Unchanged),
+                }
+            }
+        };
+        let mut driver = Driver::new(arena, CompetitionKind::Duel, advance);
+        for _ in 0..2 {
+            assert_eq!(driver.pass(&|| true).await, Ok(Driven::Unchanged));
+            let failing: Vec<usize> = driver.failing.iter().map(|id| id.0 as usize).collect();
+            assert!((0..are_failing.len()).filter(|n| are_failing[*n]).eq(failing));
+        }
+        assert_eq!(driver.pass(&|| false).await, Ok(Driven::Unchanged));
+        drop(driver);
+        assert_eq!(*tried.lock().unwrap(), want);
+    }
+
+    #[tokio::test]
+    async fn one_that_fails_does_not_keep_others_from_theirs() {
+        check(&[true, false, true, false], &[2; 4]).await;
+    }
+
+    #[tokio::test]
+    async fn more_than_a_page_that_nothing_becomes_of_keep_no_other_from_its_turn() {
+        check(&[false; 2 * COMPETITIONS_PAGE + 1], &[2; 2 * COMPETITIONS_PAGE + 1]).await;
+    }
 }

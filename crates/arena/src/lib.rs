@@ -24,7 +24,7 @@ pub struct ArenaConfig {
     pub ladder_matches_at_once: usize,
 }
 
-pub use driver::{Driven, drive};
+pub use driver::{AdvanceError, Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;
 pub use states::{LoggedState, States, UnreadableState};

@@ -3,10 +3,12 @@
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
+mod competitions;
 mod duels;
 mod ladders;
 mod tournaments;
 
+pub use competitions::*;
 pub use duels::*;
 pub use ladders::*;
 pub use tournaments::*;

@@ -256,11 +256,19 @@ pub trait Reader: Send {
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
     /// Competitions, newest first.
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;
-    /// Competitions that have results which are not applied, or that are due at `now`: at most `limit` of each.
-    fn competitions_to_advance(
+    /// Competitions that have results which are not applied, in the order of their ids.
+    fn competitions_unapplied(
+        &mut self,
+        kind: CompetitionKind,
+        after: Option<CompetitionId>,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError>;
+    /// Competitions that are due at `now`, in the order of that time and their ids, behind this one.
+    fn competitions_due(
         &mut self,
         kind: CompetitionKind,
         now: UnixMs,
+        after: Option<(UnixMs, CompetitionId)>,
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError>;
     /// Running competitions of a kind, in the order of their ids.

@@ -2,7 +2,7 @@
 //!
 //! What happens is decided by [`engine::duels`]; here it is read and saved.
 
-use crate::driver::{Driven, drive};
+use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
 use crate::states::{LoggedState, States};
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
@@ -46,15 +46,9 @@ async fn advance_duel<E: ArenaEnvironment>(
     environment: E,
     states: Arc<DuelStates>,
     row: CompetitionRow,
-) -> Result<Driven, StoreError> {
+) -> Result<Driven, AdvanceError> {
     let (known, sought) = (states.clone(), row.clone());
-    let duel = match environment.read(move |reader| known.read(reader, &sought)).await? {
-        Ok(duel) => duel,
-        Err(error) => {
-            tracing::error!(duel = %row.id, %error, "a duel cannot be driven");
-            return Ok(Driven::Unchanged);
-        }
-    };
+    let duel = environment.read(move |reader| known.read(reader, &sought)).await??;
     let (id, after) = (row.id, row.results_applied);
     let results = environment.read(move |reader| reader.competition_results(id, after, RESULTS_MAX)).await?;
     let is_withdrawn = is_any_bot_withdrawn(&environment, &row, duel.definition()).await?;
@@ -86,15 +80,18 @@ async fn save<E: ArenaEnvironment>(
     row: &CompetitionRow,
     results_applied: u64,
     step: Step,
-) -> Result<Driven, StoreError> {
+) -> Result<Driven, AdvanceError> {
     let definition = step.duel.definition();
-    let spec = |game: &engine::duels::StartedGame| definition.match_spec(row.id, game.key, game.match_id);
+    let spec = |game: &engine::duels::StartedGame| {
+        let spec = definition.match_spec(row.id, game.key, game.match_id);
+        spec.ok_or_else(|| AdvanceError::Unexpected(format!("the duel has no bots for {:?}", game.key)))
+    };
     let advance = Advance {
         entries: step.entries.iter().map(Entry::encode).collect(),
         results_applied,
         status: status_of(&step.duel),
         due_at: None,
-        matches: step.start.iter().filter_map(spec).collect(),
+        matches: step.start.iter().map(spec).collect::<Result<_, _>>()?,
         ..Advance::of(row, environment.now())
     };
     let has_matches = !advance.matches.is_empty();
@@ -103,8 +100,8 @@ async fn save<E: ArenaEnvironment>(
         Outcome::Done => {}
         Outcome::VersionConflict(_) | Outcome::NotFound => return Ok(Driven::Unchanged),
         other => {
-            tracing::error!(duel = %row.id, outcome = ?other, "the store answered a step of a duel with something else");
-            return Ok(Driven::Unchanged);
+            let why = format!("the store answered a step of a duel with something else: {other:?}");
+            return Err(AdvanceError::Unexpected(why));
         }
     }
     if has_matches {

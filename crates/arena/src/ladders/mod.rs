@@ -6,9 +6,10 @@ mod rater;
 pub mod recompute;
 mod standard;
 
-use crate::driver::drive;
+use crate::driver::{AdvanceError, drive};
 use crate::environment::ArenaEnvironment;
 use engine::competitions::CompetitionKind;
+use futures_util::TryFutureExt;
 use node::lease::Lease;
 
 /// What the leader does: it rates results, ends seasons, and pairs bots.
@@ -16,7 +17,8 @@ pub(crate) async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease, matc
     standard::ensure(&environment).await;
     let rater = environment.clone();
     let pairing = matchmaker::run(environment.clone(), lease.clone(), matches_at_once);
-    let rating = drive(environment, lease, CompetitionKind::Ladder, move |row| rater::advance(rater.clone(), row));
+    let advance = move |row| rater::advance(rater.clone(), row).map_err(AdvanceError::Store);
+    let rating = drive(environment, lease, CompetitionKind::Ladder, advance);
     tokio::join!(rating, pairing);
 }
 

@@ -4,7 +4,7 @@
 use super::silence::silent_seats;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
-use crate::driver::{Driven, drive};
+use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, MatchOrigin};
 use engine::ids::{BotId, MatchId};
@@ -30,17 +30,12 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         drive(environment, lease, CompetitionKind::Tournament, advance).await;
     }
 
-    pub(super) async fn advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, StoreError> {
-        let id = row.id;
-        let driven = self.try_advance(row, leading_since).await;
-        match driven {
-            Ok(driven) => Ok(driven),
-            Err(TournamentError::Store(error)) => Err(error),
-            Err(error) => {
-                tracing::error!(tournament = %id, %error, "a tournament cannot be moved on");
-                Ok(Driven::Unchanged)
-            }
-        }
+    pub(super) async fn advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, AdvanceError> {
+        self.try_advance(row, leading_since).await.map_err(|error| match error {
+            TournamentError::Store(error) => AdvanceError::Store(error),
+            TournamentError::Unreadable(error) => AdvanceError::Unreadable(error),
+            other => AdvanceError::Unexpected(other.to_string()),
+        })
     }
 
     async fn try_advance(&self, row: CompetitionRow, leading_since: UnixMs) -> Result<Driven, TournamentError> {

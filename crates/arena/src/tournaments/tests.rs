@@ -2,7 +2,7 @@
 //! process that moves them on too changes nothing.
 
 use super::{BotEntry, CreatedTournament, NewTournament, Tournaments};
-use crate::driver::{Driven, pass};
+use crate::driver::{Driven, Driver};
 use crate::health::record;
 use crate::testing::TestArena;
 use engine::commands::{ClaimedMatch, Command, CompetitionCommand, LadderCommand, MatchAppend, Outcome, RepairRatings};
@@ -108,7 +108,8 @@ impl Cup {
             let (process, leading_since) = (process.clone(), self.leading_since);
             async move { process.advance(row, leading_since).await }
         };
-        pass(&self.arena, CompetitionKind::Tournament, &advance).await.unwrap()
+        let mut driver = Driver::new(self.arena.clone(), CompetitionKind::Tournament, advance);
+        driver.pass(&|| true).await.unwrap()
     }
 
     async fn state(&self) -> Arc<Tournament> {
@@ -214,9 +215,8 @@ async fn with_one_entry_it_is_called_off_at_its_time() {
         let state = cup.state().await;
         assert_eq!(state.phase(), Phase::Cancelled(CancelReason::TooFewEntrants));
         assert_eq!((state.ended_at(), cup.claim().len()), (Some(arena.now()), 0));
-        let due = |reader: &mut dyn store::Reader| {
-            reader.competitions_to_advance(CompetitionKind::Tournament, UnixMs::MAX, 9)
-        };
+        let due =
+            |reader: &mut dyn store::Reader| reader.competitions_due(CompetitionKind::Tournament, UnixMs::MAX, None, 9);
         assert_eq!(arena.read_now(due), [], "nothing is left to do");
     }
 }

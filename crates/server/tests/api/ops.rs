@@ -120,7 +120,11 @@ impl Reader for FlakyReader {
         leader(job: engine::leadership::LeaderJob, now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
         competition(id: engine::ids::CompetitionId) -> Option<engine::competitions::CompetitionRow>;
         competitions(filter: &store::CompetitionFilter) -> Vec<engine::competitions::CompetitionRow>;
-        competitions_to_advance(kind: engine::competitions::CompetitionKind, now: engine::time::UnixMs, limit: usize) -> Vec<engine::competitions::CompetitionRow>;
+        competitions_unapplied(kind: engine::competitions::CompetitionKind, after: Option<engine::ids::CompetitionId>, limit: usize)
+            -> Vec<engine::competitions::CompetitionRow>;
+        competitions_due(kind: engine::competitions::CompetitionKind, now: engine::time::UnixMs,
+            after: Option<(engine::time::UnixMs, engine::ids::CompetitionId)>, limit: usize)
+            -> Vec<engine::competitions::CompetitionRow>;
         competition_log(id: engine::ids::CompetitionId, from: u32, limit: usize) -> Vec<Vec<u8>>;
         competition_matches(id: engine::ids::CompetitionId, is_live: bool, before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
         competition_results(id: engine::ids::CompetitionId, after: u64, limit: usize) -> Vec<engine::competitions::CompetitionResult>;

@@ -57,12 +57,20 @@ pub(crate) fn of_account() -> String {
     )
 }
 
+/// Competitions of kind ?1 that are due at ?2, behind the one of id ?4 that was due at ?3.
 pub(crate) fn due() -> String {
-    format!("SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3")
+    format!(
+        "SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND due_at <= ?2 AND (due_at, id) > (?3, ?4)
+         ORDER BY due_at, id LIMIT ?5"
+    )
 }
 
+/// Competitions of kind ?1 after ?2 with results that are not applied.
 pub(crate) fn unapplied() -> String {
-    format!("SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND results_applied < results ORDER BY id LIMIT ?2")
+    format!(
+        "SELECT {COMPETITION} FROM competitions WHERE kind = ?1 AND id > ?2 AND results_applied < results
+         ORDER BY id LIMIT ?3"
+    )
 }
 
 /// Running competitions of kind ?1 after ?2, at most ?3.
@@ -273,19 +281,6 @@ pub(super) fn page<S: Dialect>(session: &mut S, filter: &CompetitionFilter) -> R
         }
         None => session.all(&public_page::<S>(), values![kind, before, limit], |row| columns::competition(row)),
     }
-}
-
-pub(super) fn to_advance(
-    session: &mut impl Session,
-    kind: CompetitionKind,
-    now: UnixMs,
-    limit: usize,
-) -> Result<Vec<CompetitionRow>, StoreError> {
-    let mut rows = session.all(&due(), values![kind.name(), now, limit], |row| columns::competition(row))?;
-    rows.extend(session.all(&unapplied(), values![kind.name(), limit], |row| columns::competition(row))?);
-    rows.sort_unstable_by_key(|row| row.id);
-    rows.dedup_by_key(|row| row.id);
-    Ok(rows)
 }
 
 pub(super) fn results(

@@ -351,13 +351,27 @@ impl<R: SqlReader> Reader for R {
         competitions::page(self.session(), filter)
     }
 
-    fn competitions_to_advance(
+    fn competitions_unapplied(
+        &mut self,
+        kind: CompetitionKind,
+        after: Option<CompetitionId>,
+        limit: usize,
+    ) -> Result<Vec<CompetitionRow>, StoreError> {
+        let after = after.map_or(ID_MIN, CompetitionId::to_bytes);
+        self.session()
+            .all(&competitions::unapplied(), values![kind.name(), after, limit], |row| columns::competition(row))
+    }
+
+    fn competitions_due(
         &mut self,
         kind: CompetitionKind,
         now: UnixMs,
+        after: Option<(UnixMs, CompetitionId)>,
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
-        self.session().snapshot(|session| competitions::to_advance(session, kind, now, limit))
+        let (due_at, id) = after.map_or((i64::MIN, ID_MIN), |(due_at, id)| (due_at.0, id.to_bytes()));
+        let page = values![kind.name(), now, due_at, id, limit];
+        self.session().all(&competitions::due(), page, |row| columns::competition(row))
     }
 
     fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {

@@ -11,6 +11,7 @@ use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use engine::rows::WorldOwner;
 use engine::time::UnixMs;
+use std::collections::BTreeSet;
 use store::{CompetitionFilter, Database};
 
 const DUEL: CompetitionKind = CompetitionKind::Duel;
@@ -57,8 +58,26 @@ impl StoreFixture {
     }
 
     fn has_something_to_do(&mut self, now: UnixMs) -> Vec<u128> {
-        let rows = self.reader.competitions_to_advance(DUEL, now, 10).expect("the store is there");
-        rows.iter().map(|row| row.id.0 - 0xe000).collect()
+        // Each page is behind the row before it.
+        let (mut rows, mut due): (Vec<CompetitionRow>, Vec<CompetitionRow>) = (Vec::new(), Vec::new());
+        loop {
+            let after = rows.last().map(|row| row.id);
+            let page = self.reader.competitions_unapplied(DUEL, after, 1).expect("the store is there");
+            if page.is_empty() {
+                break;
+            }
+            rows.extend(page);
+        }
+        loop {
+            let after = due.last().and_then(|row| Some((row.due_at?, row.id)));
+            let page = self.reader.competitions_due(DUEL, now, after, 1).expect("the store is there");
+            if page.is_empty() {
+                break;
+            }
+            due.extend(page);
+        }
+        let ids: BTreeSet<u128> = rows.iter().chain(&due).map(|row| row.id.0 - 0xe000).collect();
+        ids.into_iter().collect()
     }
 }
 

@@ -257,8 +257,8 @@ fn competitions_are_found_by_their_indexes() {
     check("results of a competition", "PRIMARY KEY (competition=? AND number>?)");
     check("public competitions", "competitions_public (kind=? AND id<?)");
     check("competitions of an account", "competitions_by_account (account=? AND kind=? AND id<?)");
-    check("competitions that are due", "competitions_due (kind=? AND due_at<?)");
-    check("competitions with results", "competitions_unapplied (kind=?)");
+    check("competitions that are due", "competitions_due (kind=? AND (due_at,id)>(?,?) AND due_at<?)");
+    check("competitions with results", "competitions_unapplied (kind=? AND id>?)");
     check("running competitions", "competitions_running (kind=? AND id>?)");
     // The queue from its beginning, in its order, as far as the first that is none of the kind.
     let steps = plan(&database(), competitions::NEXT_WAITING_BESIDES).unwrap();
