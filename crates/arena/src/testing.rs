@@ -34,6 +34,10 @@ struct Shared {
     /// Commits that were refused because another writer came first.
     conflicts: u64,
     is_store_away: bool,
+    /// Commits until it is.
+    away_after: Option<usize>,
+    /// Commits before which another writer comes first.
+    conflicts_to_come: usize,
 }
 
 /// One process's view of it; clones are other views of the same world.
@@ -49,7 +53,18 @@ impl TestArena {
         let (writer, reader) = (database.writer().unwrap(), database.reader().unwrap());
         let now = UnixMs(1_700_000_000_000);
         let (faults, calls) = (BTreeMap::new(), Vec::new());
-        let shared = Shared { writer, reader, now, faults, calls, draws: 0, conflicts: 0, is_store_away: false };
+        let shared = Shared {
+            writer,
+            reader,
+            now,
+            faults,
+            calls,
+            draws: 0,
+            conflicts: 0,
+            is_store_away: false,
+            away_after: None,
+            conflicts_to_come: 0,
+        };
         let arena = Self { shared: Arc::new(Mutex::new(shared)), metrics: Arc::default() };
         arena.commit_now(Command::EnsureAccount(Account { id: AccountId(1), name: "a".to_owned(), created_at: now }));
         for n in 1..=bots {
@@ -100,6 +115,15 @@ impl TestArena {
         }
     }
 
+    /// The store goes away after this many commits more.
+    pub(crate) fn set_store_away_after(&self, commits: usize) {
+        self.shared.lock().unwrap().away_after = Some(commits);
+    }
+
+    pub(crate) fn set_conflicts_to_come(&self, commits: usize) {
+        self.shared.lock().unwrap().conflicts_to_come = commits;
+    }
+
     pub(crate) fn health(&self, bot: u128) -> Option<BotHealth> {
         let rows = self.read_now(|reader| reader.bot_health(&[BotId(bot)]));
         rows.into_iter().next().map(|row| row.health)
@@ -143,8 +167,19 @@ impl LeaseContext for TestArena {
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         // Others have their turn between any two commands.
         yield_now().await;
-        if self.shared.lock().unwrap().is_store_away {
-            return Err(StoreError::Unavailable { why: "away".to_owned() });
+        {
+            let mut shared = self.shared.lock().unwrap();
+            match shared.away_after {
+                Some(0) => (shared.is_store_away, shared.away_after) = (true, None),
+                after => shared.away_after = after.map(|commits| commits - 1),
+            }
+            if shared.is_store_away {
+                return Err(StoreError::Unavailable { why: "away".to_owned() });
+            }
+            if shared.conflicts_to_come > 0 {
+                shared.conflicts_to_come -= 1;
+                return Ok(Outcome::VersionConflict(0));
+            }
         }
         Ok(self.commit_now(command))
     }

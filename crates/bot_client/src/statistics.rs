@@ -112,6 +112,17 @@ impl BotStatistics {
         self.shards.iter().flat_map(|shard| std::mem::take(&mut lock(shard).matches)).collect()
     }
 
+    /// These were taken out and could not be written: they are added to what was counted since.
+    pub fn put_back_matches(&self, matches: impl IntoIterator<Item = (BotId, BotMatches)>) {
+        for (bot, taken) in matches {
+            let mut shard = self.shard(bot);
+            let Some(matches) = bounded_entry(&mut shard.matches, bot) else { continue };
+            matches.played = matches.played.saturating_add(taken.played);
+            matches.silent = matches.silent.saturating_add(taken.silent);
+            matches.is_competing |= taken.is_competing;
+        }
+    }
+
     /// Bots' ids end in random bits.
     fn shard(&self, bot: BotId) -> MutexGuard<'_, Shard> {
         lock(&self.shards[bot.0 as usize % SHARDS])

@@ -168,6 +168,8 @@ pub const HEALTH_PAUSED_PROBES_FOR: Duration = Duration::from_secs(7 * 24 * 3_60
 pub const HEALTH_WATCH_FOR: Duration = Duration::from_secs(24 * 3_600);
 /// Pieces of evidence that are kept of each bot.
 pub const HEALTH_RECORDS_KEPT: usize = 20;
+/// Writers that may come first before a change of a bot's health is given up: more than a bot has at the same time.
+pub const HEALTH_CONFLICTS_MAX: usize = 8;
 /// Probes of the sweep that run at the same time.
 pub const HEALTH_PROBES_AT_ONCE: usize = 16;
 /// Bots that one look at the store finds to be due.

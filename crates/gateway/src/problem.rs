@@ -219,6 +219,9 @@ pub enum ApiError {
         /// When to try again, in seconds.
         retry_after_s: u64,
     },
+    /// Other evidence about the snake was saved at the same time, again and again.
+    #[error("other evidence about this snake is being saved at this moment: try again")]
+    SnakeBusy,
     /// The client's address has as many connections as allowed.
     #[error(
         "{max} connections of this address are open, which is the limit: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
@@ -443,6 +446,7 @@ impl ApiError {
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
             Self::TooManyChecks { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_checks"),
+            Self::SnakeBusy => (StatusCode::SERVICE_UNAVAILABLE, "snake_busy"),
             Self::TooManyConnections { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_connections"),
             Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),

@@ -10,7 +10,7 @@ mod statistics_writer;
 mod sweep;
 
 pub use checkup::{Checkup, CheckupStep, run as check_up};
-pub use recorder::record;
+pub use recorder::{HealthChange, record};
 
 use crate::environment::ArenaEnvironment;
 use bot_client::probe::{ProbeCall, ProbeReport};

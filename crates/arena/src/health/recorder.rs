@@ -5,15 +5,22 @@ use crate::environment::ArenaEnvironment;
 use engine::commands::{BotCommand, Command, Outcome};
 use engine::health::{BotHealth, HealthRecord, HealthTransition};
 use engine::ids::BotId;
-use engine::limits::HEALTH_WATCH_FOR;
+use engine::limits::{HEALTH_CONFLICTS_MAX, HEALTH_WATCH_FOR};
 use engine::rows::BotHealthRow;
 use engine::time::UnixMs;
 use store::StoreError;
 
-/// Writers that may come first before evidence is dropped: more than a bot has.
-const CONFLICTS_MAX: usize = 8;
+/// What became of a change of a bot's health.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealthChange<T> {
+    Saved(T),
+    /// The bot does not exist any more.
+    NoSuchBot,
+    /// Other writers came first, [`HEALTH_CONFLICTS_MAX`] times: nothing was saved.
+    Busy,
+}
 
-/// Takes in a piece of evidence; the bot's health after it, or `None` for a bot that does not exist any more.
+/// Takes in a piece of evidence; the bot's health after it.
 ///
 /// # Errors
 /// The store's.
@@ -21,12 +28,17 @@ pub async fn record<E: ArenaEnvironment>(
     environment: &E,
     bot: BotId,
     record: HealthRecord,
-) -> Result<Option<BotHealth>, StoreError> {
+) -> Result<HealthChange<BotHealth>, StoreError> {
     let jitter = jitter(environment);
     let changed = change(environment, bot, |health| health.apply(record, jitter)).await?;
-    let Some((health, transition)) = changed else { return Ok(None) };
-    report(environment, bot, record, transition);
-    Ok(Some(health))
+    Ok(match changed {
+        HealthChange::Saved((health, transition)) => {
+            report(environment, bot, record, transition);
+            HealthChange::Saved(health)
+        }
+        HealthChange::NoSuchBot => HealthChange::NoSuchBot,
+        HealthChange::Busy => HealthChange::Busy,
+    })
 }
 
 /// Takes in the evidence of a probe that was due by this row, unless the row has changed since: then another process has probed the bot
@@ -90,22 +102,22 @@ async fn change<E: ArenaEnvironment, T>(
     environment: &E,
     bot: BotId,
     apply: impl Fn(&mut BotHealth) -> T,
-) -> Result<Option<(BotHealth, T)>, StoreError> {
-    for _ in 0..CONFLICTS_MAX {
+) -> Result<HealthChange<(BotHealth, T)>, StoreError> {
+    for _ in 0..HEALTH_CONFLICTS_MAX {
         let known = environment.read(move |reader| reader.bot_health(&[bot])).await?.into_iter().next();
         let new = || BotHealthRow { bot, version: 0, health: BotHealth::default() };
         let mut row = known.unwrap_or_else(new);
         let applied = apply(&mut row.health);
         match environment.commit(Command::Bot(BotCommand::SaveHealth(row.clone()))).await? {
-            Outcome::Done => return Ok(Some((row.health, applied))),
+            Outcome::Done => return Ok(HealthChange::Saved((row.health, applied))),
             Outcome::VersionConflict(_) => {}
-            Outcome::NotFound => return Ok(None),
+            Outcome::NotFound => return Ok(HealthChange::NoSuchBot),
             other => {
-                tracing::error!(outcome = ?other, "the store answered a write of a bot's health with something else");
-                return Ok(None);
+                let why = format!("it answered a write of a bot's health with something else: {other:?}");
+                return Err(StoreError::Unavailable { why });
             }
         }
     }
-    tracing::warn!(bot.id = %bot, "evidence about a bot was dropped: other writers came first too often");
-    Ok(None)
+    tracing::warn!(bot.id = %bot, "the health of a bot was not changed: other writers came first too often");
+    Ok(HealthChange::Busy)
 }

@@ -8,6 +8,7 @@ use engine::health::{CallFault, EvidenceSource, HealthRecord};
 use engine::ids::BotId;
 use engine::limits::{BOT_CALLS_ROWS_MAX, BOT_CALLS_WRITE_INTERVAL};
 use node::drain::Drain;
+use std::collections::VecDeque;
 use store::StoreError;
 use tokio::time::sleep;
 
@@ -40,9 +41,8 @@ pub(super) async fn write<E: ArenaEnvironment>(
     statistics: &BotStatistics,
     process: u64,
 ) -> Result<(), StoreError> {
-    let matches = statistics.take_matches();
     let calls = write_calls(environment, statistics, process).await;
-    calls.and(write_matches(environment, matches).await)
+    calls.and(write_matches(environment, statistics).await)
 }
 
 async fn write_calls<E: ArenaEnvironment>(
@@ -63,20 +63,27 @@ async fn write_calls<E: ArenaEnvironment>(
 
 /// A bot that played in one of several matches is there. One that gave no valid move in any of these failed once, however many they were:
 /// matches that ran at the same time are one piece of evidence.
-async fn write_matches<E: ArenaEnvironment>(
-    environment: &E,
-    matches: Vec<(BotId, BotMatches)>,
-) -> Result<(), StoreError> {
+async fn write_matches<E: ArenaEnvironment>(environment: &E, statistics: &BotStatistics) -> Result<(), StoreError> {
     let now = environment.now();
+    let matches = statistics.take_matches();
     let competing: Vec<BotId> = matches.iter().filter(|(_, of)| of.is_competing).map(|(bot, _)| *bot).collect();
-    if !competing.is_empty() {
-        recorder::watch(environment, &competing, now).await?;
+    if !competing.is_empty()
+        && let Err(error) = recorder::watch(environment, &competing, now).await
+    {
+        statistics.put_back_matches(matches);
+        return Err(error);
     }
-    let silent = matches.iter().filter(|(_, of)| of.silent > 0 && of.played == 0);
-    for (bot, _) in silent {
+    let is_silent = |(_, of): &(BotId, BotMatches)| of.silent > 0 && of.played == 0;
+    let mut silent: VecDeque<_> = matches.into_iter().filter(is_silent).collect();
+    while let Some((bot, _)) = silent.front() {
         let fault = Some(CallFault::SilentInMatch);
         let record = HealthRecord { at: now, source: EvidenceSource::Match, fault, took_ms: 0 };
-        recorder::record(environment, *bot, record).await?;
+        if let Err(error) = recorder::record(environment, *bot, record).await {
+            // Only what is not written: evidence of one match counts once.
+            statistics.put_back_matches(silent);
+            return Err(error);
+        }
+        silent.pop_front();
     }
     Ok(())
 }

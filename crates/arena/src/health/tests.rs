@@ -1,13 +1,13 @@
 //! Sweeps and statistics over a real store in memory, with scripted bots and a clock that the test moves.
 
 use super::statistics_writer::write;
-use super::{record, sweep};
+use super::{HealthChange, record, sweep};
 use crate::testing::TestArena;
 use bot_client::statistics::{BotStatistics, hour_of};
 use engine::commands::Command;
 use engine::health::{CallFault, EvidenceSource, HealthRecord, HealthStatus};
 use engine::ids::{AccountId, BotId};
-use engine::limits::{HEALTH_INTERVAL, HEALTH_RETRY_MIN};
+use engine::limits::{HEALTH_CONFLICTS_MAX, HEALTH_INTERVAL, HEALTH_RETRY_MIN};
 use engine::matches::entry::AnswerClass;
 use node::lease::LeaseContext;
 use std::time::Duration;
@@ -83,7 +83,18 @@ async fn evidence_about_a_deleted_bot_is_dropped() {
     let arena = TestArena::new(1);
     arena.commit_now(Command::DeleteBot { id: BotId(1), account: AccountId(1) });
     let evidence = HealthRecord { at: arena.now(), source: EvidenceSource::Request, fault: None, took_ms: 1 };
-    assert_eq!(record(&arena, BotId(1), evidence).await, Ok(None));
+    assert_eq!(record(&arena, BotId(1), evidence).await, Ok(HealthChange::NoSuchBot));
+}
+
+#[tokio::test]
+async fn a_bot_whose_health_others_write_all_the_time_is_there() {
+    let arena = TestArena::new(1);
+    let evidence = HealthRecord { at: arena.now(), source: EvidenceSource::Request, fault: None, took_ms: 1 };
+    arena.set_conflicts_to_come(HEALTH_CONFLICTS_MAX);
+    assert_eq!(record(&arena, BotId(1), evidence).await, Ok(HealthChange::Busy));
+    arena.set_conflicts_to_come(HEALTH_CONFLICTS_MAX - 1);
+    let saved = record(&arena, BotId(1), evidence).await;
+    assert!(matches!(saved, Ok(HealthChange::Saved(health)) if health.records.len() == 1));
 }
 
 #[tokio::test]
@@ -107,6 +118,27 @@ async fn counted_calls_survive_a_store_that_is_away() {
     statistics.record_call(BotId(1), arena.now(), AnswerClass::Valid, 20);
     write(&arena, &statistics, 1).await.unwrap();
     assert_eq!(stored(), [(hour, 2), (hour + 1, 1)]);
+}
+
+#[tokio::test]
+async fn evidence_of_matches_survives_a_store_that_is_away() {
+    for commits_before in 0..4 {
+        let arena = TestArena::new(2);
+        let statistics = BotStatistics::new(arena.metrics.clone());
+        statistics.record_match(BotId(1), true, true);
+        statistics.record_match(BotId(2), true, true);
+        arena.set_store_away_after(commits_before);
+        assert!(write(&arena, &statistics, 1).await.is_err());
+        arena.set_store_away(false);
+        for _ in 0..2 {
+            write(&arena, &statistics, 1).await.unwrap();
+        }
+        for bot in [1, 2] {
+            let health = arena.health(bot).unwrap();
+            let is_watched = health.watched_until > arena.now();
+            assert_eq!((health.failures, is_watched), (1, true), "{commits_before}");
+        }
+    }
 }
 
 /// One that was suspended, and one that took over from it.

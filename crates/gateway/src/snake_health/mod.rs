@@ -9,7 +9,7 @@ use super::client_address::ClientAddress;
 use super::extract::{PathId, Player};
 use super::problem::{ApiError, ApiResult, Resource};
 use crate::app::App;
-use arena::health::{HttpProber, check_up, record};
+use arena::health::{HealthChange, HttpProber, check_up, record};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -42,6 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 200, description = "What was found, whether the snake passed or not.", body = SnakeCheck),
     (status = 404, description = "The account has no such snake."),
     (status = 429, description = "`too_many_checks`: the account, the client's address or the snake's host had as many checks in this minute as it may have."),
+    (status = 503, description = "`snake_busy`: other evidence about the snake was saved at the same time, again and again, and this check counts for nothing; `store_unavailable`, `overloaded` as elsewhere. Try again after `Retry-After`."),
 ))]
 async fn check_snake(
     State(app): State<App>,
@@ -54,8 +55,11 @@ async fn check_snake(
     let prober = HttpProber::new(app.bots.clone(), app.signing_secrets.clone(), app.node.store.clone());
     let now = app.node.clock.now();
     let checkup = check_up(&prober, &bot, now, random_bytes()).await?;
-    let health = record(&app.arena, id, checkup.record(EvidenceSource::Request)).await?;
-    let health = health.ok_or(ApiError::NotFound(Resource::Snake))?;
+    let health = match record(&app.arena, id, checkup.record(EvidenceSource::Request)).await? {
+        HealthChange::Saved(health) => health,
+        HealthChange::NoSuchBot => return Err(ApiError::NotFound(Resource::Snake)),
+        HealthChange::Busy => return Err(ApiError::SnakeBusy),
+    };
     Ok(Json(view::check(&bot, &checkup, &health)))
 }
 
