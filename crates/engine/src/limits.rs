@@ -172,8 +172,6 @@ pub const HEALTH_RECORDS_KEPT: usize = 20;
 pub const HEALTH_CONFLICTS_MAX: usize = 8;
 /// Probes of the sweep that run at the same time.
 pub const HEALTH_PROBES_AT_ONCE: usize = 16;
-/// Bots that one look at the store finds to be due.
-pub const HEALTH_DUE_MAX: usize = 256;
 /// Checks on request of one account's bots, in a minute.
 pub const HEALTH_CHECKS_PER_ACCOUNT_PER_MIN: u32 = 10;
 /// The same of the clients of one address, whatever their accounts.

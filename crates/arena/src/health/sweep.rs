@@ -7,10 +7,11 @@ use crate::environment::ArenaEnvironment;
 use bot_client::statistics::hour_of;
 use engine::commands::{BotCommand, Command, Outcome};
 use engine::health::EvidenceSource;
-use engine::limits::{BOT_CALLS_RETENTION, BOT_CALLS_ROWS_MAX, HEALTH_DUE_MAX, HEALTH_PROBES_AT_ONCE};
+use engine::limits::{BOT_CALLS_RETENTION, BOT_CALLS_ROWS_MAX, HEALTH_PROBES_AT_ONCE};
 use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::stream::FuturesUnordered;
 use node::lease::Lease;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use store::{BotToProbe, StoreError};
 use tokio::time::{Instant, sleep};
@@ -27,7 +28,8 @@ pub(super) async fn sweep<E: ArenaEnvironment>(environment: E, prober: impl BotP
     let mut is_failing = false;
     let mut retire_at = Instant::now();
     while lease.is_valid() {
-        let mut done = pass(&environment, &prober).await;
+        let mut done =
+            pass(&environment, &prober, || lease.is_valid() && Instant::now() < retire_at + RETIRE_EVERY).await;
         if Instant::now() >= retire_at {
             retire_at = Instant::now() + RETIRE_EVERY;
             done = done.and(retire(&environment).await);
@@ -40,13 +42,43 @@ pub(super) async fn sweep<E: ArenaEnvironment>(environment: E, prober: impl BotP
     }
 }
 
-/// Probes the bots that are due now, each once.
-pub(super) async fn pass<E: ArenaEnvironment>(environment: &E, prober: &impl BotProber) -> Result<(), StoreError> {
-    let now = environment.now();
-    let due = environment.read(move |reader| reader.bots_to_probe(now, HEALTH_DUE_MAX)).await?;
-    let probes = stream::iter(due).map(|due| probe(environment, prober, due));
-    let results: Vec<_> = probes.buffer_unordered(HEALTH_PROBES_AT_ONCE).collect().await;
-    results.into_iter().collect()
+/// Probes bots that are due until none is, or until it is not to go on, or something fails. Which are due is looked up whenever a probe
+/// ends, and while probes run: a bot whose URL has changed waits for a free slot, and not for all that were due before it.
+pub(super) async fn pass<E: ArenaEnvironment>(
+    environment: &E,
+    prober: &impl BotProber,
+    goes_on: impl Fn() -> bool,
+) -> Result<(), StoreError> {
+    let mut probes = FuturesUnordered::new();
+    let mut probed = BTreeSet::new();
+    let mut done = Ok(());
+    loop {
+        if done.is_ok() && goes_on() && probed.len() < HEALTH_PROBES_AT_ONCE {
+            let now = environment.now();
+            match environment.read(move |reader| reader.bots_to_probe(now, HEALTH_PROBES_AT_ONCE)).await {
+                Ok(due) => {
+                    let free = HEALTH_PROBES_AT_ONCE - probed.len();
+                    let next: Vec<_> = due.into_iter().filter(|due| !probed.contains(&due.bot.id)).take(free).collect();
+                    probed.extend(next.iter().map(|due| due.bot.id));
+                    probes.extend(next.into_iter().map(|due| async {
+                        let bot = due.bot.id;
+                        (bot, probe(environment, prober, due).await)
+                    }));
+                }
+                Err(error) => done = Err(error),
+            }
+        }
+        tokio::select! {
+            ended = probes.next() => match ended {
+                Some((bot, ended)) => {
+                    probed.remove(&bot);
+                    done = done.and(ended);
+                }
+                None => return done,
+            },
+            () = sleep(LOOK_EVERY) => {}
+        }
+    }
 }
 
 /// A bot whose URL changed meanwhile is probed again: its row has changed too.

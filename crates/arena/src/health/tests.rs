@@ -1,16 +1,20 @@
 //! Sweeps and statistics over a real store in memory, with scripted bots and a clock that the test moves.
 
 use super::statistics_writer::write;
-use super::{HealthChange, record, sweep};
+use super::{BotProber, HealthChange, record, recorder, sweep};
 use crate::testing::TestArena;
+use bot_client::probe::{ProbeCall, ProbeReport};
+use bot_client::signing::CallSigner;
 use bot_client::statistics::{BotStatistics, hour_of};
 use engine::commands::Command;
 use engine::health::{CallFault, EvidenceSource, HealthRecord, HealthStatus};
 use engine::ids::{AccountId, BotId};
-use engine::limits::{HEALTH_CONFLICTS_MAX, HEALTH_INTERVAL, HEALTH_RETRY_MIN};
+use engine::limits::{HEALTH_CONFLICTS_MAX, HEALTH_INTERVAL, HEALTH_PROBES_AT_ONCE, HEALTH_RETRY_MIN};
 use engine::matches::entry::AnswerClass;
+use engine::time::UnixMs;
 use node::lease::LeaseContext;
 use std::time::Duration;
+use store::StoreError;
 
 /// One match of a competition for each of these bots, played or silent.
 async fn play(arena: &TestArena, statistics: &BotStatistics, matches: &[(u128, bool)]) {
@@ -24,33 +28,66 @@ async fn play(arena: &TestArena, statistics: &BotStatistics, matches: &[(u128, b
 async fn a_bot_that_competes_is_probed_paused_and_brought_back() {
     let arena = TestArena::new(2);
     let statistics = BotStatistics::new(arena.metrics.clone());
-    sweep::pass(&arena, &arena).await.unwrap();
+    sweep::pass(&arena, &arena, || true).await.unwrap();
     assert_eq!(arena.calls_made(), [], "a bot that plays in no competition is left alone");
     play(&arena, &statistics, &[(1, false), (2, false)]).await;
     arena.set_fault(2, Some(CallFault::ConnectionRefused));
-    sweep::pass(&arena, &arena).await.unwrap();
+    sweep::pass(&arena, &arena, || true).await.unwrap();
     let mut calls = arena.calls_made();
     calls.sort_by_key(|(bot, _)| *bot);
     let want = [(1, "index"), (1, "start"), (1, "move"), (1, "end"), (2, "index")];
     assert_eq!(calls, want, "a host that refuses is called once");
     assert_eq!((arena.status(1), arena.status(2)), (HealthStatus::Healthy, HealthStatus::Failing));
-    sweep::pass(&arena, &arena).await.unwrap();
+    sweep::pass(&arena, &arena, || true).await.unwrap();
     assert_eq!(arena.calls_made(), [], "none is due");
     for _ in 0..2 {
         arena.pass_time(HEALTH_RETRY_MIN * 2);
-        sweep::pass(&arena, &arena).await.unwrap();
+        sweep::pass(&arena, &arena, || true).await.unwrap();
     }
     assert_eq!(arena.paused(), [2]);
     assert_eq!(arena.health(2).unwrap().reason, Some(CallFault::ConnectionRefused));
     arena.set_fault(2, None);
     for want in [HealthStatus::Paused, HealthStatus::Healthy] {
         arena.pass_time(HEALTH_RETRY_MIN * 4);
-        sweep::pass(&arena, &arena).await.unwrap();
+        sweep::pass(&arena, &arena, || true).await.unwrap();
         assert_eq!(arena.status(2), want);
     }
     assert_eq!(arena.paused(), [0; 0]);
     let metrics = &arena.metrics.matches;
     assert_eq!((metrics.bots_paused.get(), metrics.bots_resumed.get()), (1, 1));
+}
+
+/// Probes during which the second bot becomes due.
+#[derive(Clone)]
+struct EventfulProbes(TestArena);
+
+impl BotProber for EventfulProbes {
+    async fn probe(&self, call: ProbeCall) -> ProbeReport {
+        recorder::watch(&self.0, &[BotId(2)], self.0.now()).await.unwrap();
+        self.0.probe(call).await
+    }
+
+    async fn signer(&self, bot: BotId, now: UnixMs) -> Result<Option<CallSigner>, StoreError> {
+        self.0.signer(bot, now).await
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_becomes_due_during_a_pass_is_probed_in_it() {
+    let arena = TestArena::new(2);
+    play(&arena, &BotStatistics::new(arena.metrics.clone()), &[(1, false)]).await;
+    sweep::pass(&arena, &EventfulProbes(arena.clone()), || true).await.unwrap();
+    assert_eq!((arena.status(1), arena.status(2)), (HealthStatus::Healthy, HealthStatus::Healthy));
+}
+
+#[tokio::test]
+async fn one_pass_probes_each_bot_once_however_many_are_due() {
+    let bots = 2 * HEALTH_PROBES_AT_ONCE as u128 + 1;
+    let arena = TestArena::new(bots);
+    let due: Vec<_> = (1..=bots).map(|bot| (bot, false)).collect();
+    play(&arena, &BotStatistics::new(arena.metrics.clone()), &due).await;
+    sweep::pass(&arena, &arena, || true).await.unwrap();
+    assert!((1..=bots).all(|bot| arena.health(bot).unwrap().records.len() == 1));
 }
 
 #[tokio::test]
@@ -71,7 +108,7 @@ async fn a_fault_of_this_server_pauses_no_bot() {
     play(&arena, &BotStatistics::new(arena.metrics.clone()), &[(1, false)]).await;
     arena.set_fault(1, Some(CallFault::ServerFault));
     for _ in 0..5 {
-        sweep::pass(&arena, &arena).await.unwrap();
+        sweep::pass(&arena, &arena, || true).await.unwrap();
         arena.pass_time(HEALTH_INTERVAL);
     }
     let health = arena.health(1).unwrap();
@@ -148,7 +185,7 @@ async fn two_sweeps_at_once_count_each_probe_once() {
     play(&arena, &BotStatistics::new(arena.metrics.clone()), &[(1, false), (2, false)]).await;
     arena.set_fault(2, Some(CallFault::TooLate));
     for failures in 1..=3 {
-        let (one, other) = tokio::join!(sweep::pass(&arena, &arena), sweep::pass(&arena, &arena));
+        let (one, other) = tokio::join!(sweep::pass(&arena, &arena, || true), sweep::pass(&arena, &arena, || true));
         one.and(other).unwrap();
         let health = arena.health(2).unwrap();
         assert_eq!((health.failures, health.records.len()), (failures, usize::from(failures)));
