@@ -55,16 +55,24 @@ impl<S: LoggedState> Default for States<S> {
 }
 
 impl<S: LoggedState> States<S> {
-    /// The competition as of this row.
+    /// The competition as of this row, which is read again when a later state is known already.
     ///
     /// # Errors
     /// The store's.
     pub fn read(
         &self,
         reader: &mut dyn Reader,
-        row: &CompetitionRow,
+        row: &mut CompetitionRow,
     ) -> Result<Result<Arc<S>, UnreadableState>, StoreError> {
-        let known = self.lock().get(&row.id).filter(|known| known.version <= row.version).cloned();
+        let known = self.lock().get(&row.id).cloned();
+        if known.as_ref().is_some_and(|known| known.version > row.version)
+            && let Some(later) = reader.competition(row.id)?
+        {
+            *row = later;
+        }
+        let row = &*row;
+        // Only a database that was put back has an earlier one still.
+        let known = known.filter(|known| known.version <= row.version);
         if let Some(known) = &known
             && known.version == row.version
         {
@@ -115,4 +123,49 @@ fn replay<S: LoggedState>(row: &CompetitionRow, known: Option<Arc<S>>, log: &[Ve
 
 fn unreadable(row: &CompetitionRow, reason: impl Display) -> UnreadableState {
     UnreadableState { id: row.id, reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestArena;
+    use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
+    use engine::competitions::CompetitionKind;
+    use engine::ids::AccountId;
+    use engine::time::UnixMs;
+
+    /// The entries themselves.
+    #[derive(Clone)]
+    struct Entries(Vec<Vec<u8>>);
+
+    impl LoggedState for Entries {
+        const KEPT_MAX: NonZero<usize> = NonZero::<usize>::MIN;
+
+        fn begin(_definition: &[u8]) -> Result<Self, impl Display> {
+            Ok::<_, &str>(Self(Vec::new()))
+        }
+
+        fn add(&mut self, entry: &[u8]) -> Result<(), impl Display> {
+            self.0.push(entry.to_vec());
+            Ok::<_, &str>(())
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_behind_the_known_state_is_read_again() {
+        let arena = TestArena::new(0);
+        let (id, account) = (CompetitionId(1), AccountId(1));
+        let row = CompetitionRow::new(id, CompetitionKind::Duel, account, "d".to_owned(), Vec::new(), UnixMs(0));
+        let create = CompetitionCommand::Create { row: row.clone(), live_max: 1, idempotency: None };
+        assert_eq!(arena.commit_now(Command::Competition(create)), Outcome::Done);
+        let advance = Advance { entries: vec![vec![1], vec![2]], ..Advance::of(&row, UnixMs(0)) };
+        assert_eq!(arena.commit_now(Command::Competition(CompetitionCommand::Advance(advance))), Outcome::Done);
+        let states = States::<Entries>::default();
+        let (mut now, mut before) = (CompetitionRow { version: 2, ..row.clone() }, row);
+        let known = arena.read_now(|reader| states.read(reader, &mut now)).unwrap();
+        assert_eq!(known.0, [vec![1], vec![2]]);
+        let again = arena.read_now(|reader| states.read(reader, &mut before)).unwrap();
+        assert!(Arc::ptr_eq(&known, &again), "nothing is replayed");
+        assert_eq!(before.version, 2);
+    }
 }

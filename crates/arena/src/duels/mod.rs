@@ -47,8 +47,13 @@ async fn advance_duel<E: ArenaEnvironment>(
     states: Arc<DuelStates>,
     row: CompetitionRow,
 ) -> Result<Driven, AdvanceError> {
-    let (known, sought) = (states.clone(), row.clone());
-    let duel = environment.read(move |reader| known.read(reader, &sought)).await??;
+    let known = states.clone();
+    let read = environment.read(move |reader| {
+        let mut row = row;
+        Ok((known.read(reader, &mut row)?, row))
+    });
+    let (duel, row) = read.await?;
+    let duel = duel?;
     let (id, after) = (row.id, row.results_applied);
     let results = environment.read(move |reader| reader.competition_results(id, after, RESULTS_MAX)).await?;
     let is_withdrawn = is_any_bot_withdrawn(&environment, &row, duel.definition()).await?;

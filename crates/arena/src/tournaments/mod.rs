@@ -101,7 +101,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         let shared = self.0.clone();
         let read = self.0.environment.read(move |reader| {
             let row = reader.competition(id)?.filter(|row| row.kind == CompetitionKind::Tournament);
-            row.map(|row| Ok((shared.states.read(reader, &row)?, row))).transpose()
+            row.map(|mut row| Ok((shared.states.read(reader, &mut row)?, row))).transpose()
         });
         let (state, row) = read.await?.ok_or(TournamentError::NotFound)?;
         Ok(LoadedTournament { state: state?, row })

@@ -128,7 +128,7 @@ pub(super) async fn find_duel(app: &App, id: CompetitionId) -> ApiResult<(Compet
     let states = app.duels.clone();
     let found = app.node.store.read(move |reader| {
         let row = reader.competition(id)?.filter(|row| row.kind == CompetitionKind::Duel);
-        row.map(|row| Ok((states.read(reader, &row)?, row))).transpose()
+        row.map(|mut row| Ok((states.read(reader, &mut row)?, row))).transpose()
     });
     let (duel, row) = found.await?.ok_or(ApiError::NotFound(Resource::Duel))?;
     let duel = duel.map_err(|error| ApiError::Internal(format!("duel {id}: {error}")))?;
