@@ -9,6 +9,7 @@ use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, DuelDefinition, DuelEnd, Entry, PairOutcome, Step};
 use engine::ids::{BotId, MatchId};
+use engine::limits::DUEL_RESULTS_PER_STEP_MAX;
 use node::lease::Lease;
 use std::fmt::Display;
 use std::num::NonZero;
@@ -32,9 +33,6 @@ impl LoggedState for Duel {
     }
 }
 
-/// Results that one step takes: as many games as the largest duel has in flight, several times over.
-const RESULTS_MAX: usize = 256;
-
 /// Drives all duels while the lease is valid.
 pub async fn run<E: ArenaEnvironment>(environment: E, states: Arc<DuelStates>, lease: Lease) {
     let own = environment.clone();
@@ -55,7 +53,8 @@ async fn advance_duel<E: ArenaEnvironment>(
     let (duel, row) = read.await?;
     let duel = duel?;
     let (id, after) = (row.id, row.results_applied);
-    let results = environment.read(move |reader| reader.competition_results(id, after, RESULTS_MAX)).await?;
+    let results =
+        environment.read(move |reader| reader.competition_results(id, after, DUEL_RESULTS_PER_STEP_MAX)).await?;
     let is_withdrawn = is_any_bot_withdrawn(&environment, &row, duel.definition()).await?;
     let step = duel.advance(&results, is_withdrawn, || MatchId::new(environment.now(), environment.random_bytes()));
     let results_applied = results.last().map_or(after, |result| result.number);

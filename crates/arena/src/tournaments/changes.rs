@@ -8,7 +8,7 @@ use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::digest::digest;
 use engine::ids::{AccountId, BotId, CompetitionId};
-use engine::limits::TOURNAMENTS_PER_ACCOUNT_MAX;
+use engine::limits::{TOURNAMENT_CHANGE_ATTEMPTS_MAX, TOURNAMENTS_PER_ACCOUNT_MAX};
 use engine::rows::OwnedBot;
 use engine::tournaments::{
     CancelReason, Definition, Event, NewEntrant, Phase, Refusal, Seeding, Tournament, WithdrawalReason,
@@ -16,9 +16,6 @@ use engine::tournaments::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::StoreError;
-
-/// How often a change is decided again because another node was first.
-const ATTEMPTS_MAX: usize = 16;
 
 /// A tournament to be created.
 #[derive(Clone, Debug)]
@@ -153,7 +150,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
     /// [`TournamentError::Refused`] with too few bots, and others.
     pub async fn start(&self, id: CompetitionId) -> Result<LoadedTournament, TournamentError> {
         let _writer = self.lock_writer(id).await;
-        for _ in 0..ATTEMPTS_MAX {
+        for _ in 0..TOURNAMENT_CHANGE_ATTEMPTS_MAX {
             let mut step = Step::new(self.load(id).await?, self.0.environment.now());
             self.start_step(&mut step).await?;
             if let Saved::Yes(saved) = self.save(step).await? {
@@ -223,7 +220,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         decide: impl Fn(&Tournament) -> Result<Vec<Event>, Refusal>,
     ) -> Result<LoadedTournament, TournamentError> {
         let _writer = self.lock_writer(id).await;
-        for _ in 0..ATTEMPTS_MAX {
+        for _ in 0..TOURNAMENT_CHANGE_ATTEMPTS_MAX {
             let loaded = self.load(id).await?;
             let events = decide(&loaded.state)?;
             if events.is_empty() {

@@ -18,6 +18,10 @@ pub const DUEL_PAIRS_AT_ONCE_DEFAULT: u32 = 4;
 pub const DUEL_GAME_ATTEMPTS_MAX: u8 = 3;
 /// Void pairs that a duel bears.
 pub const DUEL_VOID_PAIRS_MAX: u32 = 10;
+/// Results of one duel that one commit applies: as many games as the largest duel has in flight, several times over.
+pub const DUEL_RESULTS_PER_STEP_MAX: usize = 256;
+/// How often the cancellation of a duel is decided again because its driver saved a step first.
+pub const DUEL_CANCEL_ATTEMPTS_MAX: usize = 8;
 /// Duels of one account that have not ended.
 pub const DUELS_PER_ACCOUNT_MAX: usize = 4;
 /// Farthest bound of a duel's test, in Elo: at 1,000 the weaker bot wins three games in a thousand.

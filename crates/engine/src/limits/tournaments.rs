@@ -45,6 +45,8 @@ pub const TOURNAMENT_ABSENCES_MAX: u8 = 8;
 pub const TOURNAMENT_ABSENCE_LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How far ahead a start may lie.
 pub const TOURNAMENT_START_AHEAD_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
+/// How often a change of a tournament is decided again because another writer was first.
+pub const TOURNAMENT_CHANGE_ATTEMPTS_MAX: usize = 16;
 /// Results of one tournament that one commit applies.
 pub const TOURNAMENT_RESULTS_PER_STEP_MAX: usize = 256;
 

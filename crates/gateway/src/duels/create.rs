@@ -18,15 +18,12 @@ use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, Entry};
 use engine::ids::{AccountId, BotId, CompetitionId};
-use engine::limits::DUELS_PER_ACCOUNT_MAX;
+use engine::limits::{DUEL_CANCEL_ATTEMPTS_MAX, DUELS_PER_ACCOUNT_MAX};
 use engine::rows::OwnedBot;
 use node::clock::random_bytes;
 use rules::chance::Seed;
 use std::collections::HashMap;
 use wire::api::{CreateDuel, DuelDetails};
-
-/// How often a cancellation is tried while the driver saves steps of the same duel.
-const CANCEL_ATTEMPTS_MAX: usize = 8;
 
 /// Create a duel
 ///
@@ -106,7 +103,7 @@ pub(super) async fn cancel_duel(
     Player(caller): Player,
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<Json<DuelDetails>> {
-    for _ in 0..CANCEL_ATTEMPTS_MAX {
+    for _ in 0..DUEL_CANCEL_ATTEMPTS_MAX {
         let (row, duel) = find_duel(&app, id).await?;
         if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
             return Err(ApiError::NotFound(Resource::Duel));
