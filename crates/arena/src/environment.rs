@@ -1,5 +1,6 @@
 //! All side effects of the arena as one trait, so that the same jobs run against a real store, and in the simulator against one that fails.
 
+use engine::ids::MatchId;
 use metrics::Metrics;
 use node::leader::LeaderContext;
 use store::{Reader, StoreError};
@@ -13,5 +14,7 @@ pub trait ArenaEnvironment: LeaderContext {
     ) -> impl Future<Output = Result<T, StoreError>> + Send;
     /// Matches have joined the queue: wakes the workers of this process.
     fn notify_queue(&self);
+    /// The state of this match has changed: wakes its spectators on this node.
+    fn notify_match(&self, id: MatchId);
     fn metrics(&self) -> &Metrics;
 }

@@ -6,6 +6,7 @@
 //!
 //! Knows neither HTTP nor how a match is played.
 
+mod cancellation;
 mod driver;
 pub mod duels;
 mod environment;
@@ -24,6 +25,7 @@ pub struct ArenaConfig {
     pub ladder_matches_at_once: usize,
 }
 
+pub use cancellation::cancel_matches;
 pub use driver::{AdvanceError, Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;

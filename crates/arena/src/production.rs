@@ -2,6 +2,7 @@
 
 use crate::environment::ArenaEnvironment;
 use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
 use engine::leadership::LeaderJob;
 use engine::rows::WorldOwner;
 use engine::time::UnixMs;
@@ -17,13 +18,19 @@ pub struct ProductionEnvironment {
     node: Node,
     metrics: Arc<Metrics>,
     notify_queue: Arc<dyn Fn() + Send + Sync>,
+    notify_match: Arc<dyn Fn(MatchId) + Send + Sync>,
 }
 
 impl ProductionEnvironment {
-    /// `notify_queue` wakes the workers of this process that play matches.
+    /// `notify_queue` wakes the workers of this process that play matches, `notify_match` the spectators of a match.
     #[must_use]
-    pub fn new(node: Node, metrics: Arc<Metrics>, notify_queue: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { node, metrics, notify_queue: Arc::new(notify_queue) }
+    pub fn new(
+        node: Node,
+        metrics: Arc<Metrics>,
+        notify_queue: impl Fn() + Send + Sync + 'static,
+        notify_match: impl Fn(MatchId) + Send + Sync + 'static,
+    ) -> Self {
+        Self { node, metrics, notify_queue: Arc::new(notify_queue), notify_match: Arc::new(notify_match) }
     }
 }
 
@@ -65,6 +72,10 @@ impl ArenaEnvironment for ProductionEnvironment {
 
     fn notify_queue(&self) {
         (self.notify_queue)();
+    }
+
+    fn notify_match(&self, id: MatchId) {
+        (self.notify_match)(id);
     }
 
     fn metrics(&self) -> &Metrics {

@@ -7,7 +7,7 @@ use bot_client::probe::{ProbeCall, ProbeReport, ProbeStep};
 use bot_client::signing::CallSigner;
 use engine::commands::{Command, Outcome};
 use engine::health::{BotHealth, CallFault, HealthStatus};
-use engine::ids::{AccountId, BotId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::leadership::LeaderJob;
 use engine::rows::{Account, Bot, WorldOwner};
 use engine::time::UnixMs;
@@ -29,6 +29,8 @@ struct Shared {
     faults: BTreeMap<BotId, CallFault>,
     /// Calls that were made.
     calls: Vec<(BotId, ProbeStep)>,
+    /// Matches whose spectators were notified.
+    notified: Vec<MatchId>,
     /// Random bytes that were drawn: each differs from those before.
     draws: u64,
     /// Commits that were refused because another writer came first.
@@ -59,6 +61,7 @@ impl TestArena {
             now,
             faults,
             calls,
+            notified: Vec::new(),
             draws: 0,
             conflicts: 0,
             is_store_away: false,
@@ -137,6 +140,10 @@ impl TestArena {
         self.read_now(|reader| reader.paused_bots(99)).into_iter().map(|bot| bot.0).collect()
     }
 
+    pub(crate) fn notified(&self) -> Vec<MatchId> {
+        self.shared.lock().unwrap().notified.clone()
+    }
+
     pub(crate) fn calls_made(&self) -> Vec<(u128, &'static str)> {
         let calls = std::mem::take(&mut self.shared.lock().unwrap().calls);
         calls.into_iter().map(|(bot, step)| (bot.0, step.name())).collect()
@@ -201,6 +208,10 @@ impl ArenaEnvironment for TestArena {
     }
 
     fn notify_queue(&self) {}
+
+    fn notify_match(&self, id: MatchId) {
+        self.shared.lock().unwrap().notified.push(id);
+    }
 
     fn metrics(&self) -> &Metrics {
         &self.metrics

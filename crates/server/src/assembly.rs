@@ -103,8 +103,9 @@ pub fn assemble(
     }
 }
 
-/// The arena's effects on this process: its store, and its workers.
+/// The arena's effects on this process: its store, its workers, and the spectators of matches.
 fn arena_environment(node: &Node, metrics: &Arc<Metrics>, notifier: &Notifier) -> ProductionEnvironment {
-    let notifier = notifier.clone();
-    ProductionEnvironment::new(node.clone(), metrics.clone(), move || notifier.notify_queue())
+    let (of_queue, of_matches) = (notifier.clone(), notifier.clone());
+    let notify_match = move |id| of_matches.notify(id);
+    ProductionEnvironment::new(node.clone(), metrics.clone(), move || of_queue.notify_queue(), notify_match)
 }

@@ -2,6 +2,7 @@
 //!
 //! What happens is decided by [`engine::duels`]; here it is read and saved.
 
+use crate::cancellation::cancel_matches;
 use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
 use crate::states::{LoggedState, States};
@@ -113,7 +114,8 @@ async fn save<E: ArenaEnvironment>(
     }
     count(environment, &step);
     if step.duel.end().is_some() {
-        cancel_games(environment, &step.duel).await?;
+        let in_flight: Vec<MatchId> = step.duel.games_in_flight().map(|game| game.match_id).collect();
+        cancel_matches(environment, &in_flight).await;
     }
     states.keep(row.id, row.version + step.entries.len() as u32, Arc::new(step.duel));
     Ok(Driven::Advanced)
@@ -143,14 +145,4 @@ fn count<E: ArenaEnvironment>(environment: &E, step: &Step) {
             Entry::Started { .. } | Entry::Ended { .. } => {}
         }
     }
-}
-
-/// Calls off what is still under way in a duel that is over. If this is lost to a crash, these games are played to their ends, and
-/// count for nothing.
-async fn cancel_games<E: ArenaEnvironment>(environment: &E, duel: &Duel) -> Result<(), StoreError> {
-    for game in duel.games_in_flight() {
-        let cancel = Command::CancelMatch { id: game.match_id, account: None, now: environment.now() };
-        environment.commit(cancel).await?;
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //! it saved at once.
 
 use super::{LoadedTournament, TournamentError, Tournaments};
+use crate::cancellation::cancel_matches;
 use crate::environment::ArenaEnvironment;
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::CompetitionStatus;
@@ -122,19 +123,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         let state = Arc::new(step.state);
         self.0.states.keep(row.id, row.version, state.clone());
         self.0.feeds.publish(row.id, row.version);
-        self.cancel_matches(&abandoned).await;
+        cancel_matches(environment, &abandoned).await;
         Ok(Saved::Yes(LoadedTournament { row, state }))
-    }
-
-    /// Calls off games that no longer count. If this is lost to a crash, they are played to their ends, and count for nothing.
-    async fn cancel_matches(&self, matches: &[MatchId]) {
-        let environment = &self.0.environment;
-        for id in matches {
-            let cancel = Command::CancelMatch { id: *id, account: None, now: environment.now() };
-            match environment.commit(cancel).await {
-                Ok(_) => {}
-                Err(error) => tracing::warn!(game = %id, %error, "a game that no longer counts was not called off"),
-            }
-        }
     }
 }

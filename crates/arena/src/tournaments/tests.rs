@@ -412,3 +412,15 @@ async fn two_leaders_at_once_change_nothing() {
     assert_eq!((games, champion(&state), state.phase()), (7, Some(BotId(1)), Phase::Finished));
     assert!(cup.arena.conflicts() > 0, "they must have met, or this proves nothing");
 }
+
+#[tokio::test]
+async fn spectators_are_notified_of_games_that_are_called_off() {
+    let mut cup = Cup::started(definition(), 4).await;
+    let mut games: Vec<MatchId> = cup.claim().iter().map(|game| game.spec.id).collect();
+    games.sort_unstable();
+    cup.leader.cancel(cup.id).await.unwrap();
+    let mut notified = cup.arena.notified();
+    notified.sort_unstable();
+    assert_eq!(notified, games);
+    assert!(games.iter().all(|id| cup.match_state(*id) == MatchState::Cancelled));
+}

@@ -9,6 +9,7 @@ use crate::idempotency::{
     IdempotencyKey, NewCompetition, create_competition, first_response_or, json_body, json_response,
 };
 use crate::problem::{ApiError, ApiResult, Resource};
+use arena::cancel_matches;
 use arena::duels::status_of;
 use axum::Json;
 use axum::extract::State;
@@ -17,7 +18,7 @@ use axum::response::Response;
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, Entry};
-use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId};
 use engine::limits::{DUEL_CANCEL_ATTEMPTS_MAX, DUELS_PER_ACCOUNT_MAX};
 use engine::rows::OwnedBot;
 use node::clock::random_bytes;
@@ -121,7 +122,8 @@ pub(super) async fn cancel_duel(
         };
         match app.node.store.commit(Command::Competition(CompetitionCommand::Advance(advance))).await? {
             Outcome::Done => {
-                cancel_games(&app, &duel).await?;
+                let in_flight: Vec<MatchId> = duel.games_in_flight().map(|game| game.match_id).collect();
+                cancel_matches(&app.arena, &in_flight).await;
                 let row = CompetitionRow { status: CompetitionStatus::Cancelled, ended_at: Some(now), ..row };
                 return Ok(Json(view::details(&row, &step.duel, DuelAccess::Owner)));
             }
@@ -130,14 +132,4 @@ pub(super) async fn cancel_duel(
         }
     }
     Err(ApiError::Internal(format!("duel {id} moved on faster than it could be called off")))
-}
-
-async fn cancel_games(app: &App, duel: &Duel) -> ApiResult<()> {
-    for game in duel.games_in_flight() {
-        let cancel = Command::CancelMatch { id: game.match_id, account: None, now: app.node.clock.now() };
-        if app.node.store.commit(cancel).await? == Outcome::Done {
-            app.notifier.notify(game.match_id);
-        }
-    }
-    Ok(())
 }

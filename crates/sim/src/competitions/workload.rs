@@ -5,7 +5,7 @@ use crate::cluster::ClusterPlan;
 use crate::world::{Node, Oracle, Workload};
 use arena::ArenaEnvironment;
 use engine::commands::{Command, CompetitionCommand, Outcome};
-use engine::ids::WorkerId;
+use engine::ids::{MatchId, WorkerId};
 use engine::leadership::LeaderJob;
 use engine::rows::WorldOwner;
 use metrics::Metrics;
@@ -68,6 +68,8 @@ impl ArenaEnvironment for Node<CompetitionWorkload> {
 
     /// The referee looks by itself: this notification is always lost.
     fn notify_queue(&self) {}
+
+    fn notify_match(&self, _id: MatchId) {}
 
     fn metrics(&self) -> &Metrics {
         &self.metrics

@@ -49,7 +49,7 @@ impl Fixture {
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let node = Node::new(store.clone(), Clock::default(), "127.0.0.1:1");
-        let environment = ProductionEnvironment::new(node, metrics.clone(), || {});
+        let environment = ProductionEnvironment::new(node, metrics.clone(), || {}, |_| {});
         let fixture = Self { store, environment, metrics, matches: AtomicU64::new(0), claims: AtomicU64::new(0) };
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(fixture.commit(Command::EnsureAccount(account)).await, Outcome::Account(OWNER));
