@@ -74,12 +74,12 @@ impl Ladder {
         let wanted = self.params.matches_at_once - self.under_way.len();
         let mut chance = Chance::new(Seed(self.params.seed), self.created as u32 + 1, Purpose::LadderPairing);
         let before = cpu_time();
-        let plan = plan(&self.rules, &self.entries, &self.history, wanted, &mut chance);
+        let line_ups = plan(&self.rules, &self.entries, &self.history, wanted, &mut chance);
         let took = cpu_time().saturating_sub(before);
         self.planning += took;
         self.planning_max = self.planning_max.max(took);
         let line_ups: Vec<Vec<usize>> =
-            plan.line_ups.iter().map(|seats| seats.iter().map(|bot| bot.0 as usize).collect()).collect();
+            line_ups.iter().map(|seats| seats.iter().map(|bot| bot.0 as usize).collect()).collect();
         for line_up in &line_ups {
             self.created += 1;
             self.history.start(self.created, &ids(line_up));

@@ -88,10 +88,9 @@ impl PairingHistory {
         self.under_way.len()
     }
 
-    /// Whether the match of this key was started and its result was not applied.
-    #[must_use]
-    pub fn is_under_way(&self, key: u64) -> bool {
-        self.under_way.contains_key(&key)
+    /// Forgets all bots that are no entries and have no games that count here.
+    pub fn retain(&mut self, is_entry: impl Fn(BotId) -> bool) {
+        self.bots.retain(|bot, history| history.share > 0 || is_entry(*bot));
     }
 
     /// Games of a bot among the last ones, those under way included.
@@ -206,6 +205,19 @@ mod tests {
         let first = history.of(BotId(1)).expect("it played");
         assert_eq!([2, 3, 4, 100].map(|bot| first.recency(BotId(bot))), [31, 0, 1, 32]);
         assert_eq!(first.lead(BotId(2)), 2);
+    }
+
+    #[test]
+    fn bots_without_an_entry_are_forgotten_with_their_last_game() {
+        let mut history = PairingHistory::default();
+        history.end(1, &bots(&[1, 2]));
+        history.start(2, &bots(&[3, 4]));
+        let known = |history: &PairingHistory| history.bots.keys().map(|bot| bot.0).collect::<Vec<_>>();
+        history.retain(|_| false);
+        assert_eq!(known(&history), [1, 2, 3, 4]);
+        history.trim(0, 2);
+        history.retain(|bot| bot == BotId(2));
+        assert_eq!(known(&history), [2, 3, 4]);
     }
 
     #[test]

@@ -8,11 +8,15 @@
 //!   partner who has somebody much nearer costs the difference in addition.
 //! - **No pairing is repeated** among the last [`OPPONENTS_REMEMBERED`] opponents of either while somebody else can play whose share allows
 //!   it; then the one met longest ago comes first.
+//! - **Speed.** Bots of which one is busy far longer than the other still meet: a bot that has had more than the average waits while bots that
+//!   have had less are busy, and so does one that could only meet whom it has met, while others it has not met, or a third of all that it
+//!   met longer ago, are busy. When nothing is under way nobody waits.
 //! - **Seats** rotate, also against the same opponents (`seats.rs`).
 //! - A bot is in at most [`PairingRules::games_at_once_max`] games at once, and never twice in one.
 //!
 //! The cost: the entries are sorted, and a line-up looks at about [`PARTNERS_COMPARED`] bots around the one who begins it. Only where nearly
-//! everybody was met recently, in small ladders, does it look at all of them: O(n log n + lines), never n².
+//! everybody was met recently, in small ladders, does it look at all of them: O(n log n + lines). A bot with whom too few others may
+//! play looks at all free ones in vain; a plan ends after [`ATTEMPTS_FAILED_MAX`] of these, and does not begin where free bots have too few owners or URLs.
 
 mod history;
 mod pool;
@@ -31,6 +35,9 @@ use rules::chance::{Chance, Dice};
 pub const PARTNERS_COMPARED: usize = 24;
 /// The same where many of them have had more than their share already.
 pub const PARTNERS_LOOKED_AT: usize = 8 * PARTNERS_COMPARED;
+
+/// Bots of one plan with whom too few others can play, before it ends: each has looked at all free bots.
+const ATTEMPTS_FAILED_MAX: usize = 64;
 
 /// What holds for all line-ups of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,27 +63,7 @@ pub struct PairingEntry {
     pub seats: Vec<u32>,
 }
 
-/// What a plan came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PairingPlan {
-    /// Bots by seat of each new match.
-    pub line_ups: Vec<Vec<BotId>>,
-    /// Why there are not more, if fewer were found than were wanted.
-    pub shortage: Option<Shortage>,
-}
-
-/// Why no further line-up was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortage {
-    /// Fewer bots can play than a match has seats.
-    TooFewBots { available: usize, needed: usize },
-    /// There are enough bots, but too many of them have the same owner or URL.
-    OnlyRelatives,
-    /// Everybody is in as many games as a bot may be in.
-    AllBusy,
-}
-
-/// Line-ups for at most `wanted` new matches.
+/// Line-ups for at most `wanted` new matches: bots by seat. Fewer where too few bots are free, or too many of them are relatives.
 ///
 /// The same arguments give the same plan; the order of `entries` does not matter where ids differ.
 #[must_use]
@@ -86,21 +73,23 @@ pub fn plan(
     history: &PairingHistory,
     wanted: usize,
     chance: &mut Chance,
-) -> PairingPlan {
-    if rules.seats < 2 || entries.len() < rules.seats {
-        let shortage = Shortage::TooFewBots { available: entries.len(), needed: rules.seats.max(2) };
-        return PairingPlan { line_ups: Vec::new(), shortage: Some(shortage) };
+) -> Vec<Vec<BotId>> {
+    let mut line_ups = Vec::new();
+    if rules.seats < 2 {
+        return line_ups;
     }
     let mut pool = Pool::new(rules, entries, history, chance);
-    let mut line_ups = Vec::new();
-    while line_ups.len() < wanted {
+    let mut attempts_failed = 0;
+    while line_ups.len() < wanted && attempts_failed < ATTEMPTS_FAILED_MAX && pool.has_enough() {
         let Some(first) = pool.next_due() else { break };
-        let Some(mut line_up) = pool.line_up_of(first) else { continue };
+        let Some(mut line_up) = pool.line_up_of(first) else {
+            attempts_failed += 1;
+            continue;
+        };
         chance.shuffle(&mut line_up);
         seats::order_seats(&pool, &mut line_up);
         pool.start(&line_up);
         line_ups.push(line_up.into_iter().map(|at| pool.bot(at)).collect());
     }
-    let shortage = (line_ups.len() < wanted).then(|| pool.shortage());
-    PairingPlan { line_ups, shortage }
+    line_ups
 }

@@ -1,7 +1,7 @@
 //! The bots that can play now, in the order of their ratings, while a plan takes line-ups out of them.
 
 use super::history::{BotHistory, OPPONENTS_REMEMBERED, PairingHistory};
-use super::{PARTNERS_COMPARED, PARTNERS_LOOKED_AT, PairingEntry, PairingRules, Shortage};
+use super::{PARTNERS_COMPARED, PARTNERS_LOOKED_AT, PairingEntry, PairingRules};
 use crate::ids::BotId;
 use crate::ratings::BETA;
 use rules::chance::{Chance, Dice};
@@ -78,9 +78,17 @@ impl<'e> Pool<'e> {
         self.players[at].entry.bot
     }
 
-    /// The next player to begin a line-up. It is no longer due until it has been in one.
+    /// The next player to begin a line-up. It is no longer due until it has been in one. A player that had more than its share waits while
+    /// others that had less are busy: otherwise quick bots would play far more than slow ones.
     pub(super) fn next_due(&mut self) -> Option<usize> {
-        self.due.pop_first().map(|(.., at)| at)
+        let &(share, .., at) = self.due.first()?;
+        let share_max = self.share_max();
+        let is_behind = |(at, player): (usize, &Player<'_>)| !self.free.has(at) && player.share <= share_max;
+        if share > share_max && self.players.iter().enumerate().any(is_behind) {
+            return None;
+        }
+        self.due.pop_first();
+        Some(at)
     }
 
     /// The player and its partners, or none if too few can play with it.
@@ -108,7 +116,24 @@ impl<'e> Pool<'e> {
                 break;
             }
         }
-        best.map(|(_, at)| at)
+        best.filter(|(cost, _)| !self.is_too_soon(cost.recency, members)).map(|(_, at)| at)
+    }
+
+    /// Whether a third of those that could join were met longer ago and are busy, or one that was never met: the members wait for them. Two
+    /// whose games end at the same time would otherwise meet again and again.
+    fn is_too_soon(&self, recency: u32, members: &[usize]) -> bool {
+        let (mut all, mut longer_ago, mut never) = (0, 0, false);
+        if recency > 0 {
+            for at in (0..self.players.len()).filter(|at| self.may_join(*at, members)) {
+                let cost = self.cost(at, members);
+                let is_possible = cost.over_share <= OVER_SHARE_MAX;
+                all += usize::from(is_possible);
+                let is_busy = is_possible && !self.free.has(at);
+                longer_ago += usize::from(is_busy && cost.recency < recency);
+                never |= is_busy && cost.recency == 0;
+            }
+        }
+        never || longer_ago > 0 && 3 * longer_ago >= all
     }
 
     fn may_join(&self, at: usize, members: &[usize]) -> bool {
@@ -205,9 +230,21 @@ impl<'e> Pool<'e> {
         self.shares_sum += line_up.len() as u64;
     }
 
-    /// Why no further line-up is found, when nobody is due any more.
-    pub(super) fn shortage(&self) -> Shortage {
-        if self.free.len < self.rules.seats { Shortage::AllBusy } else { Shortage::OnlyRelatives }
+    /// Whether there are free bots for a line-up, of different owners and with different URLs where relatives may not meet.
+    pub(super) fn has_enough(&self) -> bool {
+        let (seats, free) = (self.rules.seats, self.players.iter().enumerate().filter(|(at, _)| self.free.has(*at)));
+        if self.rules.may_relatives_meet || self.free.len < seats {
+            return self.free.len >= seats;
+        }
+        let (mut accounts, mut urls) = (BTreeSet::new(), BTreeSet::new());
+        for (_, player) in free {
+            accounts.insert(player.entry.account);
+            urls.insert(player.entry.url_digest);
+            if accounts.len() >= seats && urls.len() >= seats {
+                return true;
+            }
+        }
+        false
     }
 }
 
