@@ -12,7 +12,7 @@ use engine::ladders::pairing::{PairingRules, plan};
 use engine::limits::{
     LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_GIVE_WAY_AFTER, LADDER_LINE_UPS_MAX, LADDER_TRICKLE_DIVISOR,
 };
-use engine::matches::spec::MatchSpec;
+use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
 use node::lease::Lease;
 use rules::chance::{Chance, Purpose, Seed};
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LIST_EVERY: Duration = Duration::from_secs(2);
 /// Ladders without a match under way that one look reads: with more of these, each is looked at less often.
 const IDLE_LADDERS_PER_LOOK: usize = 16;
-/// Paused bots that are known at once: more than ladders have entries.
+/// Paused bots that are known at once; beyond these, those that registered last would be paired.
 const PAUSED_BOTS_MAX: usize = 100_000;
 /// Rows of a page of ladders.
 const PAGE: usize = 500;
@@ -36,13 +36,34 @@ const PAGE: usize = 500;
 pub(super) struct Matchmaker<E> {
     environment: E,
     /// Matches that may be under way at once, of all ladders together.
-    matches_at_once: usize,
-    /// `None`: not loaded.
-    ladders: BTreeMap<CompetitionId, Option<PairingState>>,
+    pub(super) matches_at_once: usize,
+    ladders: BTreeMap<CompetitionId, RunningLadder>,
     paused: BTreeSet<BotId>,
     listed_at: Option<Instant>,
+    looks: u64,
     /// The last idle ladder that was looked at: the next look begins behind it.
     last_idle: Option<CompetitionId>,
+}
+
+#[derive(Default)]
+struct RunningLadder {
+    /// `None`: it must be read before matches are created.
+    state: Option<PairingState>,
+    /// Matches under way as its row had it: the budget counts those of ladders that have not been read, too.
+    under_way_unread: usize,
+    /// In which look it was given matches last.
+    filled_in: u64,
+}
+
+impl RunningLadder {
+    fn matches_under_way(&self) -> usize {
+        self.state.as_ref().map_or(self.under_way_unread, |state| state.history.matches_under_way())
+    }
+
+    /// Whether it has as many entries as a match has seats; one that has not been read may have.
+    fn can_play(&self) -> bool {
+        self.state.as_ref().is_none_or(PairingState::can_play)
+    }
 }
 
 /// Pairs for as long as the lease is valid.
@@ -62,7 +83,7 @@ pub(super) async fn run<E: ArenaEnvironment>(environment: E, lease: Lease, match
 impl<E: ArenaEnvironment> Matchmaker<E> {
     pub(super) fn new(environment: E, matches_at_once: usize) -> Self {
         let (ladders, paused) = (BTreeMap::new(), BTreeSet::new());
-        Self { environment, matches_at_once, ladders, paused, listed_at: None, last_idle: None }
+        Self { environment, matches_at_once, ladders, paused, listed_at: None, looks: 0, last_idle: None }
     }
 
     /// Follows the ladders that are due, and creates what they may have.
@@ -78,11 +99,14 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         let gives_way = waited_ms > LADDER_GIVE_WAY_AFTER.as_millis() as i64;
         let budget =
             if gives_way { (self.matches_at_once / LADDER_TRICKLE_DIVISOR).max(1) } else { self.matches_at_once };
-        let due = self.due_ladders();
+        let mut due = self.due_ladders();
         for id in &due {
             self.follow(*id).await?;
         }
-        let share = budget.div_ceil(self.ladders_that_can_play().max(1));
+        let share = budget.div_ceil(self.ladders.values().filter(|ladder| ladder.can_play()).count().max(1));
+        // Those that have least come first, and of these those that wait longest: no ladder takes the place that another waits for.
+        due.sort_by_key(|id| self.ladders.get(id).map(|ladder| (ladder.matches_under_way(), ladder.filled_in)));
+        self.looks += 1;
         for id in due {
             let free = budget.saturating_sub(self.matches_under_way());
             self.fill(id, free, share).await?;
@@ -96,13 +120,15 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
 
     /// Learns which ladders run, and which bots are paused.
     async fn list(&mut self) -> Result<(), StoreError> {
-        let mut running = BTreeSet::new();
+        let mut running = BTreeMap::new();
         let mut after = None;
         loop {
             let read =
                 move |reader: &mut dyn store::Reader| reader.competitions_running(CompetitionKind::Ladder, after, PAGE);
             let page = self.environment.read(read).await?;
-            running.extend(page.iter().map(|row| row.id));
+            running.extend(
+                page.iter().map(|row| (row.id, usize::try_from(row.matches_under_way()).unwrap_or(usize::MAX))),
+            );
             after = page.last().map(|row| row.id);
             if page.len() < PAGE {
                 break;
@@ -110,38 +136,33 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         }
         let paused = self.environment.read(|reader| reader.paused_bots(PAUSED_BOTS_MAX)).await?;
         self.paused = paused.into_iter().collect();
-        self.ladders.retain(|id, _| running.contains(id));
-        for id in running {
-            self.ladders.entry(id).or_default();
+        self.ladders.retain(|id, _| running.contains_key(id));
+        for (id, under_way) in running {
+            self.ladders.entry(id).or_default().under_way_unread = under_way;
         }
         Ok(())
     }
 
     /// Those with matches under way, and some of the others in turn.
     fn due_ladders(&mut self) -> Vec<CompetitionId> {
-        let plays =
-            |state: &Option<PairingState>| state.as_ref().is_some_and(|state| state.history.matches_under_way() > 0);
-        let idle = || self.ladders.iter().filter(|(_, state)| !plays(state)).map(|(id, _)| *id);
+        let plays = |ladder: &RunningLadder| ladder.state.is_some() && ladder.matches_under_way() > 0;
+        let idle = || self.ladders.iter().filter(|(_, ladder)| !plays(ladder)).map(|(id, _)| *id);
         let behind = idle().filter(|id| self.last_idle.is_none_or(|last| *id > last));
         let chosen: Vec<CompetitionId> = behind.chain(idle()).take(IDLE_LADDERS_PER_LOOK.min(idle().count())).collect();
         let playing: Vec<CompetitionId> =
-            self.ladders.iter().filter(|(_, state)| plays(state)).map(|(id, _)| *id).collect();
+            self.ladders.iter().filter(|(_, ladder)| plays(ladder)).map(|(id, _)| *id).collect();
         self.last_idle = chosen.last().copied().or(self.last_idle);
         playing.into_iter().chain(chosen).collect()
     }
 
     fn matches_under_way(&self) -> usize {
-        self.ladders.values().flatten().map(|state| state.history.matches_under_way()).sum()
-    }
-
-    fn ladders_that_can_play(&self) -> usize {
-        self.ladders.values().flatten().filter(|state| state.can_play()).count()
+        self.ladders.values().fold(0, |sum, ladder| sum.saturating_add(ladder.matches_under_way()))
     }
 
     /// Learns what was committed of a ladder since the last look; all of it at the first.
     async fn follow(&mut self, id: CompetitionId) -> Result<(), StoreError> {
         let now = self.environment.now();
-        let known = self.ladders.get_mut(&id).and_then(Option::take);
+        let known = self.take(id);
         let read = move |reader: &mut dyn store::Reader| {
             if let Some(mut state) = known
                 && let Some(followed) = state.follow(reader, now)?
@@ -153,23 +174,42 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         let Some((state, followed)) = self.environment.read(read).await? else { return Ok(()) };
         let metrics = &self.environment.metrics().pairing;
         followed.first_game_ms.into_iter().for_each(|ms| metrics.first_game_wait.observe(Duration::from_millis(ms)));
-        self.ladders.insert(id, Some(state));
+        self.put(id, state);
         Ok(())
+    }
+
+    /// The state of a ladder, out of the map; what is not put back is read anew.
+    fn take(&mut self, id: CompetitionId) -> Option<PairingState> {
+        let ladder = self.ladders.get_mut(&id)?;
+        ladder.under_way_unread = ladder.matches_under_way();
+        ladder.state.take()
+    }
+
+    fn put(&mut self, id: CompetitionId, state: PairingState) {
+        self.ladders.entry(id).or_default().state = Some(state);
     }
 
     /// Creates at most `free` matches of a ladder, so that at most `share` are under way on it.
     async fn fill(&mut self, id: CompetitionId, free: usize, share: usize) -> Result<(), StoreError> {
-        let Some(mut state) = self.ladders.get_mut(&id).and_then(Option::take) else { return Ok(()) };
+        let Some(state) = self.take(id) else { return Ok(()) };
         let wanted = share.saturating_sub(state.history.matches_under_way()).min(free).min(LADDER_LINE_UPS_MAX);
         let is_running = state.row.status == CompetitionStatus::Running;
-        if wanted == 0 || !is_running || self.create(&mut state, wanted).await? {
-            self.ladders.insert(id, Some(state));
+        if !is_running || wanted == 0 {
+            self.put(id, state);
+            return Ok(());
+        }
+        let created_before = state.row.matches_created;
+        if let Some(state) = self.create(state, wanted).await? {
+            if state.row.matches_created > created_before {
+                self.ladders.entry(id).or_default().filled_in = self.looks;
+            }
+            self.put(id, state);
         }
         Ok(())
     }
 
-    /// Plans and creates matches. Whether the state still is what is committed.
-    pub(super) async fn create(&self, state: &mut PairingState, wanted: usize) -> Result<bool, StoreError> {
+    /// Plans and creates matches. `None` when the state is not what is committed.
+    pub(super) async fn create(&self, state: PairingState, wanted: usize) -> Result<Option<PairingState>, StoreError> {
         let began = Instant::now();
         let rules = PairingRules {
             seats: state.seats(),
@@ -178,18 +218,20 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         };
         let seed = Seed(state.row.id.0 as u64);
         let mut chance = Chance::new(seed, state.row.matches_created as u32, Purpose::LadderPairing);
-        let line_ups = plan(&rules, &state.pairing_entries(&self.paused), &state.history, wanted, &mut chance).line_ups;
+        let planned = plan(&rules, &state.pairing_entries(&self.paused), &state.history, wanted, &mut chance);
         let metrics = &self.environment.metrics().pairing;
         metrics.planning.observe(began.elapsed());
+        if planned.is_empty() {
+            return Ok(Some(state));
+        }
+        let (mut state, line_ups) = self.environment.read(move |reader| state.confirm(reader, &planned)).await?;
         if line_ups.is_empty() {
-            return Ok(true);
+            return Ok(Some(state));
         }
         let now = self.environment.now();
         let keys = state.row.matches_created + 1..;
-        let matches: Option<Vec<MatchSpec>> =
-            line_ups.iter().zip(keys).map(|(line_up, key)| self.spec(state, line_up, key, now)).collect();
-        let Some(matches) = matches else { return Ok(false) };
-        let created = matches.len();
+        let matches =
+            line_ups.iter().zip(keys).map(|(seats, key)| self.spec(&state, seats.clone(), key, now)).collect();
         let add = AddMatches {
             id: state.row.id,
             account: SYSTEM_ACCOUNT,
@@ -200,24 +242,24 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         match self.environment.commit(Command::Competition(CompetitionCommand::AddMatches(add))).await? {
             Outcome::Done => {
                 state.start(&line_ups);
-                metrics.matches_created.add(created as u64);
+                metrics.matches_created.add(line_ups.len() as u64);
                 self.environment.notify_queue();
-                Ok(true)
+                Ok(Some(state))
             }
-            Outcome::VersionConflict(_) | Outcome::NotFound => Ok(false),
+            // Others have created matches, or the ladder has ended.
+            Outcome::VersionConflict(_) | Outcome::NotFound => Ok(None),
             other => {
                 tracing::error!(outcome = ?other, ladder.id = %state.row.id, "the store did not take matches of a ladder");
-                Ok(false)
+                Ok(None)
             }
         }
     }
 
-    fn spec(&self, state: &PairingState, line_up: &[BotId], key: u64, now: UnixMs) -> Option<MatchSpec> {
+    fn spec(&self, state: &PairingState, seats: Vec<SeatSpec>, key: u64, now: UnixMs) -> MatchSpec {
         let origin = MatchOrigin { kind: CompetitionKind::Ladder, competition: state.row.id, key };
         let id = MatchId::new(now, self.environment.random_bytes());
         let random = self.environment.random_bytes();
         let seed = Seed(random[..8].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte)));
-        let seats = state.seat_specs(line_up)?;
-        Some(state.definition.settings.spec(id, seed, Some(origin), seats, state.row.is_public))
+        state.definition.settings.spec(id, seed, Some(origin), seats, state.row.is_public)
     }
 }

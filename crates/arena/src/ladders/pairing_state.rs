@@ -75,12 +75,17 @@ impl PairingState {
         if is_new_season || now.0 >= self.refreshed_at.0 + self.refresh_interval().as_millis() as i64 {
             let before = std::mem::take(&mut self.entries);
             self.refresh(reader, now)?;
-            followed.note_first_games(&before, self.entries.values().map(|candidate| &candidate.entry), now);
+            followed.note_first_games(
+                &before,
+                self.entries.values().map(|candidate| &candidate.entry),
+                self.season_began(),
+                now,
+            );
         } else if !bots.is_empty() {
             let bots: Vec<BotId> = bots.into_iter().collect();
             for page in bots.chunks(PAGE) {
                 let read = reader.ladders().ladder_entries_of(self.row.id, current_season(&self.row), page)?;
-                followed.note_first_games(&self.entries, read.iter(), now);
+                followed.note_first_games(&self.entries, read.iter(), self.season_began(), now);
                 self.update(read);
             }
         }
@@ -111,8 +116,8 @@ impl PairingState {
         free.map(entry).collect()
     }
 
-    /// What a match of these bots is created with.
-    pub(super) fn seat_specs(&self, line_up: &[BotId]) -> Option<Vec<SeatSpec>> {
+    /// What a match of these bots is created with; `None` when one of them may not play.
+    fn seat_specs(&self, line_up: &[BotId]) -> Option<Vec<SeatSpec>> {
         let spec = |bot: &BotId| {
             let Candidate { entry, url, .. } = self.entries.get(bot)?;
             let (name, owner) = (entry.entrant.name.clone(), entry.owner.clone().unwrap_or_default());
@@ -121,12 +126,37 @@ impl PairingState {
         line_up.iter().map(spec).collect()
     }
 
-    /// Matches were created.
-    pub(super) fn start(&mut self, line_ups: &[Vec<BotId>]) {
-        for line_up in line_ups {
-            self.row.matches_created += 1;
-            self.history.start(self.row.matches_created, line_up);
+    /// The seats of those line-ups whose bots may all play still, as the store has it: since the last look some may have left, or have
+    /// another URL.
+    pub(super) fn confirm(
+        mut self,
+        reader: &mut dyn Reader,
+        line_ups: &[Vec<BotId>],
+    ) -> Result<(Self, Vec<Vec<SeatSpec>>), StoreError> {
+        let bots: Vec<BotId> = line_ups.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let season = current_season(&self.row);
+        for page in bots.chunks(PAGE) {
+            page.iter().for_each(|bot| drop(self.entries.remove(bot)));
+            let entries = reader.ladders().ladder_entries_of(self.row.id, season, page)?;
+            self.insert(reader, entries)?;
         }
+        let confirmed = line_ups.iter().filter_map(|line_up| self.seat_specs(line_up)).collect();
+        Ok((self, confirmed))
+    }
+
+    /// Matches were created.
+    pub(super) fn start(&mut self, matches: &[Vec<SeatSpec>]) {
+        for seats in matches {
+            self.row.matches_created += 1;
+            let line_up: Vec<BotId> = seats.iter().map(|seat| seat.bot).collect();
+            self.history.start(self.row.matches_created, &line_up);
+        }
+    }
+
+    /// When entries of the season under way could begin to wait for a game.
+    fn season_began(&self) -> UnixMs {
+        let began = self.row.due_at.zip(self.definition.season);
+        began.map_or(self.row.created_at, |(ends_at, season)| UnixMs(ends_at.0 - season.as_millis() as i64))
     }
 
     fn refresh_interval(&self) -> Duration {
@@ -134,7 +164,7 @@ impl PairingState {
         Duration::from_millis(entries * 1_000 / ENTRIES_REFRESHED_PER_S).max(REFRESH_MIN)
     }
 
-    /// Reads all active entries with their bots: those that are gone or not public any more are left out.
+    /// Reads all entries.
     fn refresh(&mut self, reader: &mut dyn Reader, now: UnixMs) -> Result<(), StoreError> {
         self.entries.clear();
         self.refreshed_at = now;
@@ -142,19 +172,27 @@ impl PairingState {
         let mut after = None;
         loop {
             let page = reader.ladders().ladder_entries(self.row.id, season, after, PAGE)?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let Some(last) = page.last() else {
+                let entries = &self.entries;
+                self.history.retain(|bot| entries.contains_key(&bot));
+                return Ok(());
+            };
             after = Some(last.entrant.bot);
-            let active: Vec<LadderEntry> = page.into_iter().filter(|entry| entry.is_active).collect();
-            let bots: Vec<BotId> = active.iter().map(|entry| entry.entrant.bot).collect();
-            let bots = reader.bots_by_id(&bots)?;
-            let bots: BTreeMap<BotId, _> = bots.into_iter().map(|bot| (bot.id, bot)).collect();
-            for entry in active {
-                if let Some(bot) = bots.get(&entry.entrant.bot).filter(|bot| bot.is_public) {
-                    let candidate = Candidate { account: bot.account, url: bot.url.clone(), entry };
-                    self.entries.insert(bot.id, candidate);
-                }
+            self.insert(reader, page)?;
+        }
+    }
+
+    /// Inserts the active ones of these entries, with their bots: those that are gone or not public any more are left out.
+    fn insert(&mut self, reader: &mut dyn Reader, entries: Vec<LadderEntry>) -> Result<(), StoreError> {
+        let active: Vec<LadderEntry> = entries.into_iter().filter(|entry| entry.is_active).collect();
+        let bots: Vec<BotId> = active.iter().map(|entry| entry.entrant.bot).collect();
+        let bots: BTreeMap<BotId, _> = reader.bots_by_id(&bots)?.into_iter().map(|bot| (bot.id, bot)).collect();
+        for entry in active {
+            if let Some(bot) = bots.get(&entry.entrant.bot).filter(|bot| bot.is_public) {
+                self.entries.insert(bot.id, Candidate { account: bot.account, url: bot.url.clone(), entry });
             }
         }
+        Ok(())
     }
 
     /// Puts these in the place of what is known of them.
@@ -207,12 +245,13 @@ impl Followed {
         &mut self,
         before: &BTreeMap<BotId, Candidate>,
         entries: impl Iterator<Item = &'e LadderEntry>,
+        season_began: UnixMs,
         now: UnixMs,
     ) {
         for entry in entries.filter(|entry| entry.record.games > 0) {
             let was_new = before.get(&entry.entrant.bot).is_some_and(|known| known.entry.record.games == 0);
             if was_new {
-                self.first_game_ms.push(u64::try_from(now.0 - entry.joined_at.0).unwrap_or_default());
+                self.first_game_ms.push(u64::try_from(now.0 - entry.joined_at.max(season_began).0).unwrap_or_default());
             }
         }
     }

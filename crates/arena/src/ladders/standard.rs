@@ -33,13 +33,14 @@ async fn try_once<E: ArenaEnvironment>(environment: &E) -> Result<(), StoreError
     }
     let now = environment.now();
     let account = Account { id: SYSTEM_ACCOUNT, name: SYSTEM_ACCOUNT_NAME.to_owned(), created_at: now };
-    let owner = match environment.commit(Command::EnsureAccount(account)).await? {
-        Outcome::Account(owner) => owner,
-        _ => SYSTEM_ACCOUNT,
-    };
+    let owner = environment.commit(Command::EnsureAccount(account)).await?;
+    if owner != Outcome::Account(SYSTEM_ACCOUNT) {
+        tracing::error!(outcome = ?owner, name = SYSTEM_ACCOUNT_NAME, "the account of ladders cannot be made: its name is taken");
+        return Ok(());
+    }
     let definition = LadderDefinition::standard().encode();
     let name = STANDARD_LADDER_NAME.to_owned();
-    let row = CompetitionRow::new(STANDARD_LADDER, CompetitionKind::Ladder, owner, name, definition, now);
+    let row = CompetitionRow::new(STANDARD_LADDER, CompetitionKind::Ladder, SYSTEM_ACCOUNT, name, definition, now);
     let row = CompetitionRow { status: CompetitionStatus::Running, ..row };
     let create = CompetitionCommand::Create { row, live_max: LADDERS_OF_OPERATOR_MAX, idempotency: None };
     match environment.commit(Command::Competition(create)).await? {

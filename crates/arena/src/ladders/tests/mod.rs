@@ -53,18 +53,23 @@ impl Fixture {
         let fixture = Self { store, environment, metrics, matches: AtomicU64::new(0), claims: AtomicU64::new(0) };
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(fixture.commit(Command::EnsureAccount(account)).await, Outcome::Account(OWNER));
-        let season = due_at.map(|_| Duration::from_secs(24 * 3_600));
-        let definition = LadderDefinition { players: 2, season, ..LadderDefinition::standard() };
-        let (kind, name) = (CompetitionKind::Ladder, "ladder".to_owned());
-        let row = CompetitionRow::new(LADDER, kind, OWNER, name, definition.encode(), UnixMs(0));
-        // Private: bots of one account may meet.
-        let row = CompetitionRow { status: CompetitionStatus::Running, is_public: false, due_at, ..row };
-        let create = CompetitionCommand::Create { row, live_max: 1, idempotency: None };
-        assert_eq!(fixture.commit(Command::Competition(create)).await, Outcome::Done);
+        fixture.create_ladder(LADDER, due_at).await;
         for n in 1..=3 {
             fixture.enter(n).await;
         }
         fixture
+    }
+
+    /// A ladder of two whose season ends then.
+    async fn create_ladder(&self, id: CompetitionId, due_at: Option<UnixMs>) {
+        let season = due_at.map(|_| Duration::from_secs(24 * 3_600));
+        let definition = LadderDefinition { players: 2, season, ..LadderDefinition::standard() };
+        let (kind, name) = (CompetitionKind::Ladder, format!("ladder {id}"));
+        let row = CompetitionRow::new(id, kind, OWNER, name, definition.encode(), UnixMs(0));
+        // Private: bots of one account may meet.
+        let row = CompetitionRow { status: CompetitionStatus::Running, is_public: false, due_at, ..row };
+        let create = CompetitionCommand::Create { row, live_max: 100, idempotency: None };
+        assert_eq!(self.commit(Command::Competition(create)).await, Outcome::Done);
     }
 
     async fn commit(&self, command: Command) -> Outcome {
@@ -76,12 +81,21 @@ impl Fixture {
         let (created_at, updated_at) = (UnixMs(0), UnixMs(0));
         let bot = Bot { id, account: OWNER, name, url, is_public: true, created_at, updated_at };
         assert_eq!(self.commit(Command::CreateBot(bot)).await, Outcome::Done);
-        let enter = LadderCommand::Enter { ladder: LADDER, entry: EntryId(n), bot: id, account: OWNER, now: UnixMs(0) };
+        self.enter_ladder(LADDER, n).await;
+    }
+
+    async fn enter_ladder(&self, ladder: CompetitionId, n: u128) {
+        let entry = EntryId(ladder.0 << 32 | n);
+        let enter = LadderCommand::Enter { ladder, entry, bot: BotId(n), account: OWNER, now: UnixMs(0) };
         assert!(matches!(self.commit(Command::Ladder(enter)).await, Outcome::LadderEntry(_)));
     }
 
     async fn row(&self) -> CompetitionRow {
-        self.store.read(|reader| reader.competition(LADDER)).await.unwrap().unwrap()
+        self.row_of(LADDER).await
+    }
+
+    async fn row_of(&self, ladder: CompetitionId) -> CompetitionRow {
+        self.store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap()
     }
 
     /// A match of the ladder between these bots is played to its end, the first wins; it ends at `now`.
@@ -126,7 +140,11 @@ impl Fixture {
 
     /// Advances the ladder until nothing is left to do.
     async fn settle(&self) {
-        while rater::advance(self.environment.clone(), self.row().await).await.unwrap() == Driven::Advanced {}
+        self.settle_ladder(LADDER).await;
+    }
+
+    async fn settle_ladder(&self, ladder: CompetitionId) {
+        while rater::advance(self.environment.clone(), self.row_of(ladder).await).await.unwrap() == Driven::Advanced {}
     }
 
     async fn entries(&self, season: u32) -> Vec<LadderEntry> {

@@ -23,6 +23,14 @@ impl Fixture {
         fixture
     }
 
+    async fn matches_created(&self, ladders: &[CompetitionId]) -> Vec<u64> {
+        let mut counts = Vec::new();
+        for ladder in ladders {
+            counts.push(self.row_of(*ladder).await.matches_created);
+        }
+        counts
+    }
+
     fn matchmaker(&self, matches_at_once: usize) -> Matchmaker<ProductionEnvironment> {
         Matchmaker::new(self.environment.clone(), matches_at_once)
     }
@@ -97,9 +105,9 @@ async fn a_bot_has_few_games_at_once_and_the_queue_a_share_for_all_ladders() {
 #[tokio::test]
 async fn of_two_that_pair_at_once_one_creates_matches() {
     let fixture = Fixture::with_bots(8).await;
-    let (mut first, mut second) = (fixture.load().await, fixture.load().await);
-    assert_eq!(fixture.matchmaker(9).create(&mut first, 2).await, Ok(true));
-    assert_eq!(fixture.matchmaker(9).create(&mut second, 2).await, Ok(false));
+    let (first, second) = (fixture.load().await, fixture.load().await);
+    assert!(fixture.matchmaker(9).create(first, 2).await.unwrap().is_some());
+    assert!(fixture.matchmaker(9).create(second, 2).await.unwrap().is_none());
     assert_eq!((fixture.row().await.matches_created, fixture.live().await.len()), (2, 2));
     // The next leader counts what the one before has created.
     fixture.matchmaker(3).look().await.unwrap();
@@ -130,6 +138,56 @@ async fn a_state_read_anew_plans_as_one_that_was_followed() {
     }
 }
 
+#[tokio::test]
+async fn each_ladder_has_its_turn_however_few_matches_there_may_be() {
+    let fixture = Fixture::with_bots(2).await;
+    let others = [CompetitionId(20), CompetitionId(21)];
+    for ladder in others {
+        fixture.create_ladder(ladder, None).await;
+        for n in 1..=2 {
+            fixture.enter_ladder(ladder, n).await;
+        }
+    }
+    // Two of the three ladders have a match each, and the third gets the first place that is free.
+    let mut matchmaker = fixture.matchmaker(2);
+    matchmaker.look().await.unwrap();
+    let ladders = [LADDER, others[0], others[1]];
+    for _ in 0..6 {
+        let before = fixture.matches_created(&ladders).await;
+        assert!(before.iter().max().unwrap() - before.iter().min().unwrap() <= 1, "{before:?}");
+        fixture.finish_next(fixture.environment.now()).await;
+        for ladder in ladders {
+            fixture.settle_ladder(ladder).await;
+        }
+        matchmaker.look().await.unwrap();
+        assert_eq!(fixture.matches_created(&ladders).await.iter().sum::<u64>(), before.iter().sum::<u64>() + 1);
+    }
+}
+
+#[tokio::test]
+async fn the_next_leader_counts_the_matches_of_ladders_that_it_has_not_read() {
+    let fixture = Fixture::with_bots(2).await;
+    // More than one look reads.
+    let others: Vec<CompetitionId> = (20..60).map(CompetitionId).collect();
+    for ladder in &others {
+        fixture.create_ladder(*ladder, None).await;
+        for n in 1..=2 {
+            fixture.enter_ladder(*ladder, n).await;
+        }
+    }
+    let mut matchmaker = fixture.matchmaker(30);
+    for _ in 0..6 {
+        matchmaker.look().await.unwrap();
+    }
+    let created = |counts: Vec<u64>| counts.iter().sum::<u64>();
+    assert_eq!(created(fixture.matches_created(&others).await) + fixture.row().await.matches_created, 30);
+    let mut next = fixture.matchmaker(30);
+    for _ in 0..6 {
+        next.look().await.unwrap();
+        assert_eq!(created(fixture.matches_created(&others).await) + fixture.row().await.matches_created, 30);
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Absence {
     Paused,
@@ -143,6 +201,10 @@ async fn a_bot_that_cannot_play_is_not_paired() {
     for absence in [Absence::Paused, Absence::Left, Absence::Deleted, Absence::Private] {
         let fixture = Fixture::with_bots(3).await;
         let bot = BotId(3);
+        // Knows all three, and creates nothing yet.
+        let mut matchmaker = fixture.matchmaker(0);
+        matchmaker.look().await.unwrap();
+        matchmaker.matches_at_once = 9;
         match absence {
             Absence::Paused => fixture.pause(3).await,
             Absence::Left => {
@@ -159,9 +221,13 @@ async fn a_bot_that_cannot_play_is_not_paired() {
                 assert_eq!(hidden, Outcome::Done);
             }
         }
-        fixture.matchmaker(9).look().await.unwrap();
+        match absence {
+            // Known for some seconds at most.
+            Absence::Paused => fixture.matchmaker(9).look().await.unwrap(),
+            _ => matchmaker.look().await.unwrap(),
+        }
         let live = fixture.live().await;
-        assert_eq!(live.len(), 2, "{absence:?}");
+        assert!((1..=2).contains(&live.len()), "{absence:?}");
         assert!(!live.iter().flat_map(bots_of).any(|bot| bot == 3), "{absence:?}: {live:?}");
     }
 }
