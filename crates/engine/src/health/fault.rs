@@ -41,7 +41,7 @@ pub enum CallFault {
     NoApiVersion,
     /// No whole answer before the deadline.
     TooLate,
-    /// A whole match in which the bot answered no call for a move.
+    /// A whole match in which the bot gave no valid move.
     SilentInMatch,
     /// This server could not make the call.
     ServerFault,
@@ -133,7 +133,7 @@ impl CallFault {
             Self::UnknownMove => "the move was none of \"up\", \"down\", \"left\" and \"right\"",
             Self::NoApiVersion => "the answer to GET / had no \"apiversion\" of \"1\"",
             Self::TooLate => "no whole answer came before the deadline",
-            Self::SilentInMatch => "the bot answered no call for a move in a whole match",
+            Self::SilentInMatch => "the bot gave no valid move in a whole match",
             Self::ServerFault => "this server could not make the call; it says nothing about the bot",
         }
     }

@@ -5,7 +5,7 @@
 //!     └─────failed────► failing ──3 failed in a row──────► paused
 //! ```
 //!
-//! Evidence is a probe, by the sweep or on request, or a match in which the bot answered no call for a move at all. A single late or broken
+//! Evidence is a probe, by the sweep or on request, or a match in which the bot gave no valid move at all. A single late or broken
 //! move is none: matches and ratings take care of those. A fault of this server is recorded and counts for nothing.
 
 use super::fault::CallFault;

@@ -31,7 +31,7 @@ pub const LADDER_GAMES_AT_ONCE_PER_BOT: u32 = 2;
 pub const LADDER_LINE_UPS_MAX: usize = 64;
 /// Matches of ladders that may be under way when no number is set, unless this process plays fewer than twice as many.
 pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
-/// When the next game of people has waited for so long, ladders give way …
+/// When the next game that is no ladder's (created by an account, or of a tournament or a duel) has waited for so long, ladders give way …
 pub const LADDER_GIVE_WAY_AFTER: Duration = Duration::from_secs(1);
 /// … and have only one match in so many under way that they may have else: a full queue never stops them for good.
 pub const LADDER_TRICKLE_DIVISOR: usize = 16;

@@ -164,14 +164,18 @@ impl Definition {
     /// Everything that is wrong with it.
     ///
     /// # Errors
-    /// One for each field, with what was expected.
+    /// All that is wrong: a field may have several errors, each with what was expected.
     pub fn validate(&self) -> Result<(), Vec<DefinitionError>> {
         let mut errors = Vec::new();
         self.validate_field_sizes(&mut errors);
         self.validate_rules(&mut errors);
         for snakes in self.format.seats() {
-            let error = self.game.validate(snakes).err();
-            errors.extend(error.map(|error| DefinitionError { field: "game", reason: error.to_string() }));
+            let Err(error) = self.game.validate(snakes) else { continue };
+            let error = DefinitionError { field: "game", reason: error.to_string() };
+            // Most errors do not depend on how many bots meet.
+            if !errors.contains(&error) {
+                errors.push(error);
+            }
         }
         // What is wrong with the field makes its games meaningless.
         if errors.is_empty() && self.games_max() > u64::from(TOURNAMENT_GAMES_MAX) {

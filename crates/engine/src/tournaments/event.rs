@@ -146,7 +146,7 @@ pub struct GameScore {
     /// 1 is best, equals share a place.
     pub places: Vec<u8>,
     pub food: Vec<u32>,
-    /// Whether the bot answered none of its requests in time.
+    /// Whether the bot gave no valid move.
     pub silent: Vec<bool>,
     pub turns: u32,
 }

@@ -48,7 +48,9 @@ pub enum Refusal {
     NotSeededByHand,
     #[error("at most {TOURNAMENT_INVITED_MAX} accounts can be invited")]
     TooManyInvited,
-    #[error("entries and withdrawals were changed {TOURNAMENT_REGISTRATIONS_MAX} times: no further changes are taken")]
+    #[error(
+        "{TOURNAMENT_REGISTRATIONS_MAX} invitations, entries, withdrawals and orders of seeds were made: no further ones are taken before the start"
+    )]
     TooManyChanges,
     /// An event that does not follow from the log before it.
     #[error("an event that does not fit the tournament: {0}")]

@@ -21,8 +21,8 @@ use wire::api::Rankings;
 pub(super) struct RankingQuery {
     /// `rating` (when absent) or `food_eaten`.
     sort: Option<String>,
-    /// Entries of one page, those with a rank and those in placement together; more than 500 count as 500.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 500)]
+    /// Entries of one page, those with a rank and those in placement together; more than 1,000 count as 1,000.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1_000)]
     limit: Option<String>,
     /// Where the page begins, as `Link: <…>; rel="next"` of the page before it says.
     after: Option<String>,
@@ -92,8 +92,8 @@ impl FromStr for Position {
 
 /// Get a ranking
 ///
-/// Active entries: those with a rank first, then those in placement, which have played fewer than `min_games`. A page has 500 entries when
-/// no limit is given. `season` reads the final standings of a season that has ended.
+/// Active entries: those with a rank first, then those in placement, which have played fewer than `min_games`. A page has 1,000 entries
+/// when no limit is given. `season` reads the final standings of a season that has ended.
 #[utoipa::path(get, path = "/api/leaderboards/{id}/rankings", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), RankingQuery, SeasonQuery), responses(
     (status = 200, description = "A page of the ranking.", body = Rankings, headers(("Link" = String, description = "The next page's URL, if there is one"))),
     (status = 404, description = "`no_such_leaderboard`, `no_such_season`"),

@@ -323,6 +323,8 @@ fn definitions_are_checked() {
     check_definition(|d| d.rules.games_at_once = 0, &["games_at_once"]);
     check_definition(|d| d.rules.game_deadline = std::time::Duration::from_secs(59), &["game_deadline_s"]);
     check_definition(|d| (d.game.width, d.rules.best_of) = (200, 4), &["best_of", "game"]);
+    // The same error for two, three and four snakes is one.
+    check_definition(|d| (d.format, d.game.width) = (Format::Heats { size: 4, advance: 2 }, 200), &["game"]);
     check_definition(|d| d.format = Format::Heats { size: 2, advance: 1 }, &["size"]);
     check_definition(|d| d.format = Format::Heats { size: 17, advance: 3 }, &["size"]);
     check_definition(|d| d.format = Format::Heats { size: 4, advance: 3 }, &["advance"]);
