@@ -50,6 +50,9 @@ unlinked_pages() {
         grep -qF "$(basename "$page")" ARCHITECTURE.md docs/decisions/README.md || echo "$page"
     done
 }
+stale_paths() {
+    scripts/map_paths.py
+}
 
 refuse "split these along their ideas: no file over 600 lines" < <(long_files)
 refuse "begin these with a //! head: why the file exists, what it refuses to know" < <(headless_files)
@@ -59,5 +62,6 @@ refuse "the lab may not know the server's code: it tests anybody's service" < <(
 refuse "take what these need in a constructor: subsystems do not know each other" < <(sibling_dependencies)
 refuse "take these circles apart: a folder must be understood without those above it (scripts/layers.py)" < <(folder_circles)
 refuse "link these from ARCHITECTURE.md or docs/decisions/README.md" < <(unlinked_pages)
+refuse "correct these: ARCHITECTURE.md names files that are not there" < <(stale_paths)
 
 [ "$findings" -eq 0 ]

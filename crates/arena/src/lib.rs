@@ -1,10 +1,10 @@
-//! Around the matches: what they are played for.
+//! Around the matches: what they are played for, and whether the bots that play them answer.
 //!
 //! A competition never plays: it puts matches into the queue, and the commit that ends one of them leaves it a numbered result. It reads
 //! the results in their order, decides, and saves what follows together with how far it has come: so each counts exactly once, whatever
 //! dies. One process leads each kind; which one it is makes no difference to what is decided.
 //!
-//! Knows neither HTTP nor how a match is played.
+//! Competitions know neither HTTP nor how a match is played; only the checks of bots do (`health`): they call bots as matches do.
 
 mod cancellation;
 mod driver;
