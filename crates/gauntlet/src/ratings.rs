@@ -27,8 +27,8 @@ struct RecomputeArgs {
     /// The ladder's id; all public ladders when absent
     #[arg(long, value_name = "ID")]
     ladder: Option<String>,
-    /// The season, from 1; the one under way when absent
-    #[arg(long, value_name = "NUMBER")]
+    /// The season of that ladder, from 1; the one under way when absent
+    #[arg(long, value_name = "NUMBER", requires = "ladder")]
     season: Option<u32>,
     /// Put right what differs
     #[arg(long)]
@@ -48,7 +48,8 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
-    let (_, typed) = typed.subcommand().ok_or_else(|| CliError::usage("recompute?"))?;
+    let (_, typed) =
+        typed.subcommand().ok_or_else(|| CliError::usage("expected a command after ratings: recompute"))?;
     let (config, args) = (load(typed)?, args::<RecomputeArgs>(typed)?);
     crate::runtime::runtime(1)?.block_on(compare(config, args))
 }
@@ -66,13 +67,24 @@ async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, Cl
     }
     config.store_connections = 1;
     let store = open_store(&config, Arc::new(Metrics::default())).await?;
+    let compared = compare_all(&store, ladder, &args).await;
+    store.close().await;
+    if compared? > 0 && !args.write {
+        print_note("run it again with --write to put this right");
+        return Ok(ExitCode::from(DIFFERS));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compares this ladder, or all public ones; how many rows differed.
+async fn compare_all(store: &Store, ladder: Option<CompetitionId>, args: &RecomputeArgs) -> Result<u64, CliError> {
     let ladders = match ladder {
         Some(ladder) => vec![ladder],
-        None => public_ladders(&store).await?,
+        None => public_ladders(store).await?,
     };
     let mut wrong = 0;
     for ladder in ladders {
-        let report = recompute(&store, ladder, args.season, args.write, Clock::default().now()).await;
+        let report = recompute(store, ladder, args.season, args.write, Clock::default().now()).await;
         let report = report.map_err(|error| match error {
             RecomputeError::Store(error) => CliError::from(error),
             other => CliError::failed(other),
@@ -80,12 +92,7 @@ async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, Cl
         wrong += report.wrong;
         print_line(line(ladder, &report, args.write))?;
     }
-    store.close().await;
-    if wrong > 0 && !args.write {
-        print_note("run it again with --write to put this right");
-        return Ok(ExitCode::from(DIFFERS));
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(wrong)
 }
 
 fn line(ladder: CompetitionId, report: &SeasonReport, is_written: bool) -> String {
@@ -110,5 +117,23 @@ async fn public_ladders(store: &Store) -> Result<Vec<CompetitionId>, CliError> {
             ladders.sort_unstable_by_key(|id| (*id != STANDARD_LADDER, *id));
             return Ok(ladders);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, is_accepted: bool) {
+        let words = typed.split_whitespace();
+        assert_eq!(command().try_get_matches_from(words).is_ok(), is_accepted, "{typed}");
+    }
+
+    #[test]
+    fn a_season_is_one_of_a_ladder() {
+        check("ratings recompute", true);
+        check("ratings recompute --ladder 1 --season 2", true);
+        check("ratings recompute --season 2", false);
     }
 }
