@@ -1,6 +1,6 @@
 //! Requests of the command line to a server's API: with a token, over HTTP or TLS. Refusals are printed as the server words them.
 
-use crate::output::CliError;
+use crate::output::{CliError, printable};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, StatusCode, Uri, header};
@@ -21,7 +21,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to the first byte of an answer, and from each part of it to the next.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Longest JSON answer that is read.
-const JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 pub(crate) struct ApiClient {
     server: String,
@@ -32,7 +32,29 @@ pub(crate) struct ApiClient {
 /// An answer that was read to its end.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
+    /// When to try again, if the server says so in seconds.
+    retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
+}
+
+/// Why there is no answer to a request.
+pub(crate) struct RequestFailure {
+    pub(crate) error: CliError,
+    /// What may help; `None`: the same request would be refused again.
+    pub(crate) retry: Option<Retry>,
+}
+
+/// A request that may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Retry {
+    /// As long as the server asked for.
+    pub(crate) after: Option<Duration>,
+}
+
+impl From<RequestFailure> for CliError {
+    fn from(failure: RequestFailure) -> Self {
+        failure.error
+    }
 }
 
 impl ApiClient {
@@ -54,7 +76,7 @@ impl ApiClient {
     }
 
     /// What a GET is answered with.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestFailure> {
         self.exchange(Method::GET, path, None, StatusCode::OK).await
     }
 
@@ -64,7 +86,7 @@ impl ApiClient {
         path: &str,
         body: &Value,
         want: StatusCode,
-    ) -> Result<T, CliError> {
+    ) -> Result<T, RequestFailure> {
         self.exchange(Method::POST, path, Some(body), want).await
     }
 
@@ -74,13 +96,16 @@ impl ApiClient {
         path: &str,
         body: Option<&Value>,
         want: StatusCode,
-    ) -> Result<T, CliError> {
-        let answer = self.request(method, path, body, JSON_BYTES_MAX).await?;
+    ) -> Result<T, RequestFailure> {
+        let answer = self.request(method, path, body, JSON_BYTES_MAX).await;
+        let answer = answer.map_err(|error| RequestFailure { error, retry: Some(Retry { after: None }) })?;
         if answer.status != want {
-            return Err(self.refused(&answer));
+            return Err(RequestFailure { error: self.refused(&answer), retry: retry(&answer) });
         }
-        serde_json::from_slice(&answer.body)
-            .map_err(|error| self.failed(path, &format_args!("the answer is not what this version expects: {error}")))
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            let error = self.failed(path, &format_args!("the answer is not what this version expects: {error}"));
+            RequestFailure { error, retry: None }
+        })
     }
 
     /// What a GET is answered with, whatever its status and content, up to this length.
@@ -111,6 +136,8 @@ impl ApiClient {
         let response = timeout(SILENCE_MAX, self.http.request(request)).await.map_err(|_| silent())?;
         let response = response.map_err(|error| self.failed(path, &cause(&error)))?;
         let status = response.status();
+        let retry_after =
+            response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let mut body = Vec::new();
         let mut parts = Limited::new(response.into_body(), bytes_max);
         while let Some(part) = timeout(SILENCE_MAX, parts.frame()).await.map_err(|_| silent())? {
@@ -119,11 +146,11 @@ impl ApiClient {
                 body.extend_from_slice(&data);
             }
         }
-        Ok(Answer { status, body })
+        Ok(Answer { status, retry_after: retry_after.map(Duration::from_secs), body })
     }
 
     fn failed(&self, path: &str, reason: &dyn Display) -> CliError {
-        CliError::failed(format_args!("{}{path}: {reason}", self.server))
+        CliError::failed(printable(&format!("{}{path}: {reason}", self.server)))
     }
 
     /// A refusal as the server words it.
@@ -131,12 +158,22 @@ impl ApiClient {
         let problem = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
         let text = match (problem["code"].as_str(), problem["detail"].as_str()) {
             (Some(code), Some(detail)) => format!("{code}: {detail}"),
-            _ => "it is not an API of Gauntlet's".to_owned(),
+            _ if answer.status.is_server_error() => {
+                "not in the words of Gauntlet: probably a proxy before it; check that the server behind it runs"
+                    .to_owned()
+            }
+            _ => "not in the words of Gauntlet: check the URL of --server, and what else listens there".to_owned(),
         };
         let hint = if answer.status == StatusCode::UNAUTHORIZED { " (here: --token, or GAUNTLET_TOKEN)" } else { "" };
-        let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+        let text = printable(&text);
         CliError::failed(format_args!("{} answered {}: {text}{hint}", self.server, answer.status.as_u16()))
     }
+}
+
+/// Whether an answer is one of now, and later there may be another one.
+fn retry(answer: &Answer) -> Option<Retry> {
+    let is_of_now = answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
+    is_of_now.then_some(Retry { after: answer.retry_after })
 }
 
 /// Connections over HTTP, and over TLS to servers whose certificates browsers trust.

@@ -23,6 +23,16 @@ impl CliError {
         Self { code: 1, text: text.to_string() }
     }
 
+    /// The same with another sentence.
+    pub(crate) fn with(self, sentence: impl Display) -> Self {
+        Self { text: format!("{}; {sentence}", self.text), ..self }
+    }
+
+    /// What it says.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Prints it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         print_note(format_args!("gauntlet: {}", self.text));
@@ -34,6 +44,11 @@ impl<E: Error> From<E> for CliError {
     fn from(error: E) -> Self {
         Self::failed(error)
     }
+}
+
+/// Text of others in one line, in which nothing controls the terminal: each control character is a space.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// Writes an answer. A reader that has seen enough (`| head -1`) is no failure.

@@ -4,15 +4,17 @@
 //! 130 interrupted.
 
 mod bot_probe;
+mod follower;
 mod local_server;
 mod report;
 
 use crate::api_client::ApiClient;
-use crate::output::{CliError, print_line, print_note};
+use crate::output::{CliError, print_line, print_note, printable};
 use crate::runtime::shutdown_signal;
 use clap::Args;
 use engine::ids::BotId;
 use engine::limits::DUEL_BOTS_MAX;
+use follower::Follower;
 use hyper::StatusCode;
 use local_server::LocalServer;
 use serde_json::{Value, json};
@@ -96,7 +98,10 @@ pub(crate) fn run(args: &DuelArgs) -> Result<ExitCode, CliError> {
             let server = LocalServer::start().await?;
             let client = ApiClient::new(&server.url(), Some(server.token()))?;
             let played = play(&client, args, &request, interrupted).await;
-            server.stop().await?;
+            // What was played is known, whatever becomes of the server.
+            if let Err(error) = server.stop().await {
+                error.report();
+            }
             return played;
         };
         play(&ApiClient::new(server, args.token.as_deref())?, args, &request, interrupted).await
@@ -145,22 +150,29 @@ async fn play(
     mut interrupted: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<ExitCode, CliError> {
     let mut duel: DuelDetails = client.post("/api/duels", request, StatusCode::CREATED).await?;
-    let path = format!("/api/duels/{}", duel.summary.id);
+    let follower = Follower::new(client, &duel.summary.id, args.server.is_some());
     if args.server.is_some() {
-        print_note(format_args!("duel {}: {}/duels/{}", duel.summary.id, client.server(), duel.summary.id));
+        print_note(format_args!(
+            "duel {}: {}/duels/{}",
+            printable(&duel.summary.id),
+            client.server(),
+            printable(&duel.summary.id)
+        ));
     }
     let (mut last_line, mut last_games) = (Instant::now(), 0);
     while duel.end.is_none() {
-        tokio::select! {
+        let looked = async {
+            sleep(LOOK_EVERY).await;
+            follower.look().await
+        };
+        duel = tokio::select! {
             biased;
             () = &mut interrupted => {
-                let duel: DuelDetails = client.post(&format!("{path}/cancel"), &json!({}), StatusCode::OK).await?;
-                finish(args, &duel)?;
+                finish(args, &follower.cancel().await?)?;
                 return Ok(ExitCode::from(INTERRUPTED));
             }
-            () = sleep(LOOK_EVERY) => {}
-        }
-        duel = client.get(&path).await?;
+            looked = looked => looked?,
+        };
         let games = report::games_counted(&duel);
         if games > last_games && last_line.elapsed() >= PROGRESS_EVERY {
             (last_line, last_games) = (Instant::now(), games);

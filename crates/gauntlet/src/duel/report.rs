@@ -1,5 +1,6 @@
 //! A duel in words and numbers, for a terminal.
 
+use crate::output::printable;
 use std::fmt::Write;
 use wire::api::{DuelDetails, DuelPairing, DuelStrength, DuelTest};
 
@@ -23,7 +24,7 @@ pub(super) fn progress(duel: &DuelDetails) -> String {
 
 /// What is known at the end.
 pub(super) fn summary(duel: &DuelDetails) -> String {
-    let mut text = duel.verdict.clone();
+    let mut text = printable(&duel.verdict);
     match (&duel.test, duel.pairings.as_slice()) {
         (Some(test), [pairing]) => {
             let _ = write!(
@@ -65,7 +66,7 @@ fn signed(elo: Option<f64>, unbounded: &str) -> String {
 
 /// The table, best bot first: Elo above the mean with its interval, and the likelihood to be stronger than each other one.
 fn league(duel: &DuelDetails) -> String {
-    let names: Vec<&str> = duel.summary.bots.iter().map(|bot| bot.name.as_str()).collect();
+    let names: Vec<String> = duel.summary.bots.iter().map(|bot| printable(&bot.name)).collect();
     let mut order: Vec<usize> = (0..duel.table.len()).collect();
     order.sort_by(|a, b| duel.table[*b].elo.total_cmp(&duel.table[*a].elo));
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -82,14 +83,13 @@ fn league(duel: &DuelDetails) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use serde_json::json;
+    use wire::api::LeagueRow;
 
-    #[test]
-    fn a_test_in_words() {
-        let duel: DuelDetails = serde_json::from_value(json!({
-            "id": "1", "name": "A against B", "status": "finished", "is_public": false,
+    pub(in super::super) fn duel() -> DuelDetails {
+        serde_json::from_value(json!({            "id": "1", "name": "A against B", "status": "finished", "is_public": false,
             "bots": [{"name": "A", "snake_id": null}, {"name": "B", "snake_id": null}],
             "games_ended": 50, "created_at": "2026-01-01T00:00:00Z", "ended_at": null,
             "end": "h1_accepted", "verdict": "B is better.", "board": "11x11", "game_type": "standard", "map": "standard",
@@ -101,7 +101,12 @@ mod tests {
                 "llr": 3.02, "elo": 661.3, "elo_low": 222.2, "elo_high": null
             }]
         }))
-        .expect("a duel as the API has it");
+        .expect("a duel as the API has it")
+    }
+
+    #[test]
+    fn a_test_in_words() {
+        let duel = duel();
         assert_eq!(games_counted(&duel), 46);
         assert_eq!(
             progress(&duel),
@@ -110,5 +115,18 @@ mod tests {
         let summary = summary(&duel);
         assert!(summary.starts_with("B is better.\n  46 games"), "{summary}");
         assert!(summary.ends_with("1 games were repeated, 0 pairs could not be played"), "{summary}");
+    }
+
+    #[test]
+    fn a_foreign_server_cannot_control_the_terminal() {
+        let mut duel = duel();
+        duel.verdict = "B is\u{1b}[2J better.\u{9b}x".to_owned();
+        duel.summary.bots[1].name = "B\u{1b}]0;x\u{7}".to_owned();
+        duel.table = [-1.0, 1.0].map(|elo| LeagueRow { elo, elo_margin: 1.0, superiority: vec![0.5, 0.5] }).into();
+        for test in [duel.test.clone(), None] {
+            duel.test = test;
+            let text = summary(&duel);
+            assert!(!text.chars().any(|char| char.is_control() && char != '\n'), "{text:?}");
+        }
     }
 }

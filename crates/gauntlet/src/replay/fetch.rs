@@ -1,7 +1,7 @@
 //! The calls of a snake, from a server.
 
 use super::recording::RECORDING_BYTES_MAX;
-use crate::api_client::ApiClient;
+use crate::api_client::{ApiClient, JSON_BYTES_MAX};
 use crate::output::CliError;
 use engine::ids::MatchId;
 use engine::limits::SEATS_MAX;
@@ -23,8 +23,7 @@ pub(super) async fn fetch_calls(client: &ApiClient, id: MatchId, seat: Option<u8
 async fn only_seat(client: &ApiClient, id: MatchId) -> Result<u8, CliError> {
     let (mut seats, mut refusal) = (Vec::new(), None);
     for seat in 0..SEATS_MAX as u8 {
-        let answer =
-            client.get_bytes(&format!("/api/games/{id}/snakes/{seat}/turns?limit=0"), RECORDING_BYTES_MAX).await?;
+        let answer = client.get_bytes(&format!("/api/games/{id}/snakes/{seat}/turns?limit=0"), JSON_BYTES_MAX).await?;
         match answer.status {
             StatusCode::OK => seats.push(seat),
             // Another account's snake.

@@ -1,7 +1,7 @@
 //! What `gauntlet replay` prints: lines for people, or one JSON object.
 
 use super::comparison::{Comparison, Summary};
-use crate::output::{CliError, print_line};
+use crate::output::{CliError, print_line, printable};
 use rules::snake::Move;
 use serde_json::{Value, json};
 use wire::api::EvidenceSubject;
@@ -25,14 +25,15 @@ fn line(turn: &Comparison) -> String {
     format!("turn {:>4}  played {played:<20}  answered {answered:<12}  {:>5} ms  {verdict}", turn.turn, turn.latency_ms)
 }
 
-/// The last line. Names are other people's text, so that they are printed escaped.
+/// The last line.
 pub(super) fn summary(subject: &EvidenceSubject, summary: &Summary) -> String {
     let Summary { moves, same, differ, without_answer, latency_ms } = summary;
     let latency = latency_ms
         .map_or(String::new(), |[p50, p99, max]| format!("; latency p50 {p50} ms, p99 {p99} ms, max {max} ms"));
     format!(
-        "{moves} moves of {:?} (seat {}): {same} as played, {differ} differ, {without_answer} without a valid answer{latency}",
-        subject.name, subject.seat
+        "{moves} moves of \"{}\" (seat {}): {same} as played, {differ} differ, {without_answer} without a valid answer{latency}",
+        printable(&subject.name),
+        subject.seat
     )
 }
 
