@@ -1,36 +1,61 @@
-//! Asks each bot whether it is there before a duel begins: a duel against a bot that does not answer would be decided quickly, and say
-//! nothing.
+//! Asks each bot for a move before a duel begins: a duel against a bot that gives none would be decided quickly, and say nothing. What a bot
+//! answers to other calls does not matter: it can play.
 
-use crate::output::CliError;
-use bytes::Bytes;
-use http_body_util::Empty;
-use hyper::Request;
-use hyper_util::rt::TokioExecutor;
+use crate::output::{CliError, printable};
+use arena::health::{BotProber, check_up};
+use bot_client::BotClient;
+use bot_client::probe::{ProbeCall, ProbeReport};
+use bot_client::signing::CallSigner;
+use engine::health::CallFault;
+use engine::ids::{AccountId, BotId};
+use engine::limits::HEALTH_CALL_TIMEOUT;
+use engine::rows::Bot;
+use engine::time::UnixMs;
+use node::clock::{Clock, random_bytes};
+use quotas::socket_budget::SocketBudget;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
-
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+use store::StoreError;
 
 /// # Errors
-/// The first bot that does not answer `GET /` with a success.
-pub(super) async fn probe_all(urls: &[String]) -> Result<(), CliError> {
+/// The first bot that gives no valid move, with what was wrong and what to do.
+pub(super) async fn probe_all(urls: &[String], timeout: Option<Duration>) -> Result<(), CliError> {
+    // A duel may give its bots more time than a checkup does.
+    let may_be_late = timeout.is_some_and(|timeout| timeout > HEALTH_CALL_TIMEOUT);
+    let prober = Unsigned(BotClient::new(1, true, Arc::default(), Arc::new(SocketBudget::new(2, 2))));
     for url in urls {
-        probe(url).await.map_err(|reason| {
-            CliError::failed(format_args!("the bot at {url} does not answer: {reason}; start it, or correct its URL"))
-        })?;
+        let checkup = check_up(&prober, &bot(url), Clock::default().now(), random_bytes()).await?;
+        let fault = checkup.fault.filter(|fault| !(may_be_late && *fault == CallFault::TooLate));
+        let Some(fault) = fault else { continue };
+        let text = format!("the bot at {url} gives no move: {}; {}", fault.problem(), fault.remedy());
+        return Err(CliError::failed(printable(&text)));
     }
     Ok(())
 }
 
-async fn probe(url: &str) -> Result<(), String> {
-    let connector = crate::api_client::connector().map_err(|error| format!("{error:?}"))?;
-    let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
-    // As a match asks for a bot's colours.
-    let request = Request::get(format!("{}/", url.trim_end_matches('/')))
-        .body(Empty::<Bytes>::new())
-        .map_err(|error| error.to_string())?;
-    let response = timeout(ANSWER_TIMEOUT, client.request(request)).await;
-    let response = response.map_err(|_| format!("nothing came within {} s", ANSWER_TIMEOUT.as_secs()))?;
-    let status = response.map_err(|error| crate::api_client::cause(&error))?.status();
-    if status.is_success() { Ok(()) } else { Err(format!("GET / is answered with {status}")) }
+/// Calls without a signature: bots of a duel on this machine are not registered.
+#[derive(Clone)]
+struct Unsigned(BotClient);
+
+impl BotProber for Unsigned {
+    async fn probe(&self, call: ProbeCall) -> ProbeReport {
+        self.0.probe(call).await
+    }
+
+    async fn signer(&self, _: BotId, _: UnixMs) -> Result<Option<CallSigner>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// As a registered bot would be.
+fn bot(url: &str) -> Bot {
+    Bot {
+        id: BotId(1),
+        account: AccountId(1),
+        name: "bot".to_owned(),
+        url: url.to_owned(),
+        is_public: false,
+        created_at: UnixMs(0),
+        updated_at: UnixMs(0),
+    }
 }

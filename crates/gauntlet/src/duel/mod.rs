@@ -94,7 +94,8 @@ pub(crate) fn run(args: &DuelArgs) -> Result<ExitCode, CliError> {
     runtime.block_on(async {
         let interrupted = std::pin::pin!(shutdown_signal()?);
         let Some(server) = &args.server else {
-            bot_probe::probe_all(&urls(&request)).await?;
+            let timeout = args.timeout_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+            bot_probe::probe_all(&urls(&request), timeout).await?;
             let server = LocalServer::start().await?;
             let client = ApiClient::new(&server.url(), Some(server.token()))?;
             let played = play(&client, args, &request, interrupted).await;

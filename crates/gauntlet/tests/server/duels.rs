@@ -34,7 +34,12 @@ fn a_duel_needs_no_server_and_says_who_is_better() {
 #[test]
 fn what_cannot_be_run_says_why() {
     let bots = Bots::start(Duration::ZERO);
-    check(&bots, "CIRCLE http://127.0.0.1:9/", 1, "the bot at http://127.0.0.1:9/ does not answer");
+    check(
+        &bots,
+        "CIRCLE http://127.0.0.1:9/",
+        1,
+        "the bot at http://127.0.0.1:9/ gives no move: the connection was refused; start the bot",
+    );
     check(&bots, "CIRCLE FLOOD --elo1 3", 1, "bad_value: elo1 must be at least 10 Elo above elo0");
     check(&bots, "CIRCLE", 2, "BOT");
     check(&bots, "CIRCLE FLOOD --server nonsense", 2, "--server nonsense");
