@@ -24,7 +24,8 @@ fn summary(row: &CompetitionRow, definition: &DuelDefinition, access: DuelAccess
     let bot = |bot: &DuelBot| wire::api::DuelBot {
         name: bot.name.clone(),
         snake_id: bot.is_registered.then(|| bot.bot.to_string()),
-        url: (access == DuelAccess::Owner).then(|| bot.url.clone()),
+        // That of a registered bot is its owner's alone, who reads it from the snake.
+        url: (access == DuelAccess::Owner && !bot.is_registered).then(|| bot.url.clone()),
     };
     DuelSummary {
         id: row.id.to_string(),

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 /// A duel to be created.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateDuel {
     /// Two bots: the baseline, then the candidate. Three to eight are a league.
     #[schema(min_items = 2, max_items = 8)]
@@ -54,6 +55,7 @@ pub struct CreateDuel {
 
 /// A bot by its id, or by its URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DuelBotChoice {
     /// A registered snake, the account's own or a public one.
     pub snake_id: Option<String>,
@@ -94,7 +96,7 @@ pub struct DuelBot {
     /// The registered snake; null for a bot that was named by its URL.
     #[schema(required)]
     pub snake_id: Option<String>,
-    /// Its URL when the duel was created; only its owner sees it.
+    /// That of a bot which was named by its URL; only the duel's owner sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }

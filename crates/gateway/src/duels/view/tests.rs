@@ -60,6 +60,7 @@ fn a_history_is_bounded_and_ends_with_what_is_known_now() {
 fn urls_are_the_owners_and_seeds_come_at_the_end() {
     let (row, mut duel) = duel(2, 3);
     let owner = details(&row, &duel, DuelAccess::Owner);
+    assert_eq!(owner.summary.bots[0].url, None, "a registered bot's is shown to its own owner alone");
     assert_eq!(owner.summary.bots[1].url.as_deref(), Some("http://192.0.2.1/x"));
     assert_eq!(owner.seed, None);
     assert_eq!((owner.summary.bots[0].snake_id.is_some(), owner.summary.bots[1].snake_id.is_some()), (true, false));
