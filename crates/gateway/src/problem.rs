@@ -280,6 +280,9 @@ pub enum ApiError {
     /// The game goes on, and the requested data is available once it is over.
     #[error("this game goes on: what happens in it is in its table's feed")]
     GameLive,
+    /// Whoever could call off single games of a competition could choose its result.
+    #[error("this game is played for a ladder, tournament or duel: call off the whole of it, not a single game")]
+    CompetitionGame,
     /// The table is not available now.
     #[error("{0}")]
     Tables(TableError),
@@ -422,6 +425,7 @@ impl ApiError {
             Self::Story(refused) => stories::status_and_code(refused),
             Self::Tables(error) => stories::table_status_and_code(error),
             Self::GameLive => (StatusCode::CONFLICT, "game_live"),
+            Self::CompetitionGame => (StatusCode::CONFLICT, "competition_game"),
             Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
             Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
             Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),

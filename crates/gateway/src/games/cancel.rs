@@ -14,14 +14,18 @@ use wire::api::GameStatus;
 #[utoipa::path(post, path = "/api/games/{id}/cancel", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is called off.", body = GameStatus),
     (status = 404, description = "The account has no such game."),
-    (status = 409, description = "It is over already."),
+    (status = 409, description = "`wrong_state`: it is over already; `competition_game`: it is played for a ladder, tournament or duel, of which only the whole can be called off."),
 ))]
 pub(super) async fn cancel_game(
     State(app): State<App>,
     Player(caller): Player,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Json<GameStatus>> {
-    cancel(&app, id, Some(caller.account)).await.map(Json)
+    let row = app.node.store.read(move |reader| reader.match_by_id(id)).await?;
+    match row {
+        Some(row) if row.account == caller.account && row.spec.origin.is_some() => Err(ApiError::CompetitionGame),
+        _ => cancel(&app, id, Some(caller.account)).await.map(Json),
+    }
 }
 
 /// Calls off a game of this account, or of any, and notifies those who watch it.

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 /// A leaderboard to be made. What is left out is as on the leaderboard that every server has.
 #[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateLeaderboard {
     /// 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
