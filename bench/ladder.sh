@@ -5,7 +5,7 @@
 # usage: bench/ladder.sh [bots, 1000 at most] [minutes] [matches under way at once]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-bots=${1:-1000} minutes=${2:-20} at_once=${3:-64}
+bots=${1:-1000} minutes=${2:-20} at_once=${3:-256}
 
 trial ladder --set "bots=$bots" --set "minutes=$minutes" --set "at_once=$at_once"
 verdict=$(verdict)

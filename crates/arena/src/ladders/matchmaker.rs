@@ -6,11 +6,12 @@ use super::pairing_state::PairingState;
 use crate::environment::ArenaEnvironment;
 use engine::commands::{AddMatches, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionStatus, MatchOrigin};
-use engine::ids::{BotId, CompetitionId, MatchId};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId};
 use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::ladders::pairing::{PairingRules, plan};
 use engine::limits::{
-    LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_GIVE_WAY_AFTER, LADDER_LINE_UPS_MAX, LADDER_TRICKLE_DIVISOR,
+    LADDER_ACCOUNT_SHARE_DIVISOR, LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_GIVE_WAY_AFTER, LADDER_LINE_UPS_MAX,
+    LADDER_TRICKLE_DIVISOR,
 };
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
@@ -45,8 +46,9 @@ pub(super) struct Matchmaker<E> {
     last_idle: Option<CompetitionId>,
 }
 
-#[derive(Default)]
 struct RunningLadder {
+    /// Its owner.
+    account: AccountId,
     /// `None`: it must be read before matches are created.
     state: Option<PairingState>,
     /// Matches under way as its row had it: the budget counts those of ladders that have not been read, too.
@@ -103,12 +105,12 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         for id in &due {
             self.follow(*id).await?;
         }
-        let share = budget.div_ceil(self.ladders.values().filter(|ladder| ladder.can_play()).count().max(1));
         // Those that have least come first, and of these those that wait longest: no ladder takes the place that another waits for.
         due.sort_by_key(|id| self.ladders.get(id).map(|ladder| (ladder.matches_under_way(), ladder.filled_in)));
         self.looks += 1;
         for id in due {
-            let free = budget.saturating_sub(self.matches_under_way());
+            let (own_free, share) = self.share(id, budget);
+            let free = budget.saturating_sub(self.matches_under_way()).min(own_free);
             self.fill(id, free, share).await?;
         }
         let metrics = &self.environment.metrics().pairing;
@@ -126,19 +128,20 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
             let read =
                 move |reader: &mut dyn store::Reader| reader.competitions_running(CompetitionKind::Ladder, after, PAGE);
             let page = self.environment.read(read).await?;
-            running.extend(
-                page.iter().map(|row| (row.id, usize::try_from(row.matches_under_way()).unwrap_or(usize::MAX))),
-            );
             after = page.last().map(|row| row.id);
-            if page.len() < PAGE {
+            let is_last = page.len() < PAGE;
+            running.extend(page.into_iter().map(|row| (row.id, row)));
+            if is_last {
                 break;
             }
         }
         let paused = self.environment.read(|reader| reader.paused_bots(PAUSED_BOTS_MAX)).await?;
         self.paused = paused.into_iter().collect();
         self.ladders.retain(|id, _| running.contains_key(id));
-        for (id, under_way) in running {
-            self.ladders.entry(id).or_default().under_way_unread = under_way;
+        for (id, row) in running {
+            let under_way_unread = usize::try_from(row.matches_under_way()).unwrap_or(usize::MAX);
+            let new = RunningLadder { account: row.account, state: None, under_way_unread, filled_in: 0 };
+            self.ladders.entry(id).or_insert(new).under_way_unread = under_way_unread;
         }
         Ok(())
     }
@@ -157,6 +160,24 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
 
     fn matches_under_way(&self) -> usize {
         self.ladders.values().fold(0, |sum, ladder| sum.saturating_add(ladder.matches_under_way()))
+    }
+
+    /// How many more matches the ladders of this one's owner may have, and how many this one may have in all: what all ladders share, and what
+    /// those of one account have of it, is divided evenly among those that can play.
+    fn share(&self, id: CompetitionId, budget: usize) -> (usize, usize) {
+        let Some(owner) = self.ladders.get(&id).map(|ladder| ladder.account) else { return (0, 0) };
+        let evenly = |matches: usize, of: &dyn Fn(&RunningLadder) -> bool| {
+            matches.div_ceil(self.ladders.values().filter(|ladder| ladder.can_play() && of(ladder)).count().max(1))
+        };
+        let share = evenly(budget, &|_| true);
+        if owner == SYSTEM_ACCOUNT {
+            return (budget, share);
+        }
+        let is_own = |ladder: &RunningLadder| ladder.account == owner;
+        let own_max = (budget / LADDER_ACCOUNT_SHARE_DIVISOR).max(1);
+        let own = self.ladders.values().filter(|ladder| is_own(ladder)).map(RunningLadder::matches_under_way);
+        let own_free = own_max.saturating_sub(own.fold(0, usize::saturating_add));
+        (own_free, share.min(evenly(own_max, &is_own)))
     }
 
     /// Learns what was committed of a ladder since the last look; all of it at the first.
@@ -186,7 +207,9 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
     }
 
     fn put(&mut self, id: CompetitionId, state: PairingState) {
-        self.ladders.entry(id).or_default().state = Some(state);
+        if let Some(ladder) = self.ladders.get_mut(&id) {
+            ladder.state = Some(state);
+        }
     }
 
     /// Creates at most `free` matches of a ladder, so that at most `share` are under way on it.
@@ -201,7 +224,7 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         let created_before = state.row.matches_created;
         if let Some(state) = self.create(state, wanted).await? {
             if state.row.matches_created > created_before {
-                self.ladders.entry(id).or_default().filled_in = self.looks;
+                self.ladders.entry(id).and_modify(|ladder| ladder.filled_in = self.looks);
             }
             self.put(id, state);
         }

@@ -31,6 +31,9 @@ pub const LADDER_GAMES_AT_ONCE_PER_BOT: u32 = 2;
 pub const LADDER_LINE_UPS_MAX: usize = 64;
 /// Matches of ladders that may be under way when no number is set, unless this process plays fewer than twice as many.
 pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
+/// The ladders of one account have at most one in so many of the matches that all ladders may have under way; those of the server itself may
+/// have all.
+pub const LADDER_ACCOUNT_SHARE_DIVISOR: usize = 4;
 /// When the next game that is no ladder's (created by an account, or of a tournament or a duel) has waited for so long, ladders give way …
 pub const LADDER_GIVE_WAY_AFTER: Duration = Duration::from_secs(1);
 /// … and have only one match in so many under way that they may have else: a full queue never stops them for good.

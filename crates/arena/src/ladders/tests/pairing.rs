@@ -7,6 +7,7 @@ use engine::commands::{BotCommand, CreateMatches};
 use engine::health::{BotHealth, CallFault, EvidenceSource, HealthRecord};
 use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::ladders::pairing::{PairingRules, plan};
+use engine::limits::LADDER_ACCOUNT_SHARE_DIVISOR;
 use engine::rows::{BotHealthRow, MatchRow};
 use node::lease::LeaseContext;
 use rules::chance::{Chance, Purpose};
@@ -31,8 +32,9 @@ impl Fixture {
         counts
     }
 
+    /// May have so many matches under way on the ladders of one account.
     fn matchmaker(&self, matches_at_once: usize) -> Matchmaker<ProductionEnvironment> {
-        Matchmaker::new(self.environment.clone(), matches_at_once)
+        Matchmaker::new(self.environment.clone(), matches_at_once * LADDER_ACCOUNT_SHARE_DIVISOR)
     }
 
     /// Matches of the ladder that wait.
@@ -204,7 +206,7 @@ async fn a_bot_that_cannot_play_is_not_paired() {
         // Knows all three, and creates nothing yet.
         let mut matchmaker = fixture.matchmaker(0);
         matchmaker.look().await.unwrap();
-        matchmaker.matches_at_once = 9;
+        matchmaker.matches_at_once = 9 * LADDER_ACCOUNT_SHARE_DIVISOR;
         match absence {
             Absence::Paused => fixture.pause(3).await,
             Absence::Left => {
