@@ -26,6 +26,7 @@ pub use call::{BotCall, Webhook};
 pub use connection::ConnectTimes;
 pub use failure::CallFailure;
 pub use signing_secrets::SigningSecrets;
+pub use target::canonical_url;
 
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};

@@ -44,6 +44,18 @@ impl Target {
     }
 }
 
+/// The same text for all spellings of a bot's URL that lead to one program: of scheme and host in small and large letters, with and without a dot
+/// after the host, the scheme's own port, or a slash at the end. A URL that cannot be called stays as it is.
+#[must_use]
+pub fn canonical_url(url: &str) -> String {
+    let Some(Target { key: HostKey { is_tls, host, port }, base_path, .. }) = Target::parse(url) else {
+        return url.to_owned();
+    };
+    let scheme = if is_tls { "https" } else { "http" };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    format!("{scheme}://{host}:{port}{base_path}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +67,17 @@ mod tests {
             .as_ref()
             .map(|t| (t.key.is_tls, t.key.host.as_str(), t.key.port, t.authority.as_str(), t.base_path.as_str()));
         assert_eq!(got, want, "{url}");
+    }
+
+    #[test]
+    fn spellings_of_one_url_are_one_program() {
+        for same in ["http://a.example/x", "HTTP://A.example./x/", "http://a.EXAMPLE:80/x//"] {
+            assert_eq!(canonical_url(same), "http://a.example:80/x", "{same}");
+        }
+        for other in ["https://a.example/x", "http://a.example:81/x", "http://a.example/X", "http://a.example"] {
+            assert_ne!(canonical_url(other), "http://a.example:80/x", "{other}");
+        }
+        assert_eq!(canonical_url("ftp://a/"), "ftp://a/");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What the matchmaker knows of one ladder: its entries and its recent past. Read from the store when this process becomes the leader, and
 //! followed from then on; a match under way is one whose result has not been applied, so that nothing is paired by ratings that are behind.
 
+use bot_client::canonical_url;
 use engine::competitions::{CompetitionResult, CompetitionRow};
+use engine::digest::digest;
 use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::ladders::definition::LadderDefinition;
 use engine::ladders::entry::LadderEntry;
@@ -35,6 +37,7 @@ struct Candidate {
     entry: LadderEntry,
     account: AccountId,
     url: String,
+    url_digest: u64,
 }
 
 /// What a look at the store brought.
@@ -109,7 +112,7 @@ impl PairingState {
         let entry = |candidate: &Candidate| PairingEntry {
             bot: candidate.entry.entrant.bot,
             account: candidate.account,
-            url_digest: digest(&candidate.url),
+            url_digest: candidate.url_digest,
             rating: candidate.entry.record.rating,
             seats: candidate.entry.record.seats.clone(),
         };
@@ -189,7 +192,10 @@ impl PairingState {
         let bots: BTreeMap<BotId, _> = reader.bots_by_id(&bots)?.into_iter().map(|bot| (bot.id, bot)).collect();
         for entry in active {
             if let Some(bot) = bots.get(&entry.entrant.bot).filter(|bot| bot.is_public) {
-                self.entries.insert(bot.id, Candidate { account: bot.account, url: bot.url.clone(), entry });
+                self.entries.insert(
+                    bot.id,
+                    Candidate { account: bot.account, url: bot.url.clone(), url_digest: url_digest(&bot.url), entry },
+                );
             }
         }
         Ok(())
@@ -274,7 +280,8 @@ fn results(
     Ok(all)
 }
 
-/// The same for equal URLs (FNV-1a): two that share it by chance only do not meet.
-fn digest(url: &str) -> u64 {
-    url.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+/// The same for URLs of one program: two others that share it by chance only do not meet.
+fn url_digest(url: &str) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(&canonical_url(url));
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

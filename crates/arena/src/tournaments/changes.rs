@@ -4,6 +4,7 @@ use super::seeding::ladder_order;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::environment::ArenaEnvironment;
+use bot_client::canonical_url;
 use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::digest::digest;
@@ -44,7 +45,7 @@ impl BotEntry {
             name: bot.name.clone(),
             account: bot.account,
             author: owner.clone(),
-            url_digest: digest(&bot.url),
+            url_digest: digest(&canonical_url(&bot.url)),
         };
         Event::Entered { entrant, by_organizer: *by_organizer }
     }
