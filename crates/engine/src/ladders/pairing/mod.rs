@@ -16,7 +16,7 @@
 //!
 //! The cost: the entries are sorted, and a line-up looks at about [`PARTNERS_COMPARED`] bots around the one who begins it. Only where nearly
 //! everybody was met recently, in small ladders, does it look at all of them: O(n log n + lines). A bot with whom too few others may
-//! play looks at all free ones in vain; a plan ends after [`ATTEMPTS_FAILED_MAX`] of these, and does not begin where free bots have too few owners or URLs.
+//! play looks at all free ones in vain; a plan ends after `ATTEMPTS_FAILED_MAX` of these, and does not begin where free bots have too few owners or URLs.
 
 mod history;
 mod pool;
