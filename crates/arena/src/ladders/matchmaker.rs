@@ -11,7 +11,7 @@ use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::ladders::pairing::{PairingRules, plan};
 use engine::limits::{
     LADDER_ACCOUNT_SHARE_DIVISOR, LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_GIVE_WAY_AFTER, LADDER_LINE_UPS_MAX,
-    LADDER_TRICKLE_DIVISOR,
+    LADDER_PAUSED_BOTS_MAX, LADDER_TRICKLE_DIVISOR, LADDERS_IDLE_PER_LOOK_MAX,
 };
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
@@ -26,10 +26,6 @@ use tokio::time::sleep;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How often it is looked which ladders there are, and which bots are paused.
 const LIST_EVERY: Duration = Duration::from_secs(2);
-/// Ladders without a match under way that one look reads: with more of these, each is looked at less often.
-const IDLE_LADDERS_PER_LOOK: usize = 16;
-/// Paused bots that are known at once; beyond these, those that registered last would be paired.
-const PAUSED_BOTS_MAX: usize = 100_000;
 /// Rows of a page of ladders.
 const PAGE: usize = 500;
 
@@ -135,7 +131,7 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
                 break;
             }
         }
-        let paused = self.environment.read(|reader| reader.paused_bots(PAUSED_BOTS_MAX)).await?;
+        let paused = self.environment.read(|reader| reader.paused_bots(LADDER_PAUSED_BOTS_MAX)).await?;
         self.paused = paused.into_iter().collect();
         self.ladders.retain(|id, _| running.contains_key(id));
         for (id, row) in running {
@@ -151,7 +147,8 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         let plays = |ladder: &RunningLadder| ladder.state.is_some() && ladder.matches_under_way() > 0;
         let idle = || self.ladders.iter().filter(|(_, ladder)| !plays(ladder)).map(|(id, _)| *id);
         let behind = idle().filter(|id| self.last_idle.is_none_or(|last| *id > last));
-        let chosen: Vec<CompetitionId> = behind.chain(idle()).take(IDLE_LADDERS_PER_LOOK.min(idle().count())).collect();
+        let chosen: Vec<CompetitionId> =
+            behind.chain(idle()).take(LADDERS_IDLE_PER_LOOK_MAX.min(idle().count())).collect();
         let playing: Vec<CompetitionId> =
             self.ladders.iter().filter(|(_, ladder)| plays(ladder)).map(|(id, _)| *id).collect();
         self.last_idle = chosen.last().copied().or(self.last_idle);

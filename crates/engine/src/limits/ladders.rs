@@ -29,6 +29,10 @@ pub const LADDER_INVITATIONS_MAX: usize = 1_000;
 pub const LADDER_GAMES_AT_ONCE_PER_BOT: u32 = 2;
 /// Matches that one look of the matchmaker creates on one ladder: one commit, and few milliseconds for the plan.
 pub const LADDER_LINE_UPS_MAX: usize = 64;
+/// Ladders without a match under way that one look of the matchmaker reads: with more of these, each is looked at less often.
+pub const LADDERS_IDLE_PER_LOOK_MAX: usize = 16;
+/// Paused bots that the matchmaker knows at once; beyond these, those that registered last would be paired.
+pub const LADDER_PAUSED_BOTS_MAX: usize = 100_000;
 /// Matches of ladders that may be under way when no number is set, unless this process plays fewer than twice as many.
 pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
 /// The ladders of one account have at most one in so many of the matches that all ladders may have under way; those of the server itself may

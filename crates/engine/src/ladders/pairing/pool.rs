@@ -124,13 +124,13 @@ impl<'e> Pool<'e> {
     fn is_too_soon(&self, recency: u32, members: &[usize]) -> bool {
         let (mut all, mut longer_ago, mut never) = (0, 0, false);
         if recency > 0 {
-            for at in (0..self.players.len()).filter(|at| self.may_join(*at, members)) {
-                let cost = self.cost(at, members);
-                let is_possible = cost.over_share <= OVER_SHARE_MAX;
-                all += usize::from(is_possible);
-                let is_busy = is_possible && !self.free.has(at);
-                longer_ago += usize::from(is_busy && cost.recency < recency);
-                never |= is_busy && cost.recency == 0;
+            let is_possible = |at: &usize| self.may_join(*at, members) && self.over_share(*at) <= OVER_SHARE_MAX;
+            for at in (0..self.players.len()).filter(is_possible) {
+                let met = self.recency_of(at, members);
+                let is_busy = !self.free.has(at);
+                all += 1;
+                longer_ago += usize::from(is_busy && met < recency);
+                never |= is_busy && met == 0;
             }
         }
         never || longer_ago > 0 && 3 * longer_ago >= all
@@ -152,10 +152,20 @@ impl<'e> Pool<'e> {
         // What is near for the one may be far for the other, who has nearer ones.
         let regret = (from_first - self.nearest(at, members)).max(0.0);
         PartnerCost {
-            recency: members.iter().map(|&member| self.recency(member, at)).max().unwrap_or(0),
-            over_share: self.players[at].share.saturating_sub(self.share_max()),
+            recency: self.recency_of(at, members),
+            over_share: self.over_share(at),
             distance: from_first + others + regret,
         }
+    }
+
+    /// How recently a player met the member whom it met last.
+    fn recency_of(&self, at: usize, members: &[usize]) -> u32 {
+        members.iter().map(|&member| self.recency(member, at)).max().unwrap_or(0)
+    }
+
+    /// Games that a player had more than the average.
+    fn over_share(&self, at: usize) -> u32 {
+        self.players[at].share.saturating_sub(self.share_max())
     }
 
     /// The average share, rounded down: who had more is drawn into a line-up only when nobody else can play.

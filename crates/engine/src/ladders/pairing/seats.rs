@@ -2,8 +2,8 @@
 
 use super::pool::Pool;
 
-/// What the bots of a line-up have sat in, looked up once.
-struct SeatHistory {
+/// What an order of a line-up costs, out of the past of its bots, looked up once.
+struct OrderCosts {
     /// By bot and seat: games in it.
     had: Vec<Vec<u64>>,
     /// By two bots: how often the one sat in front of the other, less how often it sat behind.
@@ -18,16 +18,16 @@ struct SeatHistory {
 /// is a whole number, so that it ends.
 pub(super) fn order_seats(pool: &Pool<'_>, line_up: &mut [usize]) {
     let seats = line_up.len();
-    let history = SeatHistory::of(pool, line_up);
+    let costs = OrderCosts::new(pool, line_up);
     let mut order: Vec<usize> = (0..seats).collect();
-    let mut lowest = history.cost(&order);
+    let mut lowest = costs.cost(&order);
     let mut is_improved = true;
     while is_improved {
         is_improved = false;
         for front in 0..seats {
             for back in front + 1..seats {
                 order.swap(front, back);
-                let cost = history.cost(&order);
+                let cost = costs.cost(&order);
                 if cost < lowest {
                     (lowest, is_improved) = (cost, true);
                 } else {
@@ -40,8 +40,8 @@ pub(super) fn order_seats(pool: &Pool<'_>, line_up: &mut [usize]) {
     line_up.copy_from_slice(&ordered);
 }
 
-impl SeatHistory {
-    fn of(pool: &Pool<'_>, line_up: &[usize]) -> Self {
+impl OrderCosts {
+    fn new(pool: &Pool<'_>, line_up: &[usize]) -> Self {
         let had = |&at: &usize| (0..line_up.len()).map(|seat| u64::from(pool.had_seat(at, seat))).collect();
         let led = |&at: &usize| line_up.iter().map(|&other| i64::from(pool.lead(at, other))).collect();
         Self { had: line_up.iter().map(had).collect(), led: line_up.iter().map(led).collect() }
