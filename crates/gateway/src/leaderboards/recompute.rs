@@ -24,7 +24,8 @@ pub(super) struct RecomputeQuery {
 /// Rate a season again from its results, and compare every row with what is stored
 ///
 /// To the last bit, as `gauntlet ratings recompute` does, beside a server that goes on. The report is of what was found; with `write=true` it is
-/// put right. A result that is rated in that moment may still rest on what was wrong: repeat until `wrong` is 0. It goes on when the client leaves.
+/// put right. A rating that was computed from what was wrong is refused
+/// and computed again: one repair is enough. It goes on when the client leaves.
 #[utoipa::path(post, path = "/api/admin/leaderboards/{id}/recompute", tag = "admin", security(("bearer" = [])), params(("id" = String, Path), RecomputeQuery), responses(
     (status = 200, description = "What was found.", body = RatingsReport),
     (status = 404, description = "`no_such_leaderboard` or `no_such_season`"),
