@@ -7,9 +7,7 @@ use super::{Batch, Dialect, RowStatement, Session, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
 use engine::commands::{AddMatches, Advance, CompetitionCommand, Idempotency, Outcome};
-use engine::competitions::{
-    CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary,
-};
+use engine::competitions::{CompetitionResult, CompetitionRow, CompetitionStatus, MatchOrigin, ResultSummary};
 use engine::ids::{BotId, CompetitionId, MatchId};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
@@ -255,7 +253,11 @@ pub(crate) fn record_unplayed<S: Dialect>(
 ) -> Result<(), StoreError> {
     let mut batch = Batch::new(session);
     let pending = |result: &CompetitionResult| PendingResult {
-        origin: MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key: result.key },
+        origin: MatchOrigin {
+            kind: engine::competitions::CompetitionKind::Ladder,
+            competition: ladder,
+            key: result.key,
+        },
         match_id: result.match_id,
         ending: result.ending,
         ended_at: result.ended_at,
