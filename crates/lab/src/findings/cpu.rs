@@ -5,8 +5,8 @@ use super::format::{count, moment, number, share, time};
 use super::series::{TimeRanges, mean, sum_at, time_when_s};
 use super::thresholds::{
     CORES_REPORTED_MIN, CPU_FULL_SHARE, CPU_SUSTAINED_MIN_S, CPU_TARGET_SHARE, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
-    ONE_CORE, ONE_CORE_SHARE_MIN, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, SUSTAINED_SHARE_MIN, THROTTLED_MIN,
-    THROTTLED_SHARE_MIN, WAIT_MIN_S,
+    ONE_CORE, ONE_CORE_SHARE_MIN, OWN_WORK_MIN, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, SUSTAINED_SHARE_MIN,
+    THROTTLED_MIN, THROTTLED_SHARE_MIN, WAIT_MIN_S,
 };
 use super::view::{GENERATOR, RunView, SERVER};
 use super::{Candidate, FindingRank};
@@ -28,6 +28,35 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     ];
     all.into_iter().flatten().collect()
 }
+
+/// What a target does that no request of the trial waits for: a finding must not charge it to the requests. How many pieces were under way, by
+/// which figure, and how many pieces of the trial's own work.
+struct OwnWork {
+    pieces: f64,
+    figure: String,
+    of_trial: Option<f64>,
+}
+
+impl OwnWork {
+    fn from_view(view: &RunView<'_>, busy: &TimeRanges) -> Option<Self> {
+        let role = view.role("own_work")?;
+        let pieces = role.mean(busy).filter(|pieces| *pieces >= OWN_WORK_MIN)?;
+        Some(Self { pieces, figure: role.figure, of_trial: view.mean_unfinished(busy) })
+    }
+
+    fn sentence(&self) -> String {
+        let of_trial =
+            self.of_trial.map(|pieces| format!(", beside {} of the trial", number(pieces))).unwrap_or_default();
+        format!(
+            " It also worked by itself: {} pieces of its own work were under way on average{of_trial}. A process has one figure of CPU time: \
+             how much of it went to which cannot be told apart.",
+            number(self.pieces)
+        )
+    }
+}
+
+/// What a target that does work of its own needs, instead of a profile of its requests.
+const OWN_WORK_ADVICE: &str = "Run the trial without the target's own work (for ladders: without entries) and compare: the difference is what that work used.";
 
 /// How many cores each program used while the target was busy.
 struct CoreUsage<'a> {
@@ -52,6 +81,7 @@ struct CoreUsage<'a> {
     neighbours: Vec<(&'a str, f64)>,
     /// How long all of them were in use.
     machine_full_s: f64,
+    own_work: Option<OwnWork>,
 }
 
 impl<'a> CoreUsage<'a> {
@@ -89,6 +119,7 @@ impl<'a> CoreUsage<'a> {
                 .filter(|processes| *processes >= 2.0)
                 .zip(over(&format!("process.{SERVER}.busiest_cores"))),
             neighbours,
+            own_work: OwnWork::from_view(view, &busy),
             machine_full_s: share.map_or(0.0, |series| time_when_s(series, &busy, |share| share >= MACHINE_FULL_SHARE)),
             busy,
         }
@@ -114,6 +145,21 @@ impl<'a> CoreUsage<'a> {
     fn named_neighbours(&self) -> String {
         let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
         first_few(named.map(|(name, cores)| format!("{} {}", sanitize(name), number(*cores))), ", ")
+    }
+
+    /// What is added to a sentence about the CPU time of the target.
+    fn own_work_sentence(&self) -> String {
+        self.own_work.as_ref().map(OwnWork::sentence).unwrap_or_default()
+    }
+
+    /// The evidence and the advice that go with it.
+    fn with_own_work(&self, case: Candidate, refuted_by: &str, advice: &str) -> Candidate {
+        match &self.own_work {
+            Some(work) => case
+                .evidence(work.figure.clone(), format!("{} on average", number(work.pieces)))
+                .with_advice(refuted_by, OWN_WORK_ADVICE),
+            None => case.with_advice(refuted_by, advice),
+        }
     }
 
     fn users_sentence(&self) -> String {
@@ -175,17 +221,19 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     }
     let sentence = format!(
         "The target's CPU limit was too low: of {} cores it used {}, and had to wait in {} of the periods \
-         in which it wanted to run.",
+         in which it wanted to run.{}",
         number(limit),
         cores.server.map_or_else(|| "an unknown number".to_owned(), number),
-        share(part)
+        share(part),
+        cores.own_work_sentence()
     );
     let waited = waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s)));
     let case = Candidate::new("cpu_throttled", part, sentence)
         .evidence("server.limits_seen.cpu_throttled_periods", format!("{} of the periods", share(part)))
         .evidence("server.limits_seen.cpu_throttled_us", waited);
     let refuted_by = "With a higher limit the target uses no more CPU time and is no faster.";
-    Some(case.with_advice(refuted_by, "Raise the limit ([target.limits]), or reduce the target's work per request."))
+    let advice = "Raise the limit ([target.limits]), or reduce the target's work per request.";
+    Some(cores.with_own_work(case, refuted_by, advice))
 }
 
 /// The target used all the CPU time that it may use.
@@ -199,9 +247,10 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     }
     let explains = at_limit_s.max(cores.machine_full_s) / cores.busy.total_s();
     let sentence = format!(
-        "The target had no CPU left: it used {} of {} cores on average while it was busy.",
+        "The target had no CPU left: it used {} of {} cores on average while it was busy.{}",
         number(used),
-        number(cores.allowed)
+        number(cores.allowed),
+        cores.own_work_sentence()
     );
     let case = Candidate::new("cpu_saturated", explains, sentence)
         .evidence(
@@ -210,7 +259,8 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
         )
         .evidence("machine.busy_share", cores.users_sentence());
     let refuted_by = "With more cores the target uses no more of them, or uses them and is no faster.";
-    Some(case.with_advice(refuted_by, "Profile the target: more cores would have to do what it does for each request."))
+    let advice = "Profile the target: more cores would have to do what it does for each request.";
+    Some(cores.with_own_work(case, refuted_by, advice))
 }
 
 /// One thread of the target is busy all the time while other cores are idle.
@@ -224,21 +274,18 @@ fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     }
     let explains = at_one_s / cores.busy.total_s();
     let sentence = format!(
-        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were available.",
+        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were available.{}",
         time(at_one_s),
-        number(cores.allowed)
+        number(cores.allowed),
+        cores.own_work_sentence()
     );
     let used = cores.server.map(|used| format!("{} on average while busy", number(used)));
     let case = Candidate::new("one_core", explains, sentence)
         .evidence(format!("process.{SERVER}.cpu_cores"), used)
         .evidence("machine.busy_share", cores.users_sentence());
     let refuted_by = "Several threads of the target used CPU time, each a part of the one core.";
-    Some(
-        case.with_advice(
-            refuted_by,
-            "Find the thread that is busy (top -H), and spread its work or start more processes.",
-        ),
-    )
+    let advice = "Find the thread that is busy (top -H), and spread its work or start more processes.";
+    Some(cores.with_own_work(case, refuted_by, advice))
 }
 
 /// All cores of the machine were in use, and most of them not by the target.
@@ -254,8 +301,11 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
     } else {
         "and it is not known which programs used it"
     };
-    let sentence =
-        format!("The machine's CPUs were used up, {why}: while requests were in flight, {}.", cores.users_sentence());
+    let sentence = format!(
+        "The machine's CPUs were used up, {why}: while requests were in flight, {}.{}",
+        cores.users_sentence(),
+        cores.own_work_sentence()
+    );
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { FindingRank::Validity } else { FindingRank::Cause };
     let (full_s, busy_s) = (cores.machine_full_s, cores.busy.total_s());

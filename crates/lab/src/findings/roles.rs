@@ -9,7 +9,7 @@ use crate::aggregate::{Series, Timeline, seconds_in_unit};
 use crate::scenario::MetricRoles;
 
 /// Every role, and our own server's metric for it.
-pub const ROLE_METRICS: [(&str, Option<&str>); 15] = [
+pub const ROLE_METRICS: [(&str, Option<&str>); 16] = [
     // Times: histograms, summaries, or gauges in the unit that their name ends with, seconds without one.
     ("pool_wait", Some("gauntlet_store_pool_wait_seconds")),
     ("query_time", Some("gauntlet_store_query_seconds")),
@@ -27,6 +27,7 @@ pub const ROLE_METRICS: [(&str, Option<&str>); 15] = [
     // Gauges.
     ("queue_depth", None),
     ("work_in_memory", Some("gauntlet_matches_running")),
+    ("own_work", Some("gauntlet_ladder_matches_under_way")),
     ("open_files", None),
 ];
 

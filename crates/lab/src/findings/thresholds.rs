@@ -89,6 +89,8 @@ pub(super) const CPU_TARGET_SHARE: f64 = 0.75;
 /// How long the CPUs must be used up, in seconds: starting a process takes this long.
 pub(super) const CPU_SUSTAINED_MIN_S: f64 = 5.0;
 
+/// Pieces of a target's own work, on average, that a finding about CPU time names.
+pub(super) const OWN_WORK_MIN: f64 = 0.5;
 /// Around one core: a target limited by one busy thread uses no more and no less.
 pub(super) const ONE_CORE: std::ops::RangeInclusive<f64> = 0.93..=1.07;
 

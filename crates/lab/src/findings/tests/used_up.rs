@@ -60,6 +60,25 @@ fn cpu_saturated() {
     check(&Story::busy(at_share), &[]);
 }
 
+/// The CPU time of a target that works by itself is not charged to the requests of the trial.
+#[test]
+fn own_work_of_the_target_is_named() {
+    let with_ladder = |t: u64, second: &mut StorySecond| {
+        no_core_left(t, second);
+        second.gauges.insert("gauntlet_ladder_matches_under_way", 64.0);
+    };
+    let said = ["1.90 of 2.00 cores", "64.0 pieces of its own work", "cannot be told apart"];
+    check_sentence(&Story::busy(with_ladder), &said);
+    let advice = |tell: fn(u64, &mut StorySecond)| format!("{:?}", Story::busy(tell).findings());
+    assert!(!advice(with_ladder).contains("for each request") && advice(with_ladder).contains("without entries"));
+    assert!(advice(no_core_left).contains("for each request") && !advice(no_core_left).contains("own work"));
+    let idle = |t: u64, second: &mut StorySecond| {
+        no_core_left(t, second);
+        second.gauges.insert("gauntlet_ladder_matches_under_way", 0.0);
+    };
+    assert!(!advice(idle).contains("own work"), "no ladder plays");
+}
+
 #[test]
 fn one_core() {
     let single = |_: u64, second: &mut StorySecond| {
