@@ -4,9 +4,14 @@
 # The program is built from its released module with Go, in a folder that is removed afterwards. Nothing of it is part of this
 # repository, and nothing here is linked with it. Without Go or the module it ends with 77.
 # usage: bench/maps-oracle.sh [games of each map on each board] [map...]
+#        bench/maps-oracle.sh --hashes     games of one snake, which the official program repeats: are they those that were recorded
+#                                          (crates/bots/tests/maps/solo_games.txt), and does our rule book allow each? A minute or two
+#        bench/maps-oracle.sh --record     writes that file anew
 #   JOBS=n games at once (as many as processors), CHECKER=file the compiled tests (built otherwise), KEEP=1 keeps all files
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+mode=games
+case "${1:-}" in --hashes | --record) mode=${1#--} ;; esac
 games=${1:-200}
 shift || true
 version=v1.2.3
@@ -26,6 +31,41 @@ if [ -z "${CHECKER:-}" ]; then
     CHECKER=$(cd "$root" && cargo test --release -q -p bots --test maps --no-run --message-format=json |
         python3 -c 'import json, sys
 print(next(t["executable"] for t in map(json.loads, sys.stdin) if t.get("executable") and t["target"]["name"] == "maps"))')
+fi
+
+recorded=$root/crates/bots/tests/maps/solo_games.txt
+
+# One snake that goes by the turn alone, on the first board of each map, from four seeds: nothing in such a game is drawn by anything but its
+# seed. With two snakes the program deals out their places in the order of a Go map, and no seed repeats a game.
+play_solo_games() {
+    local map board width height seed folder=$work/solo
+    mkdir "$folder"
+    python3 "$root/bench/tournament_bots.py" >"$work/bots.port" &
+    pids+=("$!")
+    for _ in $(seq 100); do [ -s "$work/bots.port" ] && break; sleep 0.1; done
+    for map in $("$official" map list); do
+        board=$("$official" map info "$map" | sed -n 's/^Board Sizes (WxH): //p' | awk '{ print $1 }')
+        [[ $board =~ ^[0-9]+x[0-9]+$ ]] || board=11x11
+        width=${board%x*} height=${board#*x}
+        for seed in 1 2 3 4; do
+            timeout 300 "$official" play -W "$width" -H "$height" -m "$map" -r "$seed" -o "$folder/$map-$width-$height-$seed.jsonl" \
+                --foodSpawnChance 25 --minimumFood 0 --hazardDamagePerTurn 14 --shrinkEveryNTurns 5 \
+                --name s0 --url "http://127.0.0.1:$(cat "$work/bots.port")/last-60" >/dev/null 2>&1
+        done
+    done
+    python3 "$root/bench/map_hashes.py" "$folder" >"$work/solo_games.txt"
+    MAPS_SOLO_TRANSCRIPTS=$folder "$CHECKER" --exact official_games_of_one_snake_keep_the_laws --nocapture >"$work/verdict" 2>&1 || {
+        grep -m 3 -A 3 panicked "$work/verdict" >&2 || tail -3 "$work/verdict" >&2
+        return 1
+    }
+    [ "$(grep -c '^|' "$work/verdict")" -gt 0 ] || { echo "The checker judged no game." >&2; return 1; }
+}
+if [ "$mode" != games ]; then
+    play_solo_games
+    [ "$mode" = hashes ] || cp "$work/solo_games.txt" "$recorded"
+    diff "$recorded" "$work/solo_games.txt" >&2 || { echo "The official program plays other games than were recorded." >&2; exit 1; }
+    echo "$(wc -l <"$recorded") games of one snake on $(cut -d ' ' -f 1 "$recorded" | sort -u | wc -l) maps: as recorded, and our rule book allows each"
+    exit 0
 fi
 
 port=$(free_port)

@@ -20,6 +20,7 @@ use games::{Setting, own_game};
 use referee::{Game, Tally, referee};
 use rules::snake::{BoardSizes, Map};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What was seen, by map and board.
 type Tallies = BTreeMap<(&'static str, u8, u8), Tally>;
@@ -89,8 +90,20 @@ fn a_broken_law_is_noticed() {
 #[test]
 fn official_games_keep_the_laws() {
     let Some(folder) = std::env::var_os("MAPS_TRANSCRIPTS") else { return };
+    check_branches(&check_files(Path::new(&folder)));
+}
+
+/// A few games of one snake, which are no sample of what a map can do.
+#[test]
+fn official_games_of_one_snake_keep_the_laws() {
+    let Some(folder) = std::env::var_os("MAPS_SOLO_TRANSCRIPTS") else { return };
+    check_files(Path::new(&folder));
+}
+
+#[track_caller]
+fn check_files(folder: &Path) -> Tallies {
     let mut tallies = Tallies::new();
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
     assert!(!files.is_empty(), "no *.jsonl in {}", folder.display());
     for file in &files {
@@ -99,7 +112,7 @@ fn official_games_keep_the_laws() {
     for ((map, width, height), tally) in &tallies {
         println!("| {map} | {width}x{height} | {} |", tally.cells());
     }
-    check_branches(&tallies);
+    tallies
 }
 
 /// Every branch of a map has to be walked by some game: a law that is never applied proves nothing.

@@ -118,52 +118,71 @@ fn laws(step: &Step<'_>, memory: &mut hazards::Memory, tally: &mut Tally) -> Res
 /// Combinations of moves that are tried before a turn counts as wrong.
 const COMBINATIONS_MAX: usize = 65_536;
 
-/// All orders that may have been given: one for each survivor, all four for each snake that was seen last before this turn. First come those
-/// in which such a snake eats food that is gone, or runs into a wall or a body, if it can: of many that die at once hardly any other
-/// combination has to be tried.
-fn possible_orders(
-    rules: &Rules,
-    before: &Board,
-    after: &Frame,
-) -> Result<impl Iterator<Item = Vec<MoveOrder>>, String> {
-    let (mut deadly, mut choices) = (vec![], vec![]);
+/// All orders that may have been given: one for each survivor, and for each snake that was seen last before this turn those that it may have
+/// died of.
+fn possible_orders(rules: &Rules, before: &Board, after: &Frame) -> Result<Vec<Vec<MoveOrder>>, String> {
+    let mut choices = vec![];
     for (seat, snake) in before.living() {
         let head = snake.head().ok_or("a snake without a body")?;
         let survivor = after.snakes.get(seat.index()).and_then(Option::as_ref);
         let is_moved_by_map = rules.map == Map::SoloMaze;
         let leads_there = |step: &Move| survivor.is_none_or(|(_, body)| is_moved_by_map || head.step(*step) == body[0]);
-        let steps: Vec<Move> = Move::ALL.into_iter().filter(leads_there).collect();
+        let step = |step: Move| {
+            let cell = head.step(step);
+            let is_hurt = before.hazards.contains(&cell) || after.hazards.contains(&cell);
+            let is_deadly = !before.contains(cell) || is_body(before, cell);
+            let needs_no_other = survivor.is_some() || snake.health <= 1 || is_hurt || is_deadly;
+            PossibleStep { step, cell, needs_no_other }
+        };
+        let steps: Vec<_> = Move::ALL.into_iter().filter(leads_there).map(step).collect();
         if steps.is_empty() {
             return Err(format!("no move leads {seat:?} to where it is"));
         }
-        let eats = |step: &Move| {
-            let cell = head.step(*step);
-            before.food.contains(&cell) && !after.food.contains(&cell)
-        };
-        let is_deadly = |step: &Move| !before.contains(head.step(*step)) || is_body(before, head.step(*step));
-        let likely = steps.iter().copied().filter(eats).chain(steps.iter().copied().filter(is_deadly));
-        let likely: Vec<Move> = if survivor.is_none() { likely.collect() } else { vec![] };
-        deadly.push((seat, if likely.is_empty() { steps.clone() } else { likely }));
         choices.push((seat, steps));
     }
-    Ok(combinations(deadly).chain(combinations(choices)))
+    // Survivors first: where they are is known, so most of what the others cannot have done is seen early.
+    choices.sort_by_key(|(_, steps)| steps.len());
+    let mut found = vec![];
+    combine(&choices, &mut vec![], &mut found);
+    Ok(found)
+}
+
+/// A move that a snake may have made.
+#[derive(Clone, Copy)]
+struct PossibleStep {
+    step: Move,
+    cell: Point,
+    /// Whether it agrees with what became of the snake wherever the others went. A snake that died elsewhere met another head.
+    needs_no_other: bool,
+}
+
+/// Adds the orders that begin with what is chosen for the first snakes.
+fn combine(choices: &[(Seat, Vec<PossibleStep>)], chosen: &mut Vec<PossibleStep>, found: &mut Vec<Vec<MoveOrder>>) {
+    let meets_another = |chosen: &[PossibleStep], cell: Point| {
+        let is_met = chosen.iter().filter(|other| other.cell == cell).count() > 1;
+        is_met || choices[chosen.len()..].iter().any(|(_, steps)| steps.iter().any(|step| step.cell == cell))
+    };
+    if found.len() == COMBINATIONS_MAX
+        || !chosen.iter().all(|step| step.needs_no_other || meets_another(chosen, step.cell))
+    {
+        return;
+    }
+    let Some((_, steps)) = choices.get(chosen.len()) else {
+        let order =
+            |((seat, _), chosen): (&(Seat, _), &PossibleStep)| MoveOrder { seat: *seat, direction: Some(chosen.step) };
+        found.push(choices.iter().zip(chosen.iter()).map(order).collect());
+        return;
+    };
+    for step in steps {
+        chosen.push(*step);
+        combine(choices, chosen, found);
+        chosen.pop();
+    }
 }
 
 /// Whether a living snake's body, without its tail, is on the cell.
 fn is_body(board: &Board, cell: Point) -> bool {
     board.living().any(|(_, snake)| snake.body[..snake.body.len() - 1].contains(&cell))
-}
-
-fn combinations(choices: Vec<(Seat, Vec<Move>)>) -> impl Iterator<Item = Vec<MoveOrder>> {
-    let count = choices.iter().map(|(_, steps)| steps.len()).fold(1, usize::saturating_mul);
-    (0..count.min(COMBINATIONS_MAX)).map(move |mut number| {
-        let order = |(seat, steps): &(Seat, Vec<Move>)| {
-            let step = steps[number % steps.len()];
-            number /= steps.len();
-            MoveOrder { seat: *seat, direction: Some(step) }
-        };
-        choices.iter().map(order).collect()
-    })
 }
 
 /// Whether health and bodies of the living are those of the frame, and all others are out.
