@@ -6,7 +6,7 @@ use engine::ids::MatchId;
 
 /// Calls off those of these matches that have not ended, and notifies their spectators. What could not be called off is logged, and played
 /// to its end: what the matches were for is decided already, and saved.
-pub async fn cancel_matches<E: ArenaEnvironment>(environment: &E, matches: &[MatchId]) {
+pub(crate) async fn cancel_matches<E: ArenaEnvironment>(environment: &E, matches: &[MatchId]) {
     for &id in matches {
         let cancel = Command::CancelMatch { id, account: None, now: environment.now() };
         match environment.commit(cancel).await {

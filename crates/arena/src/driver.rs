@@ -1,10 +1,11 @@
 //! Drives all competitions of a kind: finds those that have results to apply or are due, and has each advanced.
 
 use crate::environment::ArenaEnvironment;
+use crate::retries::Retries;
 use crate::states::UnreadableState;
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::CompetitionId;
-use engine::limits::{COMPETITIONS_FAILING_KNOWN_MAX, COMPETITIONS_PAGE};
+use engine::limits::COMPETITIONS_PAGE;
 use node::lease::Lease;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -64,13 +65,14 @@ pub(crate) struct Driver<E, A> {
     environment: E,
     kind: CompetitionKind,
     advance: A,
-    failing: BTreeSet<CompetitionId>,
+    retries: Retries,
 }
 
 /// What came of one look at all of them.
 struct Pass {
     driven: Driven,
-    failed: BTreeSet<CompetitionId>,
+    /// Those that had something to do, tried or not.
+    found: BTreeSet<CompetitionId>,
 }
 
 impl<E, A, F> Driver<E, A>
@@ -80,7 +82,7 @@ where
     F: Future<Output = Result<Driven, AdvanceError>> + Send,
 {
     pub(crate) fn new(environment: E, kind: CompetitionKind, advance: A) -> Self {
-        Self { environment, kind, advance, failing: BTreeSet::new() }
+        Self { environment, kind, advance, retries: Retries::default() }
     }
 
     /// Advances each competition that has results to apply, then each that is due. It goes through all before it begins again: however
@@ -90,7 +92,7 @@ where
     /// The competitions cannot be read.
     pub(crate) async fn pass(&mut self, is_leading: &(impl Fn() -> bool + Sync)) -> Result<Driven, StoreError> {
         let kind = self.kind;
-        let mut pass = Pass { driven: Driven::Unchanged, failed: BTreeSet::new() };
+        let mut pass = Pass { driven: Driven::Unchanged, found: BTreeSet::new() };
         let mut after = None;
         while is_leading() {
             let rows =
@@ -110,37 +112,40 @@ where
             after = Some((last.due_at.unwrap_or(now), last.id));
             self.advance_all(rows, &mut pass).await;
         }
-        self.failing = pass.failed;
+        if is_leading() {
+            self.retries.retain(|id| pass.found.contains(&id));
+        }
+        self.set_failing();
         Ok(pass.driven)
     }
 
-    async fn advance_all(&self, rows: Vec<CompetitionRow>, pass: &mut Pass) {
+    async fn advance_all(&mut self, rows: Vec<CompetitionRow>, pass: &mut Pass) {
         for row in rows {
             let id = row.id;
+            pass.found.insert(id);
+            if !self.retries.is_due(id, self.environment.now()) {
+                continue;
+            }
             match (self.advance)(row).await {
                 Ok(driven) => {
                     if driven == Driven::Advanced {
                         pass.driven = driven;
                     }
-                    if self.failing.contains(&id) && !pass.failed.contains(&id) {
-                        tracing::info!(kind = self.kind.name(), competition.id = %id, "a competition is advanced again");
-                    }
+                    self.retries.record_success(self.kind, id);
                 }
-                Err(error) => self.note_failure(id, &error, pass),
+                Err(error) => self.retries.record_failure(self.kind, id, self.environment.now(), &error),
             }
         }
     }
 
-    /// Logs a failure when it is new.
-    fn note_failure(&self, id: CompetitionId, error: &AdvanceError, pass: &mut Pass) {
-        let is_new = !self.failing.contains(&id) && !pass.failed.contains(&id);
-        if pass.failed.len() >= COMPETITIONS_FAILING_KNOWN_MAX {
-            return;
-        }
-        pass.failed.insert(id);
-        if is_new {
-            tracing::error!(kind = self.kind.name(), competition.id = %id, %error, "a competition cannot be advanced; tried again");
-        }
+    fn set_failing(&self) {
+        let metrics = self.environment.metrics();
+        let failing = match self.kind {
+            CompetitionKind::Duel => &metrics.duels.failing,
+            CompetitionKind::Ladder => &metrics.ladders.failing,
+            CompetitionKind::Tournament => &metrics.tournaments.failing,
+        };
+        failing.set(self.retries.len() as u64);
     }
 }
 
@@ -154,7 +159,7 @@ mod tests {
     use node::lease::LeaseContext;
     use std::sync::Mutex;
 
-    /// Duels that are due: `true` fails. How often each was tried in two passes.
+    /// Duels that are due: `true` fails. How often each was tried in two passes of one moment.
     async fn check(are_failing: &[bool], want: &[usize]) {
         let arena = TestArena::new(0);
         let due_at = Some(arena.now());
@@ -183,8 +188,7 @@ mod tests {
         let mut driver = Driver::new(arena, CompetitionKind::Duel, advance);
         for _ in 0..2 {
             assert_eq!(driver.pass(&|| true).await, Ok(Driven::Unchanged));
-            let failing: Vec<usize> = driver.failing.iter().map(|id| id.0 as usize).collect();
-            assert!((0..are_failing.len()).filter(|n| are_failing[*n]).eq(failing));
+            assert_eq!(driver.retries.len(), are_failing.iter().filter(|is_failing| **is_failing).count());
         }
         assert_eq!(driver.pass(&|| false).await, Ok(Driven::Unchanged));
         drop(driver);
@@ -192,8 +196,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_fails_does_not_keep_others_from_theirs() {
-        check(&[true, false, true, false], &[2; 4]).await;
+    async fn one_that_fails_is_tried_less_often_and_does_not_keep_others_from_their_turn() {
+        check(&[true, false, true, false], &[1, 2, 1, 2]).await;
     }
 
     #[tokio::test]

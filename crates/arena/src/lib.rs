@@ -13,7 +13,10 @@ mod environment;
 pub mod health;
 pub mod ladders;
 mod production;
+mod retries;
+mod silence;
 mod states;
+mod step;
 #[cfg(test)]
 mod testing;
 pub mod tournaments;
@@ -25,7 +28,6 @@ pub struct ArenaConfig {
     pub ladder_matches_at_once: usize,
 }
 
-pub use cancellation::cancel_matches;
 pub use driver::{AdvanceError, Driven, drive};
 pub use environment::ArenaEnvironment;
 pub use production::ProductionEnvironment;

@@ -70,20 +70,23 @@ impl TestArena {
         };
         let arena = Self { shared: Arc::new(Mutex::new(shared)), metrics: Arc::default() };
         arena.commit_now(Command::EnsureAccount(Account { id: AccountId(1), name: "a".to_owned(), created_at: now }));
-        for n in 1..=bots {
-            let (name, url) = (format!("bot {n}"), format!("http://{n}.example/"));
-            let bot = Bot {
-                id: BotId(n),
-                account: AccountId(1),
-                name,
-                url,
-                is_public: true,
-                created_at: now,
-                updated_at: now,
-            };
-            arena.commit_now(Command::CreateBot(bot));
-        }
+        (1..=bots).for_each(|n| arena.create_bot(n, AccountId(1)));
         arena
+    }
+
+    /// Another account with a bot.
+    pub(crate) fn add_bot(&self, n: u128, account: AccountId) {
+        let created_at = self.shared.lock().unwrap().now;
+        let row = Account { id: account, name: format!("{}", account.0), created_at };
+        self.commit_now(Command::EnsureAccount(row));
+        self.create_bot(n, account);
+    }
+
+    fn create_bot(&self, n: u128, account: AccountId) {
+        let now = self.shared.lock().unwrap().now;
+        let (name, url) = (format!("bot {n}"), format!("http://{n}.example/"));
+        let bot = Bot { id: BotId(n), account, name, url, is_public: true, created_at: now, updated_at: now };
+        self.commit_now(Command::CreateBot(bot));
     }
 
     pub(crate) fn commit_now(&self, command: Command) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::signing::CallSigner;
 use bytes::Bytes;
+use engine::ids::AccountId;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct BotCall {
     pub timeout: Duration,
     /// Signs the call, if the bot's owner wants that.
     pub signer: Option<CallSigner>,
+    /// The account on whose behalf it is made.
+    pub account: AccountId,
 }
 
 /// The calls of a probe, in their order.

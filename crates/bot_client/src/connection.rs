@@ -1,7 +1,9 @@
 //! One connection to a bot: a TCP socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
 
 use super::address::is_public;
+use super::clock::CallClock;
 use super::failure::{self, CallFailure};
+use super::names::Names;
 use super::target::Target;
 use engine::health::CallFault;
 use metrics::Metrics;
@@ -12,7 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -34,7 +36,9 @@ pub struct ConnectTimes {
 /// An open connection: the metrics count it until it is dropped.
 pub(super) struct BotConnection {
     stream: BotStream,
+    address: IpAddr,
     metrics: Arc<Metrics>,
+    _open: Option<Arc<()>>,
 }
 
 enum BotStream {
@@ -43,20 +47,18 @@ enum BotStream {
 }
 
 impl BotConnection {
-    /// Connects to the target, at an address that was checked after it was resolved.
+    /// Connects to the target at one of its addresses. `open` is dropped when the connection is.
     pub(super) async fn open(
         target: &Target,
-        is_private_allowed: bool,
+        address: SocketAddr,
+        open: Option<Arc<()>>,
         metrics: &Arc<Metrics>,
         times: &mut ConnectTimes,
     ) -> Result<Self, CallFailure> {
         let begun = Instant::now();
-        let addresses = addresses(target, is_private_allowed).await?;
-        let resolved = Instant::now();
-        times.resolve = Some(resolved - begun);
-        let stream = connect(&addresses).await?;
+        let stream = TcpStream::connect(address).await.map_err(|error| failure::connect_fault(&error, address))?;
         let connected = Instant::now();
-        times.connect = Some(connected - resolved);
+        times.connect = Some(times.connect.unwrap_or_default() + (connected - begun));
         // Requests are small and wait for each other; a failure to set this only costs time.
         let _ = stream.set_nodelay(true);
         let stream = match target.key.is_tls {
@@ -65,19 +67,41 @@ impl BotConnection {
         };
         metrics.matches.bot_connections_opened.inc();
         metrics.matches.bot_connections.inc();
-        Ok(Self { stream, metrics: metrics.clone() })
+        Ok(Self { stream, address: address.ip(), metrics: metrics.clone(), _open: open })
+    }
+
+    /// Where it leads.
+    pub(super) fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// Whether an idle connection can still be used: no unexpected bytes came, and the peer has not closed it.
     pub(super) fn is_reusable(&self) -> bool {
-        let stream = match &self.stream {
-            BotStream::Plain(stream) => stream,
-            BotStream::Tls(tls) => tls.get_ref().0,
-        };
         let mut byte = [0];
-        match stream.try_read(&mut byte) {
+        match self.socket().try_read(&mut byte) {
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
             Ok(_) => false,
+        }
+    }
+
+    /// Acknowledges at once what has arrived. A peer that sends head and body in two writes, without `TCP_NODELAY`, holds the body back until its
+    /// head is acknowledged (Nagle's algorithm), and the kernel would delay that for 40 ms, in the hope of data to send with it.
+    pub(super) fn acknowledge_now(&self) {
+        // A failure to set this only costs time.
+        #[cfg(target_os = "linux")]
+        let _ = self.socket().set_quickack(true);
+    }
+
+    /// Whether the kernel acknowledges at once what arrives, as far as it knows.
+    #[cfg(test)]
+    pub(super) fn is_acknowledging_now(&self) -> bool {
+        self.socket().quickack().unwrap_or(true)
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match &self.stream {
+            BotStream::Plain(stream) => stream,
+            BotStream::Tls(tls) => tls.get_ref().0,
         }
     }
 
@@ -115,19 +139,6 @@ impl Drop for BotConnection {
     }
 }
 
-/// The first address that takes the connection. A failure of ours outweighs what other addresses said.
-async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, CallFailure> {
-    let mut fault = CallFault::NotConnected;
-    for &address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => return Ok(stream),
-            Err(_) if fault == CallFault::ServerFault => {}
-            Err(error) => fault = failure::connect_fault(&error, address),
-        }
-    }
-    Err(fault.into())
-}
-
 async fn secure(stream: TcpStream, target: &Target) -> Result<BotStream, CallFailure> {
     let failed = |detail: &str| CallFailure::with_detail(CallFault::TlsFailed, detail);
     let name = ServerName::try_from(target.key.host.clone()).map_err(|_| failed("the host is no name for TLS"))?;
@@ -145,16 +156,22 @@ fn read_now(stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     Ok(count)
 }
 
-/// The addresses of the target that may be called, at least one.
-async fn addresses(target: &Target, is_private_allowed: bool) -> Result<Vec<SocketAddr>, CallFailure> {
-    let found: Vec<SocketAddr> = match target.key.host.parse::<IpAddr>() {
-        Ok(ip) => vec![SocketAddr::new(ip, target.key.port)],
-        Err(_) => match lookup_host((target.key.host.as_str(), target.key.port)).await {
-            Ok(found) => found.collect(),
-            Err(error) => return Err(failure::resolve_fault(&error).into()),
-        },
+/// The addresses of the target that may be called, at least one. The address that is connected to is the one that was checked.
+pub(super) async fn addresses(
+    names: &Names,
+    target: &Target,
+    is_private_allowed: bool,
+    clock: &mut CallClock<'_>,
+) -> Result<Vec<SocketAddr>, CallFailure> {
+    let is_allowed = |ip: &IpAddr| is_private_allowed || is_public(*ip);
+    let of_target = |ip: IpAddr| SocketAddr::new(ip, target.key.port);
+    let allowed: Vec<_> = match target.key.host.parse::<IpAddr>() {
+        Ok(ip) => Some(ip).filter(is_allowed).map(of_target).into_iter().collect(),
+        Err(_) => {
+            let found = names.addresses(&target.key.host, clock).await?;
+            found.iter().copied().filter(is_allowed).map(of_target).collect()
+        }
     };
-    let allowed: Vec<_> = found.into_iter().filter(|address| is_private_allowed || is_public(address.ip())).collect();
     if allowed.is_empty() { Err(CallFault::NoPublicAddress.into()) } else { Ok(allowed) }
 }
 

@@ -1,13 +1,20 @@
-//! One request and its response on one connection of a slot.
+//! One request and its response on one connection: an idle one, or a new one to an address that the gate admits.
 
-use super::connection::{BotConnection, ConnectTimes};
+use super::BotClient;
+use super::clock::CallClock;
+use super::connection::{self, BotConnection, ConnectTimes};
 use super::failure::{self, CallFailure};
+use super::gate::{self, Admission, CallSubject, Ending};
 use super::pool::BotConnectionPermit;
 use super::response::{Progress, Response, ResponseParser};
 use super::signing::{CallSigner, SIGNATURE_HEADER};
 use super::target::Target;
 use engine::health::CallFault;
+use engine::limits::CONNECT_ADDRESSES_MAX;
 use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
 
 /// A request, ready to be written.
 pub(super) struct Request(Vec<u8>);
@@ -53,36 +60,137 @@ struct AttemptError {
     is_stale: bool,
 }
 
-/// Sends the request and reads its response. A stale idle connection is replaced by a new one, but only when the request may be repeated:
-/// the bot may have received it.
-///
-/// # Errors
-/// Why there is no response.
-pub(super) async fn run(
-    mut slot: BotConnectionPermit,
-    target: &Target,
-    request: Request,
-    is_repeatable: bool,
-) -> Result<Response, CallFailure> {
-    if let Some(idle) = slot.take_idle()
-        && idle.is_reusable()
-    {
-        match attempt(idle, &request, true).await {
-            Ok((response, connection)) => return Ok(finish(slot, response, connection)),
-            Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
-            Err(tried) => return Err(tried.failure),
+/// Whom a call goes to, on whose behalf, and how long it has waited.
+pub(super) struct CallRoute<'a> {
+    pub(super) target: &'a Target,
+    pub(super) subject: CallSubject<'a>,
+    /// When it is not made any more.
+    pub(super) give_up_at: Instant,
+    /// How long it may wait for a socket and for a permit of its host.
+    pub(super) permit_wait_max: Option<Duration>,
+}
+
+/// A connection under its permits.
+pub(super) struct OpenedConnection {
+    pub(super) connection: BotConnection,
+    /// Whether it was idle before.
+    is_reused: bool,
+    pub(super) permit: BotConnectionPermit,
+    pub(super) admission: Admission,
+}
+
+impl BotClient {
+    /// Sends the request and reads its response. A stale idle connection is replaced by a new one, but only when the request may be repeated:
+    /// the bot may have received it. The admission is to be settled by what the response is worth.
+    pub(super) async fn exchange(
+        &self,
+        route: &CallRoute<'_>,
+        request: Request,
+        is_repeatable: bool,
+        clock: &mut CallClock<'_>,
+    ) -> Result<(Response, Admission), CallFailure> {
+        if let Some(address) = self.pool.idle_address(route.target) {
+            let admission = clock.aside(self.admit(address, route)).await?;
+            let mut permit = clock.aside(self.pool.acquire(route.target, address)).await;
+            if let Some(idle) = permit.take_idle()
+                && idle.is_reusable()
+            {
+                match clock.run(attempt(idle, &request, true)).await? {
+                    Ok((response, connection)) => return Ok((finish(permit, response, connection), admission)),
+                    Err(AttemptError { is_stale: true, .. }) if is_repeatable => admission.settle(Ending::Failed),
+                    Err(tried) => return Err(tried.failure),
+                }
+            } else {
+                admission.settle(Ending::NotMade);
+            }
+        }
+        // A connection that became idle while this call waited for its permit is used as well, unless it is stale.
+        for may_reuse in [true, false] {
+            let opened = self.open(route, clock, &mut ConnectTimes::default(), may_reuse).await?;
+            let OpenedConnection { connection, is_reused, permit, admission } = opened;
+            match clock.run(attempt(connection, &request, is_reused)).await? {
+                Ok((response, connection)) => return Ok((finish(permit, response, connection), admission)),
+                Err(AttemptError { is_stale: true, .. }) if is_repeatable => admission.settle(Ending::Failed),
+                Err(tried) => {
+                    let is_ours = tried.failure.fault == CallFault::ServerFault;
+                    admission.settle(if is_ours { Ending::NotMade } else { Ending::Failed });
+                    return Err(tried.failure);
+                }
+            }
+        }
+        Err(CallFault::Closed.into())
+    }
+
+    /// Connects to the first address of the target that takes the connection. A failure of ours outweighs what other addresses said.
+    pub(super) async fn open(
+        &self,
+        route: &CallRoute<'_>,
+        clock: &mut CallClock<'_>,
+        times: &mut ConnectTimes,
+        may_reuse: bool,
+    ) -> Result<OpenedConnection, CallFailure> {
+        let before = clock.elapsed();
+        let addresses = connection::addresses(&self.names, route.target, self.is_private_allowed, clock).await?;
+        times.resolve = Some(clock.elapsed().saturating_sub(before));
+        let mut failure = CallFailure::from(CallFault::NotConnected);
+        for address in addresses.into_iter().take(CONNECT_ADDRESSES_MAX) {
+            match self.open_at(address, route, clock, times, may_reuse).await {
+                Ok(opened) => return Ok(opened),
+                Err(_) if failure.fault == CallFault::ServerFault => {}
+                Err(of_address) => failure = of_address,
+            }
+        }
+        Err(failure)
+    }
+
+    async fn open_at(
+        &self,
+        address: SocketAddr,
+        route: &CallRoute<'_>,
+        clock: &mut CallClock<'_>,
+        times: &mut ConnectTimes,
+        may_reuse: bool,
+    ) -> Result<OpenedConnection, CallFailure> {
+        let admission = clock.aside(self.admit(address.ip(), route)).await?;
+        let acquire = self.pool.acquire(route.target, address.ip());
+        let permit = match route.permit_wait_max {
+            Some(wait_max) => clock.aside(timeout(wait_max, acquire)).await.ok(),
+            None => Some(clock.aside(acquire).await),
+        };
+        let Some(mut permit) = permit else {
+            admission.settle(Ending::NotMade);
+            return Err(CallFault::ServerFault.into());
+        };
+        // A connection that came with the permit and is not used is closed: there would be one more than a host may have.
+        let idle = permit.take_idle().filter(|idle| may_reuse && idle.is_reusable());
+        if let Some(connection) = idle {
+            return Ok(OpenedConnection { connection, is_reused: true, permit, admission });
+        }
+        let open = self.gate.open_connection(address.ip()).map(|(open, is_full)| {
+            if is_full {
+                self.pool.close_idle_at(address.ip());
+            }
+            open
+        });
+        match clock.run(BotConnection::open(route.target, address, open, &self.metrics, times)).await? {
+            Ok(connection) => Ok(OpenedConnection { connection, is_reused: false, permit, admission }),
+            Err(failure) => {
+                let is_ours = failure.fault == CallFault::ServerFault;
+                admission.settle(if is_ours { Ending::NotMade } else { Ending::Failed });
+                Err(failure)
+            }
         }
     }
-    let connection = slot.open(target, &mut ConnectTimes::default()).await?;
-    match attempt(connection, &request, false).await {
-        Ok((response, connection)) => Ok(finish(slot, response, connection)),
-        Err(tried) => Err(tried.failure),
+
+    async fn admit(&self, address: IpAddr, route: &CallRoute<'_>) -> Result<Admission, CallFailure> {
+        let admitted = self.gate.admit(address, route.subject, route.give_up_at).await;
+        admitted.map_err(|gate::Throttled| CallFault::Throttled.into())
     }
 }
 
-fn finish(slot: BotConnectionPermit, response: Response, connection: BotConnection) -> Response {
+fn finish(permit: BotConnectionPermit, response: Response, connection: BotConnection) -> Response {
     if response.is_reusable {
-        slot.release(connection);
+        permit.release(connection);
     }
     response
 }
@@ -116,5 +224,6 @@ pub(super) async fn send_and_receive(
         if let Progress::Complete(response) = incoming.advance(count == 0)? {
             return Ok(response);
         }
+        connection.acknowledge_now();
     }
 }

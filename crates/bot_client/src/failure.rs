@@ -25,6 +25,11 @@ impl CallFailure {
         self.fault.class()
     }
 
+    /// Whether the call ended without an answer because its time was up.
+    pub(super) fn is_timeout(&self) -> bool {
+        matches!(self.fault, CallFault::TooLate)
+    }
+
     pub(super) fn with_detail(fault: CallFault, detail: &str) -> Self {
         let detail = &detail[..detail.floor_char_boundary(DETAIL_BYTES_MAX)];
         Self { fault, detail: Some(detail.into()) }
@@ -53,11 +58,9 @@ pub(super) fn broken_fault(error: &io::Error) -> CallFault {
     if is_shortage(error) { CallFault::ServerFault } else { CallFault::Closed }
 }
 
-/// Why a name could not be resolved. The resolver does not always say that it had no file left, so that is tried out.
-pub(super) fn resolve_fault(error: &io::Error) -> CallFault {
-    let is_ours =
-        is_shortage(error) || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).is_err_and(|error| is_shortage(&error));
-    if is_ours { CallFault::ServerFault } else { CallFault::NoPublicAddress }
+/// Whether no socket can be opened now: what fails for that does not always say so.
+pub(super) fn is_out_of_files() -> bool {
+    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).is_err_and(|error| is_shortage(&error))
 }
 
 /// Whether this process or machine was out of files, buffers or memory.
@@ -107,8 +110,6 @@ mod tests {
         check(libc::EADDRNOTAVAIL, "[3fff::1]:9", family_fault());
         assert_eq!(broken_fault(&io::Error::from_raw_os_error(libc::ENOBUFS)), CallFault::ServerFault);
         assert_eq!(broken_fault(&io::Error::from_raw_os_error(libc::ECONNRESET)), CallFault::Closed);
-        assert_eq!(resolve_fault(&io::Error::from_raw_os_error(libc::EMFILE)), CallFault::ServerFault);
-        assert_eq!(resolve_fault(&io::Error::other("no such name")), CallFault::NoPublicAddress);
     }
 
     /// What a machine without a route for IPv6 must say, and one with a route cannot.

@@ -6,9 +6,12 @@
 
 pub mod address;
 mod call;
+mod clock;
 mod connection;
 mod exchange;
 mod failure;
+mod gate;
+mod names;
 mod pool;
 pub mod probe;
 mod replies;
@@ -17,6 +20,7 @@ pub mod signing;
 mod signing_secrets;
 pub mod statistics;
 mod target;
+mod texts;
 pub mod view;
 
 #[cfg(test)]
@@ -25,15 +29,20 @@ mod tests;
 pub use call::{BotCall, Webhook};
 pub use connection::ConnectTimes;
 pub use failure::CallFailure;
+pub use gate::LimitedAddresses;
 pub use signing_secrets::SigningSecrets;
 pub use target::canonical_url;
 
+use clock::CallClock;
+use engine::ids::AccountId;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::matches::response_excerpt::ResponseExcerpt;
-use exchange::Request;
+use exchange::{CallRoute, Request};
+use gate::{CallSubject, Ending, Gate, Purpose};
 use metrics::Metrics;
+use names::{Names, Sources};
 use pool::Pool;
 use quotas::socket_budget::SocketBudget;
 use response::Response;
@@ -43,14 +52,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use target::Target;
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// How long a bot's face is cached.
 const FACE_TTL: Duration = Duration::from_secs(60);
-/// A late answer is this process's own fault when its tasks ran late for this part of the call's time, one of so many …
-const STALL_PART: u32 = 4;
-/// … and for this long.
-const STALL_MIN: Duration = Duration::from_millis(50);
 /// Faces that are cached at the same time.
 const FACES_MAX: usize = 10_000;
 
@@ -59,68 +64,89 @@ type FaceCell = Arc<OnceCell<Face>>;
 #[derive(Clone)]
 pub struct BotClient {
     pool: Arc<Pool>,
+    gate: Arc<Gate>,
+    names: Names,
+    is_private_allowed: bool,
     faces: Arc<Mutex<HashMap<String, (Instant, FaceCell)>>>,
     metrics: Arc<Metrics>,
 }
 
 impl BotClient {
     /// A client with at most `connections_per_host` connections to any one host and port, each with a permit of `sockets`;
-    /// `is_private_allowed` lets it call addresses that are not of the public Internet.
+    /// `is_private_allowed` lets it call addresses that are not of the public Internet. `limited` says where calls that are not answered, and
+    /// connections to one address, have limits.
     #[must_use]
     pub fn new(
         connections_per_host: usize,
         is_private_allowed: bool,
+        limited: LimitedAddresses,
         metrics: Arc<Metrics>,
         sockets: Arc<SocketBudget>,
     ) -> Self {
-        let pool = Pool::new(connections_per_host, is_private_allowed, metrics.clone(), sockets);
-        let pool = Arc::new(pool);
-        Self { pool, faces: Arc::default(), metrics }
+        let names = Names::new(Sources::system(), metrics.clone());
+        Self::with_names(names, connections_per_host, is_private_allowed, limited, metrics, sockets)
     }
 
-    /// Calls a bot. The wait for a free connection under the limits does not count as the bot's: its clock starts after.
+    fn with_names(
+        names: Names,
+        connections_per_host: usize,
+        is_private_allowed: bool,
+        limited: LimitedAddresses,
+        metrics: Arc<Metrics>,
+        sockets: Arc<SocketBudget>,
+    ) -> Self {
+        let pool = Arc::new(Pool::new(connections_per_host, sockets));
+        let gate = Gate::new(limited, metrics.clone());
+        Self { pool, gate, names, is_private_allowed, faces: Arc::default(), metrics }
+    }
+
+    /// Calls a bot. The wait for a free connection under the limits, and until it may be called, does not count as the bot's.
     pub async fn call(&self, call: BotCall) -> BotAnswer {
         let Some(target) = Target::parse(&call.url) else {
-            return answer_without_move(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
+            return answer_without_move(AnswerClass::Unreachable, Duration::ZERO);
         };
-        let requested_at = Instant::now();
-        let slot = self.pool.acquire(&target).await;
-        let sent = Instant::now();
-        self.metrics.matches.bot_permit_wait.observe(sent - requested_at);
         let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref());
-        drop(call.body);
-        let stalled_before = self.metrics.process.stalled();
-        let is_repeatable = call.webhook == Webhook::Move;
-        let result = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
-        let took = sent.elapsed();
-        match result {
-            Ok(Ok(response)) if response.status != 200 => {
-                let response = excerpt(call.webhook, &response);
-                BotAnswer { response, ..answer_without_move(AnswerClass::BadStatus, took, call.timeout) }
-            }
-            Ok(Ok(response)) if call.webhook == Webhook::Move => {
-                let (class, mv, shout) = replies::classify_move(&response.body);
-                let response = if mv.is_some() { None } else { excerpt(call.webhook, &response) };
-                BotAnswer { mv, shout, response, ..answer_without_move(class, took, call.timeout) }
-            }
-            Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
-            Ok(Err(failure)) => answer_without_move(failure.class(), took, call.timeout),
-            Err(_) if self.was_stalled(took, call.timeout, stalled_before) => {
-                answer_without_move(AnswerClass::ServerFault, call.timeout, call.timeout)
-            }
-            Err(_) => answer_without_move(AnswerClass::Late, call.timeout, call.timeout),
+        let is_move = call.webhook == Webhook::Move;
+        let purpose = if is_move { Purpose::Move } else { Purpose::Notice };
+        let subject = CallSubject { url: &call.url, account: call.account, purpose };
+        let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        let requested_at = Instant::now();
+        let mut clock = CallClock::start(&self.metrics, call.timeout);
+        let result = self.exchange(&route, request, is_move, &mut clock).await;
+        let took = clock.elapsed();
+        self.metrics.matches.bot_permit_wait.observe(clock.begun_at() - requested_at);
+        let (response, admission) = match result {
+            Ok(exchanged) => exchanged,
+            Err(failure) if failure.is_timeout() => return answer_without_move(failure.class(), call.timeout),
+            Err(failure) => return answer_without_move(failure.class(), took),
+        };
+        if response.status != 200 {
+            admission.settle(Ending::Failed);
+            let response = excerpt(call.webhook, &response);
+            return BotAnswer { response, ..answer_without_move(AnswerClass::BadStatus, took) };
         }
+        if !is_move {
+            admission.settle(Ending::Neutral);
+            return answer_without_move(AnswerClass::Valid, took);
+        }
+        let (class, mv, shout) = replies::classify_move(&response.body);
+        admission.settle(if mv.is_some() { Ending::ValidMove } else { Ending::Failed });
+        let response = if mv.is_some() { None } else { excerpt(call.webhook, &response) };
+        BotAnswer { mv, shout, response, ..answer_without_move(class, took) }
     }
 
     /// A bot's face; requested once a minute at most, however many matches open.
-    pub async fn face(&self, url: &str, signer: Option<CallSigner>) -> Face {
+    pub async fn face(&self, url: &str, signer: Option<CallSigner>, account: AccountId) -> Face {
         let cell = self.face_cell(url);
-        cell.get_or_init(|| self.fetch_face(url, signer)).await.clone()
+        cell.get_or_init(|| self.fetch_face(url, signer, account)).await.clone()
     }
 
-    /// Closes connections that were idle for a while, and drops outdated faces. For a background job.
+    /// Closes connections that were idle for a while, drops outdated faces and standings, and reads the system's DNS configuration again if it
+    /// has changed. For a background job.
     pub fn sweep(&self) {
         self.pool.sweep();
+        self.gate.sweep();
+        self.names.sweep();
         let now = Instant::now();
         self.faces
             .lock()
@@ -139,12 +165,6 @@ impl BotClient {
         self.pool.has_reusable_idle()
     }
 
-    /// Whether this process ran late during a call that has timed out: its timer fired late, or the probe of the scheduler was stalled.
-    fn was_stalled(&self, took: Duration, timeout: Duration, stalled_before: Duration) -> bool {
-        let stalled = took.saturating_sub(timeout) + self.metrics.process.stalled().saturating_sub(stalled_before);
-        stalled >= STALL_MIN.max(timeout / STALL_PART)
-    }
-
     fn face_cell(&self, url: &str) -> FaceCell {
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -161,20 +181,24 @@ impl BotClient {
         cell
     }
 
-    async fn fetch_face(&self, url: &str, signer: Option<CallSigner>) -> Face {
+    async fn fetch_face(&self, url: &str, signer: Option<CallSigner>, account: AccountId) -> Face {
         let Some(target) = Target::parse(url) else { return Face::default() };
-        let slot = self.pool.acquire(&target).await;
         let request = Request::get(&target, signer.as_ref());
-        let result = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
-        match result {
-            Ok(Ok(response)) if response.status == 200 => replies::parse_face(&response.body),
-            Ok(Ok(_) | Err(_)) | Err(_) => Face::default(),
+        let subject = CallSubject { url, account, purpose: Purpose::Index };
+        let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        match self.exchange(&route, request, true, &mut CallClock::start(&self.metrics, BOT_INDEX_TIMEOUT)).await {
+            Ok((response, admission)) if response.status == 200 => {
+                admission.settle(Ending::Neutral);
+                replies::parse_face(&response.body)
+            }
+            // An admission that is dropped counts as a failed call.
+            Ok(_) | Err(_) => Face::default(),
         }
     }
 }
 
-fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
-    let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
+fn answer_without_move(class: AnswerClass, took: Duration) -> BotAnswer {
+    let latency_ms = took.min(BOT_TIMEOUT_MAX).as_millis() as u16;
     BotAnswer::without_move(class, latency_ms)
 }
 

@@ -1,12 +1,11 @@
 //! Connections to bots, pooled by host with a hard limit: a permit is the right to one connection, and comes with an idle one when there is
 //! one.
 
-use super::connection::{BotConnection, ConnectTimes};
-use super::failure::CallFailure;
+use super::connection::BotConnection;
 use super::target::{HostKey, Target};
-use metrics::Metrics;
 use quotas::socket_budget::{SocketBudget, SocketPermit};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -17,9 +16,7 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct Pool {
     connections_per_host: usize,
-    is_private_allowed: bool,
     hosts: Mutex<HashMap<HostKey, Arc<Host>>>,
-    metrics: Arc<Metrics>,
     sockets: Arc<SocketBudget>,
 }
 
@@ -38,48 +35,56 @@ struct IdleConnection {
 /// [`BotConnectionPermit::release`].
 pub(super) struct BotConnectionPermit {
     host: Arc<Host>,
-    is_private_allowed: bool,
     idle: Option<BotConnection>,
     /// The socket permit of this permit's connection, until that is returned to the pool.
     socket: Option<SocketPermit>,
     sockets: Arc<SocketBudget>,
-    metrics: Arc<Metrics>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Pool {
-    pub(super) fn new(
-        connections_per_host: usize,
-        is_private_allowed: bool,
-        metrics: Arc<Metrics>,
-        sockets: Arc<SocketBudget>,
-    ) -> Self {
-        Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
+    pub(super) fn new(connections_per_host: usize, sockets: Arc<SocketBudget>) -> Self {
+        Self { connections_per_host, hosts: Mutex::default(), sockets }
     }
 
-    /// Waits for a permit of the target's host, and for a socket if there is no idle connection.
-    pub(super) async fn acquire(&self, target: &Target) -> BotConnectionPermit {
+    /// The address that an idle connection of the target leads to, if there is one.
+    pub(super) fn idle_address(&self, target: &Target) -> Option<IpAddr> {
+        let host = lock(&self.hosts).get(&target.key)?.clone();
+        let idle = lock(&host.idle);
+        idle.last().map(|idle| idle.connection.address())
+    }
+
+    /// Waits for a permit of the target's host, and for a socket if there is no idle connection to this address.
+    pub(super) async fn acquire(&self, target: &Target, address: IpAddr) -> BotConnectionPermit {
         let host = self.host(target);
         let permit = host.permits.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
-        let ready = lock(&host.idle).pop();
+        let ready = {
+            let mut idle = lock(&host.idle);
+            let at = idle.iter().rposition(|idle| idle.connection.address() == address);
+            let ready = at.map(|at| idle.remove(at));
+            if ready.is_none() {
+                // One that leads elsewhere makes room for the new one.
+                idle.pop();
+            }
+            ready
+        };
         let (idle, socket) = match ready {
             Some(IdleConnection { connection, socket, .. }) => (Some(connection), socket),
             None => (None, self.sockets.acquire_for_bot().await),
         };
-        BotConnectionPermit {
-            idle,
-            is_private_allowed: self.is_private_allowed,
-            socket: Some(socket),
-            sockets: self.sockets.clone(),
-            metrics: self.metrics.clone(),
-            host,
-            _permit: permit,
-        }
+        BotConnectionPermit { idle, socket: Some(socket), sockets: self.sockets.clone(), host, _permit: permit }
     }
 
     /// Closes all idle connections: their sockets are needed.
     pub(super) fn close_idle(&self) {
         lock(&self.hosts).values().for_each(|host| lock(&host.idle).clear());
+    }
+
+    /// Closes idle connections to this address, whatever its name.
+    pub(super) fn close_idle_at(&self, address: IpAddr) {
+        lock(&self.hosts)
+            .values()
+            .for_each(|host| lock(&host.idle).retain(|idle| idle.connection.address() != address));
     }
 
     /// Closes connections that were idle for too long; drops unused hosts.
@@ -110,11 +115,6 @@ impl BotConnectionPermit {
     /// The idle connection that came with the permit, if any.
     pub(super) fn take_idle(&mut self) -> Option<BotConnection> {
         self.idle.take()
-    }
-
-    /// Opens a connection under this permit.
-    pub(super) async fn open(&self, target: &Target, times: &mut ConnectTimes) -> Result<BotConnection, CallFailure> {
-        BotConnection::open(target, self.is_private_allowed, &self.metrics, times).await
     }
 
     /// Returns the connection to the pool, unless its socket is needed elsewhere.

@@ -1,24 +1,30 @@
 //! Single calls of a bot in which everything is measured and what came back is kept, for its owner. Each call opens a connection of its own,
-//! so that every step has a time.
+//! so that every step has a time; it may be repeated on that connection.
 //!
 //! What is shown of an answer is a few headers and the beginning of the body, and only if the answer was HTTP: a probe must not read other
 //! services' greetings to strangers.
 
+mod repeat;
+
 pub use super::call::ProbeStep;
+pub use repeat::RepeatedCalls;
 
 use super::BotClient;
+use super::clock::CallClock;
 use super::connection::ConnectTimes;
-use super::exchange::{self, Request};
+use super::exchange::{self, CallRoute, OpenedConnection, Request};
 use super::failure::CallFailure;
+use super::gate::{self, CallSubject, Ending, Purpose};
 use super::replies;
 use super::response::{Response, ResponseParser};
 use super::signing::CallSigner;
 use super::target::Target;
 use bytes::Bytes;
 use engine::health::CallFault;
+use engine::ids::AccountId;
 use engine::limits::{HEALTH_BODY_BYTES_SHOWN, HEALTH_CALL_TIMEOUT, HEALTH_HEADER_BYTES_SHOWN};
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// Headers that explain an answer.
 const SHOWN_HEADERS: [&str; 8] = [
@@ -42,6 +48,10 @@ pub struct ProbeCall {
     /// The JSON body; empty for [`ProbeStep::Index`].
     pub body: Bytes,
     pub signer: Option<CallSigner>,
+    /// The account on whose behalf it is made.
+    pub account: AccountId,
+    /// How often it is sent again on the same connection after a good answer.
+    pub repeats: usize,
 }
 
 /// How a call of a probe went.
@@ -56,6 +66,8 @@ pub struct ProbeReport {
     pub response: Option<ProbeResponse>,
     /// What was wrong; `None`: nothing.
     pub failure: Option<CallFailure>,
+    /// How the repetitions went; `None` if there were none.
+    pub repeated: Option<RepeatedCalls>,
 }
 
 /// A response, whole or cut off.
@@ -84,45 +96,72 @@ impl BotClient {
     pub async fn probe(&self, call: ProbeCall) -> ProbeReport {
         let unsent = |fault: CallFault| ProbeReport { failure: Some(fault.into()), ..ProbeReport::default() };
         let Some(target) = Target::parse(&call.url) else { return unsent(CallFault::NoPublicAddress) };
-        let permit = timeout_at(Instant::now() + HEALTH_CALL_TIMEOUT, self.pool.acquire(&target)).await;
-        let Ok(mut permit) = permit else { return unsent(CallFault::ServerFault) };
-        // The connection that came with the permit is closed: there would be one more than a host may have.
-        drop(permit.take_idle());
         let request = match call.step {
             ProbeStep::Index => Request::get(&target, call.signer.as_ref()),
             ProbeStep::Start | ProbeStep::Move | ProbeStep::End => {
                 Request::post(&target, call.step.name(), &call.body, call.signer.as_ref())
             }
         };
+        let subject = CallSubject { url: &call.url, account: call.account, purpose: Purpose::Probe };
+        let permit_wait_max = Some(HEALTH_CALL_TIMEOUT);
+        let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max };
         let mut trace = Trace::default();
-        let stalled_before = self.metrics.process.stalled();
-        let begun = Instant::now();
-        let run = async {
-            let mut connection = permit.open(&target, &mut trace.connect_times).await?;
-            let sent = Instant::now();
-            let first_byte = &mut trace.first_byte;
-            let on_arrival = || {
-                first_byte.get_or_insert_with(|| sent.elapsed());
-            };
-            let (incoming, whole) = (&mut trace.incoming, &mut trace.whole);
-            *whole = Some(exchange::send_and_receive(&mut connection, &request, incoming, on_arrival).await?);
-            Ok(())
-        };
-        let ended = timeout_at(begun + HEALTH_CALL_TIMEOUT, run).await;
-        let took = begun.elapsed();
-        let failure: Option<CallFailure> = match ended {
-            Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(failure),
-            // How long a name took that leads nowhere says something about the server's network: nothing is said.
-            Err(_) if trace.connect_times.resolve.is_none() => Some(CallFault::NoPublicAddress.into()),
-            Err(_) if self.was_stalled(took, HEALTH_CALL_TIMEOUT, stalled_before) => {
-                Some(CallFault::ServerFault.into())
+        let mut clock = CallClock::start(&self.metrics, HEALTH_CALL_TIMEOUT);
+        let ended = self.run_probe(&route, &request, &mut clock, &mut trace).await;
+        let took = clock.elapsed();
+        let (opened, failure): (_, Option<CallFailure>) = match ended {
+            // The permit is held until the repetitions have ended.
+            Ok(OpenedConnection { connection, permit, admission, .. }) => {
+                admission.settle(ending_of(call.step, &trace));
+                (Some((connection, permit)), None)
             }
-            Err(_) => Some(CallFault::TooLate.into()),
+            Err(failure) if !failure.is_timeout() => (None, Some(failure)),
+            // How long a name took that leads nowhere says something about the server's network: nothing is said.
+            Err(_) if trace.connect_times.resolve.is_none() => (None, Some(CallFault::NoPublicAddress.into())),
+            Err(failure) => (None, Some(failure)),
         };
         let is_refused = failure.as_ref().is_some_and(|failure| failure.fault == CallFault::NoPublicAddress);
-        let total = if is_refused { Duration::ZERO } else { took.min(HEALTH_CALL_TIMEOUT) };
-        report(call.step, &trace, total, failure)
+        let total = if is_refused { Duration::ZERO } else { took };
+        let mut report = report(call.step, &trace, total, failure);
+        if report.failure.is_none() && call.repeats > 0 {
+            let is_kept = trace.whole.as_ref().is_some_and(|whole| whole.is_reusable);
+            report.repeated = Some(match opened.filter(|_| is_kept) {
+                Some((mut connection, _permit)) => {
+                    repeat::repeat(&mut connection, &request, call.step, call.repeats).await
+                }
+                None => RepeatedCalls::closed(),
+            });
+        }
+        report
+    }
+
+    async fn run_probe(
+        &self,
+        route: &CallRoute<'_>,
+        request: &Request,
+        clock: &mut CallClock<'_>,
+        trace: &mut Trace,
+    ) -> Result<OpenedConnection, CallFailure> {
+        let mut opened = self.open(route, clock, &mut trace.connect_times, false).await?;
+        let sent = Instant::now();
+        let first_byte = &mut trace.first_byte;
+        let on_arrival = || {
+            first_byte.get_or_insert_with(|| sent.elapsed());
+        };
+        let receive = exchange::send_and_receive(&mut opened.connection, request, &mut trace.incoming, on_arrival);
+        trace.whole = Some(clock.run(receive).await??);
+        Ok(opened)
+    }
+}
+
+/// What a whole response is worth for the bot's standing.
+fn ending_of(step: ProbeStep, trace: &Trace) -> Ending {
+    let has_move = |response: &Response| replies::classify_move(&response.body).1.is_some();
+    match &trace.whole {
+        Some(response) if response.status != 200 => Ending::Failed,
+        Some(response) if step == ProbeStep::Move && has_move(response) => Ending::ValidMove,
+        Some(_) if step != ProbeStep::Move => Ending::Neutral,
+        Some(_) | None => Ending::Failed,
     }
 }
 
@@ -135,7 +174,8 @@ fn report(step: ProbeStep, trace: &Trace, total: Duration, failure: Option<CallF
         replies::fault(step, whole.status, is_html, &whole.body).map(CallFailure::from)
     };
     let failure = failure.or_else(judge);
-    ProbeReport { connect_times: trace.connect_times, first_byte: trace.first_byte, total, response, failure }
+    let (connect_times, first_byte) = (trace.connect_times, trace.first_byte);
+    ProbeReport { connect_times, first_byte, total, response, failure, repeated: None }
 }
 
 /// What came back, if its head is complete.

@@ -1,10 +1,12 @@
 //! The client against scripted peers on real sockets.
 
+mod acknowledgements;
 mod probe;
 mod signed;
 
 use super::*;
 use bytes::Bytes;
+use engine::ids::AccountId;
 use rules::snake::Move;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -64,7 +66,8 @@ fn client(connections_per_host: usize, is_private_allowed: bool) -> BotClient {
 }
 
 fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: Arc<SocketBudget>) -> BotClient {
-    BotClient::new(connections_per_host, is_private_allowed, Arc::default(), sockets)
+    let limited = LimitedAddresses::OffLoopback;
+    BotClient::new(connections_per_host, is_private_allowed, limited, Arc::default(), sockets)
 }
 
 fn call(address: SocketAddr, path: Webhook) -> BotCall {
@@ -74,6 +77,7 @@ fn call(address: SocketAddr, path: Webhook) -> BotCall {
         body: Bytes::from_static(b"{}"),
         timeout: TIMEOUT,
         signer: None,
+        account: AccountId(1),
     }
 }
 
@@ -285,7 +289,7 @@ async fn faces_are_requested_once_for_many_matches() {
     let faces: Vec<_> = (0..4)
         .map(|_| {
             let (bots, url) = (bots.clone(), url.clone());
-            tokio::spawn(async move { bots.face(&url, None).await })
+            tokio::spawn(async move { bots.face(&url, None, AccountId(1)).await })
         })
         .collect();
     let mut stream = peer.connection().await;

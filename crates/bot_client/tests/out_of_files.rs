@@ -1,9 +1,10 @@
 //! What a bot gets when this process has no file left: a process of its own, because the limit is the process's.
 
 use bot_client::probe::{ProbeCall, ProbeStep};
-use bot_client::{BotCall, BotClient, Webhook};
+use bot_client::{BotCall, BotClient, LimitedAddresses, Webhook};
 use bytes::Bytes;
 use engine::health::CallFault;
+use engine::ids::AccountId;
 use engine::matches::entry::AnswerClass;
 use quotas::socket_budget::SocketBudget;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -23,19 +24,21 @@ fn take_all_files() -> Vec<File> {
 async fn a_lack_of_files_is_not_the_bots_fault() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let bots = BotClient::new(8, true, Arc::default(), Arc::new(SocketBudget::new(64, 64)));
+    let bots = BotClient::new(8, true, LimitedAddresses::All, Arc::default(), Arc::new(SocketBudget::new(64, 64)));
     let call = |host: &str| BotCall {
         url: format!("http://{host}:{port}/"),
         webhook: Webhook::Move,
         body: Bytes::from_static(b"{}"),
         timeout: Duration::from_secs(5),
         signer: None,
+        account: AccountId(1),
     };
     let taken = take_all_files();
-    for host in ["127.0.0.1", "localhost", "bot.invalid"] {
+    for host in ["127.0.0.1", "localhost", "bot.example"] {
         assert_eq!(bots.call(call(host)).await.class, AnswerClass::ServerFault, "{host}");
     }
-    let probe = ProbeCall { url: call("127.0.0.1").url, step: ProbeStep::Index, body: Bytes::new(), signer: None };
+    let (url, account) = (call("127.0.0.1").url, AccountId(1));
+    let probe = ProbeCall { url, step: ProbeStep::Index, body: Bytes::new(), signer: None, account, repeats: 0 };
     assert_eq!(bots.probe(probe).await.failure.unwrap().fault, CallFault::ServerFault);
     drop(taken);
     drop(listener);

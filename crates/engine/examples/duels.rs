@@ -100,7 +100,7 @@ fn play(case: &Case, seed: Seed) -> Duel {
     let mut results = Vec::new();
     loop {
         duel = duel
-            .advance(&results, false, || {
+            .advance(&results, &[], false, || {
                 ids += 1;
                 MatchId(ids)
             })

@@ -23,6 +23,7 @@ use crate::ladders::entry::LadderEntry;
 use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
+use crate::matches::slots::SlotUsage;
 use crate::matches::spec::MatchSpec;
 use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, MatchLogRow, SigningRow, Token, WorldOwner, WorldRow};
 use crate::time::UnixMs;
@@ -46,7 +47,8 @@ pub enum Command {
     UpdateBot(Bot),
     /// Delete a bot of this account; matches keep their own copy of its name and URL. → `Done` | `NotFound`
     DeleteBot { id: BotId, account: AccountId },
-    /// Put matches into the queue: all or none. → `Done` | `Replayed` | `KeyReused` | `NotFound` (no such account)
+    /// Put matches into the queue: all or none. → `Done` | `Replayed` | `KeyReused` | `LimitReached` (the account would have more waiting than
+    /// [`MATCHES_WAITING_PER_ACCOUNT_MAX`](crate::limits::MATCHES_WAITING_PER_ACCOUNT_MAX)) | `NotFound` (no such account)
     CreateMatches(CreateMatches),
     /// Cancel a match of this account, or of any when `account` is `None`. → `Done` | `NotFound` | `WrongState`
     CancelMatch { id: MatchId, account: Option<AccountId>, now: UnixMs },
@@ -69,7 +71,7 @@ pub enum Command {
     /// shared one refuses, and nothing changes. → `Done` | `SharedDatabase`
     EndAllLeases,
     /// Take up to `max` matches for this worker: first the orphans (running, and their worker's lease has ended), then
-    /// the queue in fair order. Orphans out of attempts are failed instead, and do not count. A claim whose outcome was
+    /// the queue in fair order, as far as the worker's slots admit it. Orphans out of attempts are failed instead, and do not count. A claim whose outcome was
     /// lost is repeated under the same number and takes nothing new: its outcome is what the first one took and the
     /// worker still holds. (Otherwise a live worker would hold a match that it does not know of.) A claim that took
     /// nothing writes nothing, not even its number: looking for work costs no write. → [`Outcome::MatchesClaimed`] |
@@ -80,6 +82,8 @@ pub enum Command {
         number: u64,
         now: UnixMs,
         max: usize,
+        /// What the worker plays already: of the queue, matches of accounts that may take no further slot are passed over.
+        slots: SlotUsage,
         /// Claims without progress after which an orphan is failed.
         attempts_max: u32,
     },
@@ -232,6 +236,8 @@ pub struct MatchAppend {
 /// A match in a worker's hands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimedMatch {
+    /// Who created it, and whose share of the slots it takes.
+    pub account: AccountId,
     /// What is played.
     pub spec: MatchSpec,
     /// The fencing token of this claim.
@@ -242,6 +248,9 @@ pub struct ClaimedMatch {
     pub attempts_charged: u32,
     /// Those of its bots whose calls are signed.
     pub signing: Vec<SigningRow>,
+    /// By seat, the account on whose behalf the bot is called: its owner when the match was created; of a bot that is not registered, the
+    /// match's.
+    pub seat_accounts: Vec<AccountId>,
 }
 
 /// What became of a command.

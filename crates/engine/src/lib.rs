@@ -17,6 +17,7 @@ pub mod limits;
 pub mod matches;
 pub mod matchmaking;
 mod pack;
+pub mod printable;
 pub mod ratings;
 pub mod rows;
 pub mod tables;

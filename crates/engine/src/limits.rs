@@ -3,14 +3,20 @@
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
+mod bot_calls;
 mod competitions;
 mod duels;
+mod health;
 mod ladders;
+mod names;
 mod tournaments;
 
+pub use bot_calls::*;
 pub use competitions::*;
 pub use duels::*;
+pub use health::*;
 pub use ladders::*;
+pub use names::*;
 pub use tournaments::*;
 
 use std::time::Duration;
@@ -40,6 +46,10 @@ pub const BOT_ANSWER_BYTES_MAX: usize = 64 * 1024;
 pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Longest shout, in characters: the webhook API's own limit.
 pub const SHOUT_CHARS_MAX: usize = 256;
+/// Characters without a width of their own that a shout may have in a row: enough for every script and emoji, and no tower of accents.
+pub const ZERO_WIDTH_RUN_MAX: usize = 8;
+/// Longest name of a head's or a tail's drawing, in characters.
+pub const FACE_NAME_CHARS_MAX: usize = 64;
 /// Most bytes of the beginning of an answer that is kept where it gave no valid move.
 pub const RESPONSE_EXCERPT_BYTES_MAX: usize = 512;
 /// Such answers that are kept of a bot in one match, from the first. A bot that gives no valid move goes straight on, and is at a wall before.
@@ -146,44 +156,16 @@ pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 pub const BOT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
 /// A bot's time when the creation names none: the webhook API's usual value.
 pub const BOT_TIMEOUT_DEFAULT: Duration = Duration::from_millis(500);
+/// A call whose time is up while this process is stalled gets what it lost again, until this many times its timeout have passed in all …
+pub const BOT_STALL_TIMEOUTS_MAX: u32 = 4;
+/// … or, with a timeout that is shorter than any stall, its timeout and this long.
+pub const BOT_STALL_WAIT_MIN: Duration = Duration::from_secs(1);
+/// Steps of a call that a stall can delay: to connect, to shake hands for TLS, to read. A call has lost at most this many times the longest
+/// stall, however many there were.
+pub const BOT_STALLS_PER_CALL: u32 = 4;
 /// How long a bot may take to return its looks (`GET /`); after that it gets the default looks.
 pub const BOT_INDEX_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long each call of a health probe may take. Longer than a move usually may: a probe finds out whether a bot is there, matches whether
-/// it is fast enough.
-pub const HEALTH_CALL_TIMEOUT: Duration = Duration::from_secs(2);
-/// Failures in a row that pause a bot in ladders.
-pub const HEALTH_FAILURES_TO_PAUSE: u8 = 3;
-/// Successes in a row that bring it back.
-pub const HEALTH_SUCCESSES_TO_RESUME: u8 = 2;
-/// How often a healthy bot is probed that plays in competitions.
-pub const HEALTH_INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// Pause before the probe after a failure; it doubles with each further one.
-pub const HEALTH_RETRY_MIN: Duration = Duration::from_secs(30);
-/// Longest such pause.
-pub const HEALTH_RETRY_MAX: Duration = Duration::from_secs(3_600);
-/// How long a paused bot is probed; after that only its owner's checks can bring it back.
-pub const HEALTH_PAUSED_PROBES_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// How long a bot is probed regularly after it was seen in a competition.
-pub const HEALTH_WATCH_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// Pieces of evidence that are kept of each bot.
-pub const HEALTH_RECORDS_KEPT: usize = 20;
-/// Writers that may come first before a change of a bot's health is given up: more than a bot has at the same time.
-pub const HEALTH_CONFLICTS_MAX: usize = 8;
-/// Probes of the sweep that run at the same time.
-pub const HEALTH_PROBES_AT_ONCE: usize = 16;
-/// Checks on request of one account's bots, in a minute.
-pub const HEALTH_CHECKS_PER_ACCOUNT_PER_MIN: u32 = 10;
-/// The same of the clients of one address, whatever their accounts.
-pub const HEALTH_CHECKS_PER_ADDRESS_PER_MIN: u32 = 20;
-/// The same of one host, whoever requests them: this server must not help to flood or to scan a third party.
-pub const HEALTH_CHECKS_PER_HOST_PER_MIN: u32 = 30;
-/// Checks on request that run at the same time in one process.
-pub const HEALTH_CHECKS_AT_ONCE: usize = 64;
-/// Bytes of an answer's body that a check shows.
-pub const HEALTH_BODY_BYTES_SHOWN: usize = 256;
-/// Bytes of a header's value that a check shows.
-pub const HEALTH_HEADER_BYTES_SHOWN: usize = 200;
 /// Bots whose calls one process counts between two writes; calls of further ones are not counted until the next.
 pub const BOT_CALLS_BOTS_MAX: usize = 20_000;
 /// How often counted calls are written.
@@ -229,6 +211,12 @@ pub const CLAIM_MAX: usize = 1_024;
 pub const CLAIM_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// Matches that one process may run at once.
 pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
+/// An account may begin another match in a process while fewer than so many times the free slots are taken by its matches. One account alone
+/// gets three quarters of the slots, `k` accounts together `3k / (3k + 1)` of them.
+pub const SLOT_THRESHOLD_FACTOR: usize = 3;
+/// Matches of one account that may wait in the queue; a creation that would exceed it is refused. Those of its competitions count, and are
+/// never refused: competitions have limits of their own.
+pub const MATCHES_WAITING_PER_ACCOUNT_MAX: usize = 10_000;
 /// Spectators of one process.
 pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
@@ -535,14 +523,6 @@ const _: () = assert!(
 );
 const _: () = assert!(CHAT_LINES_MAX < TABLE_SNAPSHOT_ENTRIES as usize, "what a view shows, a feed still remembers");
 const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
-const _: () =
-    assert!(BOT_TIMEOUT_DEFAULT.as_millis() < HEALTH_CALL_TIMEOUT.as_millis(), "a bot in time passes its probe");
-const _: () =
-    assert!(HEALTH_RETRY_MIN.as_millis() > 4 * HEALTH_CALL_TIMEOUT.as_millis(), "a probe ends before the next");
-const _: () = assert!(HEALTH_RETRY_MIN.as_millis() < HEALTH_INTERVAL.as_millis());
-const _: () = assert!(HEALTH_INTERVAL.as_millis() * 4 < HEALTH_WATCH_FOR.as_millis());
-const _: () = assert!(HEALTH_RETRY_MAX.as_millis() * 4 < HEALTH_PAUSED_PROBES_FOR.as_millis());
-const _: () = assert!(HEALTH_BODY_BYTES_SHOWN < BOT_ANSWER_BYTES_MAX);
 const _: () =
     assert!(BOT_CALLS_RETENTION.as_secs().is_multiple_of(24 * 3_600), "every hour of the day is kept as often");
 const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());

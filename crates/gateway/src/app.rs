@@ -8,6 +8,7 @@ use super::forward_permits::ForwardPermits;
 use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
+use super::view_cache::ViewCache;
 use crate::grants::Grants;
 use arena::ProductionEnvironment;
 use arena::duels::DuelStates;
@@ -61,6 +62,8 @@ pub struct AppState {
     /// States of duels in memory.
     pub duels: Arc<DuelStates>,
     pub tournaments: Tournaments<ProductionEnvironment>,
+    /// Rendered pages of competitions.
+    pub views: ViewCache,
     /// Calls bots: for matches, and for checks that their owners request.
     pub bots: BotClient,
     /// How bots answered in the matches of this process.

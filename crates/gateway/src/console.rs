@@ -1,13 +1,15 @@
-//! The pages for people, embedded in the program. Every response forbids what these pages never do: scripts and styles of other
-//! origins or inline, frames around them, content sniffing.
+//! The console, embedded in the program: one HTML document for every page, which its own router reads the path of, and its files. Every
+//! response forbids what the pages never do: scripts and styles of other origins or inline, frames around them, content sniffing.
+//! The match viewer alone may be framed, and only where its URL asks for it (decision 0060).
 //!
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
+use super::extract::PathId;
 use super::header_values::is_not_modified;
+use super::problem::ApiError;
 use super::response_budget::BudgetExempt;
 use crate::app::App;
-use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -18,6 +20,11 @@ use pages::Asset;
 /// Sockets to the own origin are `'self'` (Content Security Policy Level 3, section 6.7.2.8).
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+/// The same for a page that any site may show in a frame. It must do nothing that a click could be stolen for; cookies never
+/// reach it there (`SameSite=Strict`).
+const CSP_FRAMED: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *",
 );
 /// Sent with every page.
 pub(super) const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
@@ -31,7 +38,8 @@ const CACHE_REVALIDATE: &str = "no-cache";
 /// A year: the content of a name never changes.
 const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-const WORLD_PAGE: &str = "world.html";
+/// The document of every page.
+const DOCUMENT: &str = "index.html";
 /// The content type of a page.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 const MISSING_PAGE: &str = "<!doctype html>
@@ -45,20 +53,56 @@ cargo build --release -p gauntlet</pre>
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
-        .route("/world", get(async |headers: HeaderMap| page_response(pages::asset(WORLD_PAGE), &headers)))
+        .route("/world", get(async |headers: HeaderMap| page(&headers)))
         .route("/console/{*file}", get(get_file))
 }
 
-/// Whether this program was built with the page of worlds.
-pub(super) fn has_world_page() -> bool {
-    pages::asset(WORLD_PAGE).is_some()
+/// Whether this program was built with its console.
+pub(super) fn is_built() -> bool {
+    pages::asset(DOCUMENT, false).is_some()
 }
 
-async fn get_file(Path(name): Path<String>, headers: HeaderMap) -> Response {
-    match pages::asset(&name) {
+async fn get_file(PathId(name): PathId<String>, headers: HeaderMap) -> Response {
+    match pages::asset(&name, takes_brotli(&headers)) {
         Some(asset) => asset_response(asset, &headers),
-        None => super::problem::ApiError::NoSuchRoute.into_response(),
+        None => ApiError::NoSuchRoute.into_response(),
     }
+}
+
+/// A page of the console.
+pub(super) fn page(headers: &HeaderMap) -> Response {
+    page_response(pages::asset(DOCUMENT, takes_brotli(headers)), headers)
+}
+
+/// A page of the console that other sites may frame.
+pub(super) fn framed_page(headers: &HeaderMap) -> Response {
+    let mut response = page(headers);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, CSP_FRAMED);
+    response
+}
+
+/// The answer where nothing is: to a browser that opens a page, the console's own; to programs, a problem.
+pub(super) async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
+    let is_page = !uri.path().starts_with("/api/") && accepts(&headers, header::ACCEPT, "text/html");
+    match pages::asset(DOCUMENT, takes_brotli(&headers)).filter(|_| is_page) {
+        Some(asset) => (StatusCode::NOT_FOUND, asset_response(asset, &HeaderMap::new())).into_response(),
+        None => ApiError::NoSuchRoute.into_response(),
+    }
+}
+
+fn takes_brotli(headers: &HeaderMap) -> bool {
+    accepts(headers, header::ACCEPT_ENCODING, "br")
+}
+
+/// Whether a list names this value, and does not exclude it with a weight of 0 (RFC 9110, section 12.4.2).
+fn accepts(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
+    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(value));
+        let weight = parts.find_map(|part| part.strip_prefix("q="));
+        is_named && weight.is_none_or(|weight| weight.parse().is_ok_and(|weight: f32| weight > 0.0))
+    })
 }
 
 fn page_response(asset: Option<Asset>, headers: &HeaderMap) -> Response {
@@ -72,18 +116,18 @@ fn page_response(asset: Option<Asset>, headers: &HeaderMap) -> Response {
 fn asset_response(asset: Asset, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(asset.digest));
     let cache_control = if asset.is_immutable { CACHE_IMMUTABLE } else { CACHE_REVALIDATE };
-    let asset_headers = [(header::CACHE_CONTROL, cache_control), (header::ETAG, &tag)];
+    let asset_headers =
+        [(header::CACHE_CONTROL, cache_control), (header::ETAG, &tag), (header::VARY, "accept-encoding")];
     if is_not_modified(headers, tag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, asset_headers).into_response();
     }
-    (
-        SECURITY_HEADERS,
-        asset_headers,
-        [(header::CONTENT_TYPE, asset.content_type)],
-        Extension(BudgetExempt),
-        asset.bytes,
-    )
-        .into_response()
+    let content_type = [(header::CONTENT_TYPE, asset.content_type)];
+    let mut response =
+        (SECURITY_HEADERS, asset_headers, content_type, Extension(BudgetExempt), asset.bytes).into_response();
+    if asset.is_brotli {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
+    }
+    response
 }
 
 #[cfg(test)]
@@ -92,7 +136,7 @@ mod tests {
     use axum::body::to_bytes;
 
     fn asset(is_immutable: bool) -> Asset {
-        Asset { bytes: b"<p>".into(), content_type: HTML, digest: [7; 32], is_immutable }
+        Asset { bytes: b"<p>".into(), content_type: HTML, digest: [7; 32], is_immutable, is_brotli: false }
     }
 
     #[track_caller]
@@ -128,5 +172,44 @@ mod tests {
     fn a_program_without_pages_says_how_to_get_them() {
         check(page_response(None, &HeaderMap::new()), 404, None, "make console");
         check(page_response(Some(asset(false)), &HeaderMap::new()), 200, Some(CACHE_REVALIDATE), "<p>");
+    }
+
+    #[test]
+    fn a_compressed_file_says_so() {
+        let response = asset_response(Asset { is_brotli: true, ..asset(true) }, &HeaderMap::new());
+        assert_eq!(response.headers().get(header::CONTENT_ENCODING).unwrap(), "br");
+        assert_eq!(response.headers().get(header::VARY).unwrap(), "accept-encoding");
+        assert!(asset_response(asset(true), &HeaderMap::new()).headers().get(header::CONTENT_ENCODING).is_none());
+    }
+
+    #[test]
+    fn only_what_a_browser_takes_is_sent() {
+        for (line, want) in [
+            ("gzip, deflate, br, zstd", true),
+            ("BR", true),
+            ("br;q=0.5", true),
+            ("gzip, br; q=0", false),
+            ("br;q=0.000", false),
+            ("br;q=much", false),
+            ("brotli", false),
+            ("*", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, line.parse().unwrap())]);
+            assert_eq!(takes_brotli(&headers), want, "{line:?}");
+        }
+        assert!(!takes_brotli(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn only_a_page_that_asks_for_it_may_be_framed() {
+        let ancestors = |response: Response| {
+            let policy = response.headers().get(header::CONTENT_SECURITY_POLICY).unwrap().to_str().unwrap().to_owned();
+            policy.split("; ").last().unwrap().to_owned()
+        };
+        assert_eq!(ancestors(page(&HeaderMap::new())), "frame-ancestors 'none'");
+        assert_eq!(ancestors(framed_page(&HeaderMap::new())), "frame-ancestors *");
+        let others = |policy: HeaderValue| policy.to_str().unwrap().rsplit_once("; ").unwrap().0.to_owned();
+        assert_eq!(others(CSP), others(CSP_FRAMED), "nothing else is allowed in a frame");
     }
 }

@@ -29,7 +29,7 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DEL
 /// `*` does not stand for `Authorization` (Fetch, section 4.8).
 const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, idempotency-key, *");
 const EXPOSED_HEADERS: HeaderValue =
-    HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
+    HeaderValue::from_static("etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id");
 /// How long a browser may cache the preflight: a day.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 

@@ -1,14 +1,14 @@
-//! `/games/{id}`: the address that programs for this API open in a browser when they have created a game. Says where it can be watched and
-//! read.
+//! `/games/{id}`: the address that programs for this API open in a browser when they have created a game. The console's match viewer;
+//! where the program was built without it, a page says where the game can be watched and read.
 //!
 //! Knows paths and this site's own address. Reads no state, so that it tells nobody whether there is such a game.
 
-use super::console::{HTML, SECURITY_HEADERS};
+use super::console::{self, HTML, SECURITY_HEADERS};
 use super::origin::RequestSource;
 use crate::app::App;
-use crate::extract::PathId;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -22,9 +22,20 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/games/{id}", get(show))
 }
 
-async fn show(State(app): State<App>, PathId(id): PathId<MatchId>, parts: Parts) -> Response {
-    let site = RequestSource::of(&parts, &app.config).site().filter(|site| site.chars().all(is_plain));
-    (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], render(id, site.as_deref())).into_response()
+async fn show(State(app): State<App>, id: Result<Path<String>, PathRejection>, parts: Parts) -> Response {
+    let Some(id) = id.ok().and_then(|Path(id)| id.parse::<MatchId>().ok()) else {
+        return console::not_found(parts.uri, parts.headers).await;
+    };
+    if !console::is_built() {
+        let site = RequestSource::of(&parts, &app.config).site().filter(|site| site.chars().all(is_plain));
+        return (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], render(id, site.as_deref())).into_response();
+    }
+    if is_embedded(parts.uri.query()) { console::framed_page(&parts.headers) } else { console::page(&parts.headers) }
+}
+
+/// Whether the URL asks for the page without its frame of the console, to stand in a frame of another site: `?embed`.
+fn is_embedded(query: Option<&str>) -> bool {
+    query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some("embed"))
 }
 
 /// What needs no escape in HTML, nor in the value of a query: the name comes from the request.
@@ -68,5 +79,20 @@ mod tests {
             assert!(!name.chars().all(is_plain), "{name}");
         }
         assert!("https://play-1.example:8443".chars().all(is_plain));
+    }
+
+    #[test]
+    fn embedding_is_asked_for() {
+        for (query, want) in [
+            (Some("embed"), true),
+            (Some("turn=3&embed=1"), true),
+            (Some("embed&turn=3"), true),
+            (Some("embedded"), false),
+            (Some("turn=embed"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(is_embedded(query), want, "{query:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Knows paths, and which of them this process serves. Reads no state, so that it is the same whatever the server does.
 
-use super::console::{HTML, SECURITY_HEADERS, has_world_page};
+use super::console::{HTML, SECURITY_HEADERS, is_built};
 use crate::app::App;
 use axum::Router;
 use axum::http::header;
@@ -40,7 +40,7 @@ const COMMON_LINKS: [Link; 4] = [
 pub(super) fn routes(serve_mode: ServeMode) -> Router<App> {
     let page = match serve_mode {
         ServeMode::All => {
-            let world = if has_world_page() { WORLD_LINK } else { WORLD_MISSING_LINK };
+            let world = if is_built() { WORLD_LINK } else { WORLD_MISSING_LINK };
             render_page(GAMES_INTRO, [world].iter().chain(&GAME_LINKS).chain(&COMMON_LINKS))
         }
         ServeMode::Limiter => render_page(LIMITER_INTRO, COMMON_LINKS.iter()),

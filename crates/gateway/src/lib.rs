@@ -57,6 +57,7 @@ pub mod token_uses;
 mod tokens;
 mod tournaments;
 mod trace;
+pub mod view_cache;
 mod world_options;
 mod worlds;
 
@@ -76,11 +77,12 @@ pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
             let (routes, document) = api_routes().split_for_parts();
-            (routes.merge(console::routes()).merge(game_page::routes()), openapi::complete(document))
+            let pages = console::routes().merge(game_page::routes()).fallback(console::not_found);
+            (routes.merge(pages), openapi::complete(document))
         }
         ServeMode::Limiter => {
             let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();
-            (routes, openapi::complete(document))
+            (routes.fallback(no_such_route), openapi::complete(document))
         }
     };
     let routes = routes.merge(home::routes(app.config.serve_mode));
@@ -94,10 +96,14 @@ pub fn ops_router(app: App) -> Router {
         ServeMode::Limiter => rate_limit::routes(),
     };
     let (routes, document) = routes.split_for_parts();
-    with_layers(routes, &openapi::complete(document), app)
+    with_layers(routes.fallback(no_such_route), &openapi::complete(document), app)
 }
 
-/// These routes and those about the process, behind the layers that every request passes.
+async fn no_such_route() -> ApiError {
+    ApiError::NoSuchRoute
+}
+
+/// These routes, with what answers where there is none, and those about the process, behind the layers that every request passes.
 fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
     // The first layer is the outermost. One router layer instead of eight: the router boxes each of its own layers, and every
     // request copies all boxes below each.
@@ -112,7 +118,6 @@ fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: Ap
         .layer(from_fn_with_state(app.response_budgets.clone(), response_budget::reserve_unchecked));
     routes
         .merge(ops::routes())
-        .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(layers)
         .with_state(app)

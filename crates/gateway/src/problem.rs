@@ -3,6 +3,7 @@
 //! Handlers return [`ApiError`]; nothing else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+mod duels;
 mod forward;
 mod hunts;
 mod leaderboards;
@@ -22,6 +23,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
+use engine::limits::MATCHES_WAITING_PER_ACCOUNT_MAX;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::Role;
 use engine::tables::Refusal;
@@ -187,6 +189,11 @@ pub enum ApiError {
     /// The account has reached its limit.
     #[error("this account has as many {} as an account may have: delete one first", .0.plural())]
     TooMany(Resource),
+    /// Games of the account wait in the queue, as many as may.
+    #[error(
+        "{MATCHES_WAITING_PER_ACCOUNT_MAX} games of one account may wait to be played, and with these it would have more: create them when some have been played, or cancel others"
+    )]
+    TooManyWaiting,
     /// The limit for all callers is reached.
     #[error("there are as many {} as allowed: delete one first", .0.plural())]
     TotalReached(Resource),
@@ -445,6 +452,7 @@ impl ApiError {
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),
             Self::TotalReached(_) | Self::TooMany(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::TooManyWaiting => (StatusCode::CONFLICT, "too_many_waiting"),
             Self::WrongState(_) => (StatusCode::CONFLICT, "wrong_state"),
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),

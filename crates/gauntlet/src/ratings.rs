@@ -1,5 +1,5 @@
 //! `gauntlet ratings recompute`: rates a season of a ladder again from its results and compares with what is stored, to the last bit.
-//! Works on the store itself, whether or not a server runs on it (a data file belongs to one process: stop its server first).
+//! Works on the store itself: on a database also beside its servers, on a data file alone, under the lock that its server would hold.
 
 use crate::args;
 use crate::cli_settings::{load, with_settings};
@@ -11,7 +11,7 @@ use engine::ids::CompetitionId;
 use engine::ladders::definition::STANDARD_LADDER;
 use metrics::Metrics;
 use node::clock::Clock;
-use server::process::open_store;
+use server::process::{DataLock, StoreLocationError, open_store};
 use settings::{Config, StoreLocation};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -65,6 +65,7 @@ async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, Cl
             data.display()
         )));
     }
+    let _alone = acquire_lock(&config)?;
     config.store_connections = 1;
     let store = open_store(&config, Arc::new(Metrics::default())).await?;
     let compared = compare_all(&store, ladder, &args).await;
@@ -74,6 +75,19 @@ async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, Cl
         return Ok(ExitCode::from(DIFFERS));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A server keeps in memory what it has read of its data file, and rates meanwhile: it must not run beside this.
+fn acquire_lock(config: &Config) -> Result<DataLock, CliError> {
+    DataLock::acquire(config).map_err(|error| match error {
+        StoreLocationError::InUse { path, pid } => CliError::failed(format_args!(
+            "{} is in use by a server{}: stop it first, or ask it to do this itself: POST /api/admin/leaderboards/{{id}}/recompute with an \
+             operator's token",
+            path.display(),
+            pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+        )),
+        other => CliError::failed(other),
+    })
 }
 
 /// Compares this ladder, or all public ones; how many rows differed.

@@ -3,7 +3,7 @@
 
 use bot_client::BotCall;
 use bot_client::signing::{CallSigner, SigningKeys};
-use engine::ids::{BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::rows::{MatchLogRow, SigningRow};
@@ -20,7 +20,12 @@ pub trait MatchEnvironment: Clone + Send + Sync + 'static {
     /// The whole log of a match.
     fn read_log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
     /// A bot's face; the defaults when it does not answer in time.
-    fn fetch_face(&self, url: String, signer: Option<CallSigner>) -> impl Future<Output = Face> + Send;
+    fn fetch_face(
+        &self,
+        url: String,
+        signer: Option<CallSigner>,
+        account: AccountId,
+    ) -> impl Future<Output = Face> + Send;
     /// Calls a bot. Never fails: every error is a class of answer.
     fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
     /// With which keys the calls of a bot are signed.

@@ -5,7 +5,7 @@ use crate::notifier::Notifier;
 use bot_client::signing::{CallSigner, SigningKeys};
 use bot_client::statistics::BotStatistics;
 use bot_client::{BotCall, BotClient, SigningSecrets};
-use engine::ids::{BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::rows::{MatchLogRow, SigningRow};
@@ -67,8 +67,8 @@ impl MatchEnvironment for ProductionEnvironment {
         Ok(page.map(|page| page.rows).unwrap_or_default())
     }
 
-    async fn fetch_face(&self, url: String, signer: Option<CallSigner>) -> Face {
-        self.bots.face(&url, signer).await
+    async fn fetch_face(&self, url: String, signer: Option<CallSigner>, account: AccountId) -> Face {
+        self.bots.face(&url, signer, account).await
     }
 
     async fn call(&self, call: BotCall) -> BotAnswer {

@@ -6,7 +6,7 @@ use bot_client::signing::{CallSigner, SigningKeys};
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
-use engine::ids::BotId;
+use engine::ids::{AccountId, BotId};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
@@ -132,6 +132,8 @@ struct Room<'a, O> {
     log: Vec<MatchLogRow>,
     /// Of the bots whose calls are signed: as of the opening, or of the resume.
     keys: Vec<(BotId, Arc<SigningKeys>)>,
+    /// By seat, on whose behalf the bot is called.
+    seat_accounts: Vec<AccountId>,
     /// When the first /start was about to be sent, if this room sent it.
     started_at: Option<UnixMs>,
 }
@@ -154,7 +156,8 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             let of_bot = retry(lease, || environment.signing_keys(row)).await.map_err(StopReason::Ended)?;
             keys.push((row.bot, of_bot));
         }
-        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, keys, started_at: None })
+        let seat_accounts = claimed.seat_accounts.clone();
+        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, keys, seat_accounts, started_at: None })
     }
 
     /// Plays until something stops it.
@@ -176,8 +179,10 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
     }
 
     async fn open(&mut self) -> Result<(), StopReason> {
-        let seats = self.machine.spec().seats.iter();
-        let fetch = |seat: &SeatSpec| self.environment.fetch_face(seat.url.clone(), self.signer(seat.bot));
+        let seats = self.machine.spec().seats.iter().enumerate();
+        let fetch = |(seat, of): (usize, &SeatSpec)| {
+            self.environment.fetch_face(of.url.clone(), self.signer(of.bot), self.seat_account(seat))
+        };
         let faces = futures_util::future::join_all(seats.map(fetch)).await;
         let step = self.machine.record_opened(faces);
         let started_at = self.environment.node().now();
@@ -259,6 +264,10 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         }
     }
 
+    fn seat_account(&self, seat: usize) -> AccountId {
+        self.seat_accounts.get(seat).copied().unwrap_or(AccountId(0))
+    }
+
     fn signer(&self, bot: BotId) -> Option<CallSigner> {
         let keys = self.keys.iter().find(|(signed, _)| *signed == bot).map(|(_, keys)| keys.clone())?;
         Some(CallSigner { keys, at: self.environment.node().now() })
@@ -292,7 +301,8 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let call = |seat: usize| {
             let SeatSpec { bot, url, .. } = &spec.seats[seat];
             let signer = self.signer(*bot);
-            BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer }
+            let account = self.seat_account(seat);
+            BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer, account }
         };
         seats.iter().map(|seat| (seat, call(seat))).collect()
     }

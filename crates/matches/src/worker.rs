@@ -4,8 +4,9 @@
 use super::environment::MatchEnvironment;
 use super::room::{self, RoomOutcome};
 use engine::commands::{ClaimedMatch, Command, Outcome};
-use engine::ids::{MatchId, WorkerId};
+use engine::ids::{AccountId, MatchId, WorkerId};
 use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
+use engine::matches::slots::SlotUsage;
 use node::drain::Drain;
 use node::lease::{Lease, LeaseContext, LeaseRenewer, LeaseSlot};
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub async fn run<O: MatchEnvironment>(environment: O, settings: RunnerConfig, sl
             lease,
             rooms: JoinSet::new(),
             held: BTreeMap::new(),
+            slots: SlotUsage::new(settings.matches_at_once),
             claim_number: 1,
             resumed: 0,
         };
@@ -64,6 +66,7 @@ pub async fn run<O: MatchEnvironment>(environment: O, settings: RunnerConfig, sl
 #[derive(Clone, Copy)]
 struct HeldMatch {
     id: MatchId,
+    account: AccountId,
     epoch: u32,
 }
 
@@ -74,6 +77,8 @@ struct Worker<O> {
     lease: Lease,
     rooms: JoinSet<RoomOutcome>,
     held: BTreeMap<Id, HeldMatch>,
+    /// The slots that they take.
+    slots: SlotUsage,
     /// The number of the next claim; one whose response was lost is repeated under its number.
     claim_number: u64,
     /// Matches that this worker resumed and has not logged yet.
@@ -86,12 +91,19 @@ impl<O: MatchEnvironment> Worker<O> {
     async fn run(&mut self, drain: &Drain) -> WorkerEnd {
         let mut look_at = Instant::now();
         let mut last_claim = look_at;
+        // Whether the last claim may have passed over matches: a slot that becomes free may be theirs.
+        let mut is_passing_over = false;
         loop {
-            let space = self.config.matches_at_once.saturating_sub(self.held.len());
+            let space = self.slots.free();
             tokio::select! {
                 biased;
                 () = drain.begun() => return WorkerEnd::Drained,
-                Some(ended) = self.rooms.join_next_with_id() => self.room_ended(ended).await,
+                Some(ended) = self.rooms.join_next_with_id() => {
+                    self.room_ended(ended).await;
+                    if std::mem::take(&mut is_passing_over) {
+                        look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN);
+                    }
+                }
                 () = sleep_until(look_at), if space > 0 => {
                     last_claim = Instant::now();
                     match self.claim(space.min(self.config.claim_size).min(CLAIM_MAX)).await {
@@ -99,6 +111,9 @@ impl<O: MatchEnvironment> Worker<O> {
                         Ok(_) => look_at = Instant::now() + self.config.claim_period,
                         Err(LeaseLostError) => return WorkerEnd::LeaseLost,
                     }
+                    let at_threshold = self.slots.accounts_at_threshold().count();
+                    self.environment.metrics().matches.accounts_at_threshold.set(at_threshold as u64);
+                    is_passing_over = at_threshold > 0;
                 }
                 () = self.environment.queue_notified(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN),
             }
@@ -112,6 +127,7 @@ impl<O: MatchEnvironment> Worker<O> {
             number: self.claim_number,
             now: self.environment.node().now(),
             max,
+            slots: self.slots.clone(),
             attempts_max: self.config.attempts_max,
         };
         match self.environment.node().commit(claim).await {
@@ -141,7 +157,8 @@ impl<O: MatchEnvironment> Worker<O> {
     }
 
     fn open_room(&mut self, claimed: ClaimedMatch) {
-        let held = HeldMatch { id: claimed.spec.id, epoch: claimed.epoch };
+        let held = HeldMatch { id: claimed.spec.id, account: claimed.account, epoch: claimed.epoch };
+        self.slots.take(held.account);
         self.environment.metrics().matches.record_claim(claimed.version > 0);
         let room = room::play(self.environment.clone(), self.lease.clone(), claimed);
         let handle = self.rooms.spawn(room);
@@ -155,6 +172,7 @@ impl<O: MatchEnvironment> Worker<O> {
             Err(error) => (error.id(), true),
         };
         let Some(held) = self.held.remove(&task) else { return };
+        self.slots.release(held.account);
         self.environment.metrics().matches.running.dec();
         if is_broken {
             tracing::error!(match.id = %held.id, "a room panicked; its match is released and charged one attempt");

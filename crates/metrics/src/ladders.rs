@@ -6,6 +6,7 @@ use super::text::{Exposed, Page};
 
 metrics! {
     pub LadderMetrics;
+    failing: Gauge = "gauntlet_ladders_failing", "Ladders that this process could not move on when it last tried.";
     results_rated: Counter = "gauntlet_ladder_results_rated_total",
         "Results of ladders that this process has rated.";
     results_unrated: Counter = "gauntlet_ladder_results_passed_over_total",

@@ -18,10 +18,12 @@ mod process_usage;
 mod recent;
 mod responses;
 mod shed;
+mod stalls;
 mod store;
 mod tables;
 mod text;
 mod tournaments;
+mod views;
 mod world_connections;
 mod worlds;
 
@@ -40,10 +42,12 @@ pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use responses::BudgetFigures;
 pub use responses::{BodyFigures, ResponseMetrics};
 pub use shed::{ByOverload, Overload};
+pub use stalls::{ExpectedWake, StallLog, StalledTime};
 pub use store::StoreMetrics;
 pub use tables::TableMetrics;
 pub use text::{CONTENT_TYPE, Page};
 pub use tournaments::TournamentMetrics;
+pub use views::ViewMetrics;
 pub use world_connections::{FrameKind, WorldConnections, WorldTransport};
 pub use worlds::WorldMetrics;
 
@@ -92,31 +96,13 @@ metrics! {
     jobs_failed: Counter = "gauntlet_background_jobs_failed_total", "Background jobs that failed and will be retried.";
 }
 
-/// Shortest delay of a task that counts as a stall: timers alone are late by a few milliseconds.
-const STALL_MIN: Duration = Duration::from_millis(20);
-
-impl ProcessMetrics {
-    /// A task woke this long after its timer fired.
-    pub fn record_scheduler_delay(&self, delay: Duration) {
-        self.scheduler_delay.observe(delay);
-        if delay >= STALL_MIN {
-            self.scheduler_stalled_ms.add(delay.as_millis() as u64);
-        }
-    }
-
-    /// How long this process was stalled since its start, in all.
-    #[must_use]
-    pub fn stalled(&self) -> Duration {
-        Duration::from_millis(self.scheduler_stalled_ms.get())
-    }
-}
-
 /// All metrics of one process. Shared by reference; all methods may be called from anywhere, at any rate.
 #[derive(Debug)]
 pub struct Metrics {
     begun: Instant,
     /// Of the gateway, and of the process as a whole.
     pub process: ProcessMetrics,
+    pub stalls: StallLog,
     pub matches: MatchMetrics,
     pub tables: TableMetrics,
     pub worlds: WorldMetrics,
@@ -124,6 +110,7 @@ pub struct Metrics {
     pub duels: DuelMetrics,
     pub ladders: LadderMetrics,
     pub tournaments: TournamentMetrics,
+    pub views: ViewMetrics,
     pub pairing: PairingMetrics,
     pub store: StoreMetrics,
     pub responses: Arc<ResponseMetrics>,
@@ -176,6 +163,7 @@ impl Default for Metrics {
         Self {
             begun,
             process: ProcessMetrics::default(),
+            stalls: StallLog::default(),
             matches: MatchMetrics::default(),
             tables: TableMetrics::default(),
             worlds: WorldMetrics::default(),
@@ -183,11 +171,23 @@ impl Default for Metrics {
             duels: DuelMetrics::default(),
             ladders: LadderMetrics::default(),
             tournaments: TournamentMetrics::default(),
+            views: ViewMetrics::default(),
             pairing: PairingMetrics::default(),
             store: StoreMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
             recent: Mutex::new(Recent::new(begun)),
+        }
+    }
+}
+
+impl Metrics {
+    /// The probing task woke from its sleep at `at`.
+    pub fn record_wake(&self, wake: ExpectedWake<'_>, at: Instant) {
+        let (delay, is_stall) = wake.woke(at);
+        self.process.scheduler_delay.observe(delay);
+        if is_stall {
+            self.process.scheduler_stalled_ms.add(delay.as_millis() as u64);
         }
     }
 }
@@ -254,6 +254,7 @@ impl Metrics {
         self.duels.expose(&mut page);
         self.ladders.expose(&mut page);
         self.tournaments.expose(&mut page);
+        self.views.expose(&mut page);
         self.pairing.expose(&mut page);
         self.store.expose(&mut page);
         self.responses.expose(&mut page);

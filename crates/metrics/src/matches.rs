@@ -22,10 +22,23 @@ metrics! {
     bots_resumed: Counter = "gauntlet_bots_resumed_total", "Bots that were resumed after they were paused.";
     bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
     bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
-        "Time that a call waited for a connection under its host's limit, in seconds.";
+        "Time that a call waited for a connection under its host's limits, or until it might be made, in seconds.";
+    bot_calls_throttled: Counter = "gauntlet_bot_calls_throttled_total",
+        "Calls of bots that were not made: too many calls to the address had gone without a valid move.";
     bot_connections: Gauge = "gauntlet_bot_connections", "Connections to bots that are open.";
     bot_connections_opened: Counter = "gauntlet_bot_connections_opened_total", "Connections to bots that were opened.";
+    name_lookups: Counter = "gauntlet_bot_name_lookups_total", "Lookups of bots' names that were begun.";
+    name_cache_hits: Counter = "gauntlet_bot_name_cache_hits_total", "Names of bots that were answered from the cache.";
+    name_lookups_failed: Counter = "gauntlet_bot_name_lookups_failed_total",
+        "Lookups of bots' names that led to no address: the name does not exist, or its servers did not answer.";
+    name_lookups_not_made: Counter = "gauntlet_bot_name_lookups_not_made_total",
+        "Lookups of bots' names that this server could not make: no resolver was reachable, or too many waited.";
+    name_lookups_under_way: Gauge = "gauntlet_bot_name_lookups_under_way", "Lookups of bots' names that are under way.";
+    name_lookup: Histogram = "gauntlet_bot_name_lookup_seconds", "Time of a lookup of a bot's name, without its wait for its turn, in seconds.";
+    name_turn_wait: Histogram = "gauntlet_bot_name_turn_wait_seconds", "Time that a lookup of a bot's name waited for its turn, in seconds.";
     running: Gauge = "gauntlet_matches_running", "Matches that this process owns.";
+    accounts_at_threshold: Gauge = "gauntlet_accounts_at_slot_threshold",
+        "Accounts that could take no further slot of this process at its last claim, because their matches take their share.";
     claimed: Counter = "gauntlet_matches_claimed_total", "Matches that this process claimed, resumed ones included.";
     resumed: Counter = "gauntlet_matches_resumed_total", "Matches that this process resumed from their log.";
     finished: Counter = "gauntlet_matches_finished_total", "Matches that ended with a result in this process.";

@@ -10,7 +10,7 @@ metrics! {
     matches_under_way: Gauge = "gauntlet_ladder_matches_under_way",
         "Matches of ladders whose results have not been rated, as the process that pairs last saw.";
     matches_allowed: Gauge = "gauntlet_ladder_matches_allowed", "Matches of ladders that may be under way now.";
-    gives_way: Gauge = "gauntlet_ladder_gives_way", "1 while ladders create few matches because games of people wait.";
+    failing: Gauge = "gauntlet_ladders_unpaired", "Ladders whose bots this process could not pair when it last tried.";
     planning: Histogram = "gauntlet_ladder_planning_seconds", "Time that one plan of line-ups took, in seconds.";
     first_game_wait: Histogram = "gauntlet_ladder_first_game_wait_seconds",
         "Time from an entry to its first rated game, in seconds.";

@@ -6,7 +6,7 @@ use crate::subsystem_configs;
 use arena::ProductionEnvironment;
 use arena::tournaments::Tournaments;
 use bot_client::statistics::BotStatistics;
-use bot_client::{BotClient, SigningSecrets};
+use bot_client::{BotClient, LimitedAddresses, SigningSecrets};
 use engine::limits::LADDER_RECOMPUTATIONS_AT_ONCE;
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
@@ -17,6 +17,7 @@ use gateway::grants::Grants;
 use gateway::guests::GuestTokens;
 use gateway::response_budget::ResponseBudgets;
 use gateway::shed::LoadShedder;
+use gateway::view_cache::ViewCache;
 use hunts::Hunts;
 use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
@@ -53,6 +54,7 @@ pub fn assemble(
     let bots = BotClient::new(
         config.bot_connections_per_host,
         config.allow_private_bots,
+        if config.limit_loopback_bots { LimitedAddresses::All } else { LimitedAddresses::OffLoopback },
         metrics.clone(),
         socket_budget.clone(),
     );
@@ -77,6 +79,7 @@ pub fn assemble(
         forwards: ForwardPermits::new(config.stories_waiters_max, config.stories_waiters_per_address_max),
         tables,
         duels: Arc::default(),
+        views: ViewCache::new(metrics.clone()),
         hunts: Arc::new(Hunts::new(
             config.quotas_tickets_per_address_max,
             node.clone(),

@@ -234,13 +234,16 @@ async fn tick_metrics(metrics: &Metrics) {
     }
 }
 
-/// Measures how late a task wakes from a sleep. Timers are rounded up to a millisecond, so an idle machine shows up to that much.
+/// Measures how late a task wakes from a sleep. Timers are rounded up to a millisecond, so an idle machine shows up to that much. While
+/// matches run, bots are timed, and every pause of this process has to be known.
 async fn probe_scheduler(app: &App) {
-    let pause = if app.config.shed_scheduler_delay.is_some() { PROBE_SLEEP } else { PROBE_SLEEP_IDLY };
+    let (metrics, is_shedding) = (&app.metrics, app.config.shed_scheduler_delay.is_some());
     loop {
-        let due = Instant::now() + pause;
+        let is_needed = is_shedding || metrics.matches.running.get() > 0;
+        let due = Instant::now() + if is_needed { PROBE_SLEEP } else { PROBE_SLEEP_IDLY };
+        let wake = metrics.stalls.expect_wake(due.into_std());
         sleep_until(due).await;
-        app.metrics.process.record_scheduler_delay(due.elapsed());
+        metrics.record_wake(wake, Instant::now().into_std());
     }
 }
 

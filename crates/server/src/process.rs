@@ -9,7 +9,7 @@ mod system_limits;
 mod tests;
 
 pub use advertised::AddressError;
-pub use store_location::{StoreLocationError, open_store};
+pub use store_location::{DataLock, StoreLocationError, open_store};
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;
@@ -35,7 +35,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
-use store_location::DataLock;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

@@ -229,6 +229,8 @@ settings! {
         });
     /// Bots may have loopback and private addresses: for play on one machine or in one network.
     allow_private_bots: bool = plain("bots.allow_private", "allow-private-bots", "false");
+    /// The limits of calls to hosts that do not answer as bots do hold for loopback addresses, too: for trying them out on one machine.
+    limit_loopback_bots: bool = plain("bots.limit_loopback", "limit-loopback-bots", "false");
     /// Most connections to one host of bots: they share the limit of open files with clients.
     bot_connections_per_host: usize =
         ranged("bots.connections_per_host", "bot-connections-per-host", 1..=1_000_000, "connections", "16384");

@@ -7,7 +7,7 @@ use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
 use bot_client::signing::{CallSigner, SecretDeriver, SigningKeys};
 use bot_client::{BotCall, Webhook};
-use engine::ids::{BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::matches::spec::MatchSpec;
@@ -58,7 +58,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
         Ok(self.world.page(id).rows)
     }
 
-    async fn fetch_face(&self, url: String, _signer: Option<CallSigner>) -> Face {
+    async fn fetch_face(&self, url: String, _signer: Option<CallSigner>, _account: AccountId) -> Face {
         self.delay(20_000).await;
         bots::face(&url)
     }

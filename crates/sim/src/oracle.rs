@@ -6,7 +6,7 @@ use crate::world::{self, Violations};
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{Command, Outcome};
-use engine::ids::MatchId;
+use engine::ids::{AccountId, MatchId};
 use engine::matches::entry::{Entry, Notice};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::machine::{MatchMachine, NextAction};
@@ -144,8 +144,8 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                 let answer = |seat: usize| {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
                     let url = spec.seats[seat].url.clone();
-                    bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout, signer: None })
-                        .0
+                    let (webhook, body, account) = (Webhook::Move, view.body(seat), AccountId(0));
+                    bots::answer(&BotCall { url, webhook, body, timeout, signer: None, account }).0
                 };
                 let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat)));
                 machine.play_turn(answers.collect()).expect("planned matches can be played")

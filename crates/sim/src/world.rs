@@ -197,7 +197,7 @@ impl Freeze {
         }
     }
 
-    async fn thawed(&self) {
+    pub(crate) async fn thawed(&self) {
         while self.is_frozen.load(Ordering::SeqCst) {
             self.thaw.notified().await;
         }

@@ -261,7 +261,7 @@ pub(crate) struct SeatRow {
     cause: Option<Cause>,
     food_eaten: u32,
     death_turn: Option<u32>,
-    account: Option<AccountId>,
+    pub(crate) account: Option<AccountId>,
 }
 
 pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {

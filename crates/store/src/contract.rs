@@ -278,8 +278,6 @@ pub trait Reader: Send {
         after: Option<CompetitionId>,
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError>;
-    /// When the match entered the queue that is served next of those that are not of a competition of this kind; `None` when none waits.
-    fn next_waiting_besides(&mut self, kind: CompetitionKind) -> Result<Option<UnixMs>, StoreError>;
     /// The entries of a competition's log from version `from` on, at most `limit`.
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError>;
     /// Matches of a competition that are kept, newest first; all of them, or those that have not ended.
@@ -301,8 +299,14 @@ pub trait Reader: Send {
     fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError>;
     /// Bots that are paused, at most `limit`, in the order of their ids: matchmakers leave them out.
     fn paused_bots(&mut self, limit: usize) -> Result<Vec<BotId>, StoreError>;
-    /// Bots whose next probe is due at `now`, those that wait longest first, at most `limit`.
-    fn bots_to_probe(&mut self, now: UnixMs, limit: usize) -> Result<Vec<BotToProbe>, StoreError>;
+    /// Bots whose next probe is due at `now`, those that wait longest first, at most `limit`, without those of these accounts, of which there
+    /// are as many as can have all probes that run at once.
+    fn bots_to_probe(
+        &mut self,
+        now: UnixMs,
+        besides: &[AccountId],
+        limit: usize,
+    ) -> Result<Vec<BotToProbe>, StoreError>;
     /// How a bot answered from this hour on, by hour; several rows of one hour are to be added.
     fn bot_calls(&mut self, bot: BotId, from_hour: u32) -> Result<Vec<BotCallsRow>, StoreError>;
     /// With which secrets the calls of a bot are signed; `None` if they are not.

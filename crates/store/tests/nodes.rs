@@ -9,6 +9,7 @@ use engine::ids::{AccountId, BotId, CompetitionId, MatchId, WorkerId};
 use engine::leadership::LeaderJob;
 use engine::matches::archive;
 use engine::matches::result::MatchResult;
+use engine::matches::slots::SlotUsage;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{Account, MatchLogRow};
 use engine::time::UnixMs;
@@ -114,7 +115,14 @@ impl Node<'_> {
         self.life += 1;
         let (worker, until) = (self.worker(), UnixMs(NOW.0 + 5_000));
         let lease = Command::RenewLease { worker, address: "here:1".to_owned(), now: NOW, until };
-        let claim = Command::ClaimMatches { worker, number: 1, now: NOW, max: 12, attempts_max: u32::MAX };
+        let claim = Command::ClaimMatches {
+            worker,
+            number: 1,
+            now: NOW,
+            max: 12,
+            slots: SlotUsage::new(9_999),
+            attempts_max: u32::MAX,
+        };
         let mut outcomes = self.commit(&[lease, claim]);
         let Some(Outcome::MatchesClaimed(claimed)) = outcomes.pop() else { panic!("a new worker claims") };
         for claimed in &claimed {

@@ -139,7 +139,7 @@ pub struct Snake {
     /// Always 0 for a usable answer or none: kept for old viewers.
     pub status_code: u16,
     /// What was wrong with the last answer: `late`, `unreachable`, `bad_status`, `oversized`, `malformed`, `unknown_move`,
-    /// `forbidden`; empty for nothing.
+    /// `forbidden`, `throttled`; empty for nothing.
     pub error: String,
     /// Always false.
     pub is_bot: bool,

@@ -5,17 +5,20 @@
 use crate::cancellation::cancel_matches;
 use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
+use crate::silence::silent_seats;
 use crate::states::{LoggedState, States};
-use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
-use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
-use engine::duels::{Duel, DuelDefinition, DuelEnd, Entry, PairOutcome, Step};
+use crate::step::{SaveStepError, save_step};
+use engine::commands::Advance;
+use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus};
+use engine::duels::{Duel, DuelDefinition, DuelEnd, Entry, PairOutcome, SilentAnswer, SilentSeat, Step};
 use engine::ids::{BotId, MatchId};
 use engine::limits::DUEL_RESULTS_PER_STEP_MAX;
+use engine::rows::Bot;
 use node::lease::Lease;
 use std::fmt::Display;
 use std::num::NonZero;
 use std::sync::Arc;
-use store::StoreError;
+use store::{Reader, StoreError};
 
 /// Duels in memory.
 pub type DuelStates = States<Duel>;
@@ -54,29 +57,89 @@ async fn advance_duel<E: ArenaEnvironment>(
     let (duel, row) = read.await?;
     let duel = duel?;
     let (id, after) = (row.id, row.results_applied);
-    let results =
-        environment.read(move |reader| reader.competition_results(id, after, DUEL_RESULTS_PER_STEP_MAX)).await?;
-    let is_withdrawn = is_any_bot_withdrawn(&environment, &row, duel.definition()).await?;
-    let step = duel.advance(&results, is_withdrawn, || MatchId::new(environment.now(), environment.random_bytes()));
+    let read = environment.read(move |reader| {
+        let results = reader.competition_results(id, after, DUEL_RESULTS_PER_STEP_MAX)?;
+        let silent = silent_in(reader, &results)?;
+        Ok((results, silent))
+    });
+    let (results, mut silent) = read.await?;
+    let bots = registered_bots(&environment, duel.definition()).await?;
+    let is_withdrawn = is_any_bot_withdrawn(&row, duel.definition(), &bots);
+    hide_answers_of_others(&mut silent, &results, &row, duel.definition(), &bots);
+    let new_id = || MatchId::new(environment.now(), environment.random_bytes());
+    let step = duel.advance(&results, &silent, is_withdrawn, new_id);
     let results_applied = results.last().map_or(after, |result| result.number);
     save(&environment, &states, &row, results_applied, step).await
 }
 
-/// Whether a registered bot is gone, or is another account's and not public any more: it must not be called any longer.
-async fn is_any_bot_withdrawn<E: ArenaEnvironment>(
+/// Calls a duel off, with its games that are under way. Nothing changes when it has ended, or when another writer came first.
+///
+/// # Errors
+/// The store's.
+pub async fn cancel<E: ArenaEnvironment>(
     environment: &E,
+    states: &DuelStates,
+    row: &CompetitionRow,
+    duel: &Duel,
+) -> Result<(), AdvanceError> {
+    let step = duel.cancel();
+    if !step.entries.is_empty() {
+        save(environment, states, row, row.results_applied, step).await?;
+    }
+    Ok(())
+}
+
+/// The seats that got no valid move in these games.
+fn silent_in(reader: &mut dyn Reader, results: &[CompetitionResult]) -> Result<Vec<SilentSeat>, StoreError> {
+    let mut silent = Vec::new();
+    for result in results.iter().filter(|result| result.is_rated()) {
+        let seats = silent_seats(reader, result.match_id, result.summary.seats.len())?;
+        let seat = |(seat, answer): (u8, Option<SilentAnswer>)| {
+            Some(SilentSeat { match_id: result.match_id, seat, answer: answer? })
+        };
+        silent.extend((0..).zip(seats).filter_map(seat));
+    }
+    Ok(silent)
+}
+
+/// What a bot answered is shown to its own owner: not to the duel's, where the bot is another account's.
+fn hide_answers_of_others(
+    silent: &mut [SilentSeat],
+    results: &[CompetitionResult],
     row: &CompetitionRow,
     definition: &DuelDefinition,
-) -> Result<bool, StoreError> {
+    registered: &[Bot],
+) {
+    let is_shown = |id: BotId| {
+        let is_own = registered.iter().any(|bot| bot.id == id && bot.account == row.account);
+        is_own || definition.bots.iter().any(|bot| bot.bot == id && !bot.is_registered)
+    };
+    for silent in silent {
+        let result = results.iter().find(|result| result.match_id == silent.match_id);
+        let bot = result.and_then(|result| result.summary.seats.get(usize::from(silent.seat)));
+        if !bot.is_some_and(|seat| is_shown(seat.bot)) {
+            silent.answer.response = None;
+        }
+    }
+}
+
+/// The registered bots of a duel that still exist.
+async fn registered_bots<E: ArenaEnvironment>(
+    environment: &E,
+    definition: &DuelDefinition,
+) -> Result<Vec<Bot>, StoreError> {
     let registered: Vec<BotId> = definition.bots.iter().filter(|bot| bot.is_registered).map(|bot| bot.bot).collect();
     if registered.is_empty() {
-        return Ok(false);
+        return Ok(Vec::new());
     }
-    let sought = registered.clone();
-    let bots = environment.read(move |reader| reader.bots_by_id(&sought)).await?;
+    environment.read(move |reader| reader.bots_by_id(&registered)).await
+}
+
+/// Whether a registered bot is gone, or is another account's and not public any more: it must not be called any longer.
+fn is_any_bot_withdrawn(row: &CompetitionRow, definition: &DuelDefinition, registered: &[Bot]) -> bool {
     let may_be_called =
-        |id: &BotId| bots.iter().any(|bot| bot.id == *id && (bot.account == row.account || bot.is_public));
-    Ok(!registered.iter().all(may_be_called))
+        |id: BotId| registered.iter().any(|bot| bot.id == id && (bot.account == row.account || bot.is_public));
+    definition.bots.iter().any(|bot| bot.is_registered && !may_be_called(bot.bot))
 }
 
 async fn save<E: ArenaEnvironment>(
@@ -99,18 +162,11 @@ async fn save<E: ArenaEnvironment>(
         matches: step.start.iter().map(spec).collect::<Result<_, _>>()?,
         ..Advance::of(row, environment.now())
     };
-    let has_matches = !advance.matches.is_empty();
-    let command = Command::Competition(CompetitionCommand::Advance(advance));
-    match environment.commit(command).await? {
-        Outcome::Done => {}
-        Outcome::VersionConflict(_) | Outcome::NotFound => return Ok(Driven::Unchanged),
-        other => {
-            let why = format!("the store answered a step of a duel with something else: {other:?}");
-            return Err(AdvanceError::Unexpected(why));
-        }
-    }
-    if has_matches {
-        environment.notify_queue();
+    match save_step(environment, advance).await {
+        Ok(()) => {}
+        Err(SaveStepError::Conflict | SaveStepError::NotFound) => return Ok(Driven::Unchanged),
+        Err(SaveStepError::Store(error)) => return Err(error.into()),
+        Err(error @ SaveStepError::Unexpected(_)) => return Err(AdvanceError::Unexpected(error.to_string())),
     }
     count(environment, &step);
     if step.duel.end().is_some() {
@@ -122,8 +178,7 @@ async fn save<E: ArenaEnvironment>(
 }
 
 /// The competition's status that goes with a duel's state.
-#[must_use]
-pub fn status_of(duel: &Duel) -> CompetitionStatus {
+fn status_of(duel: &Duel) -> CompetitionStatus {
     match duel.end() {
         None => CompetitionStatus::Running,
         Some(DuelEnd::Cancelled) => CompetitionStatus::Cancelled,
@@ -142,7 +197,7 @@ fn count<E: ArenaEnvironment>(environment: &E, step: &Step) {
                 metrics.pairs_counted.add(played.count() as u64);
             }
             Entry::Over { .. } => metrics.ended.add(1),
-            Entry::Started { .. } | Entry::Ended { .. } => {}
+            Entry::Started { .. } | Entry::Ended { .. } | Entry::Silent { .. } => {}
         }
     }
 }

@@ -51,18 +51,26 @@ impl Checkup {
 const _: () = assert!(HEALTH_CALL_TIMEOUT.as_millis() <= u16::MAX as u128, "the time of a call fits its record");
 
 /// Checks a bot up. A URL that may not be called takes as long as a call may, whatever the reason: how soon a name was refused would say
-/// something about the server's network.
+/// something about the server's network. The call for a move is repeated so often on its connection.
 ///
 /// # Errors
 /// Whether its calls are signed cannot be read.
-pub async fn run(prober: &impl BotProber, bot: &Bot, now: UnixMs, random: [u8; 10]) -> Result<Checkup, StoreError> {
+pub async fn run(
+    prober: &impl BotProber,
+    bot: &Bot,
+    now: UnixMs,
+    random: [u8; 10],
+    moves_repeated: usize,
+) -> Result<Checkup, StoreError> {
     let refused_at = Instant::now() + HEALTH_CALL_TIMEOUT;
     let signer = prober.signer(bot.id, now).await?;
     let canned = CannedMatch::new(bot, MatchId::new(now, random));
     let mut steps = Vec::with_capacity(ProbeStep::ALL.len());
     for step in ProbeStep::ALL {
         let body = canned.body(step);
-        let call = ProbeCall { url: bot.url.clone(), step, body: body.clone(), signer: signer.clone() };
+        let repeats = if step == ProbeStep::Move { moves_repeated } else { 0 };
+        let (url, signer, account) = (bot.url.clone(), signer.clone(), bot.account);
+        let call = ProbeCall { url, step, body: body.clone(), signer, account, repeats };
         let done = CheckupStep { step, body, report: prober.probe(call).await };
         let fault = done.fault();
         steps.push(done);
@@ -79,6 +87,6 @@ pub async fn run(prober: &impl BotProber, bot: &Bot, now: UnixMs, random: [u8; 1
 
 /// Whether the other calls would end the same way.
 fn is_about_the_host(fault: CallFault) -> bool {
-    use CallFault::{ConnectionRefused, NoPublicAddress, NotConnected, ServerFault, TlsFailed};
-    matches!(fault, NoPublicAddress | ConnectionRefused | NotConnected | TlsFailed | ServerFault)
+    use CallFault::{ConnectionRefused, NoPublicAddress, NotConnected, ServerFault, Throttled, TlsFailed};
+    matches!(fault, NoPublicAddress | ConnectionRefused | NotConnected | TlsFailed | ServerFault | Throttled)
 }

@@ -7,11 +7,12 @@ use crate::environment::ArenaEnvironment;
 use bot_client::statistics::hour_of;
 use engine::commands::{BotCommand, Command, Outcome};
 use engine::health::EvidenceSource;
-use engine::limits::{BOT_CALLS_RETENTION, BOT_CALLS_ROWS_MAX, HEALTH_PROBES_AT_ONCE};
+use engine::ids::{AccountId, BotId};
+use engine::limits::{BOT_CALLS_RETENTION, BOT_CALLS_ROWS_MAX, HEALTH_PROBES_AT_ONCE, HEALTH_PROBES_PER_ACCOUNT};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use node::lease::Lease;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use store::{BotToProbe, StoreError};
 use tokio::time::{Instant, sleep};
@@ -50,28 +51,31 @@ pub(super) async fn pass<E: ArenaEnvironment>(
     goes_on: impl Fn() -> bool,
 ) -> Result<(), StoreError> {
     let mut probes = FuturesUnordered::new();
-    let mut probed = BTreeSet::new();
+    let mut running = RunningProbes::default();
     let mut done = Ok(());
     loop {
-        if done.is_ok() && goes_on() && probed.len() < HEALTH_PROBES_AT_ONCE {
-            let now = environment.now();
-            match environment.read(move |reader| reader.bots_to_probe(now, HEALTH_PROBES_AT_ONCE)).await {
-                Ok(due) => {
-                    let free = HEALTH_PROBES_AT_ONCE - probed.len();
-                    let next: Vec<_> = due.into_iter().filter(|due| !probed.contains(&due.bot.id)).take(free).collect();
-                    probed.extend(next.iter().map(|due| due.bot.id));
-                    probes.extend(next.into_iter().map(|due| async {
-                        let bot = due.bot.id;
-                        (bot, probe(environment, prober, due).await)
-                    }));
+        while done.is_ok() && goes_on() && running.bots.len() < HEALTH_PROBES_AT_ONCE {
+            let (now, besides) = (environment.now(), running.full_accounts());
+            let due = environment.read(move |reader| reader.bots_to_probe(now, &besides, HEALTH_PROBES_AT_ONCE)).await;
+            let started: Vec<_> = match due {
+                Ok(due) => due.into_iter().filter(|due| running.try_add(due.bot.id, due.bot.account)).collect(),
+                Err(error) => {
+                    done = Err(error);
+                    break;
                 }
-                Err(error) => done = Err(error),
+            };
+            if started.is_empty() {
+                break;
             }
+            probes.extend(started.into_iter().map(|due| async {
+                let bot = due.bot.id;
+                (bot, probe(environment, prober, due).await)
+            }));
         }
         tokio::select! {
             ended = probes.next() => match ended {
                 Some((bot, ended)) => {
-                    probed.remove(&bot);
+                    running.bots.remove(&bot);
                     done = done.and(ended);
                 }
                 None => return done,
@@ -81,13 +85,42 @@ pub(super) async fn pass<E: ArenaEnvironment>(
     }
 }
 
+/// Bots that are being probed, with their accounts: none has more than its share, however many of its bots are due and never answer.
+#[derive(Default)]
+struct RunningProbes {
+    bots: BTreeMap<BotId, AccountId>,
+}
+
+impl RunningProbes {
+    /// Whether the bot is to be probed now.
+    fn try_add(&mut self, bot: BotId, account: AccountId) -> bool {
+        let is_free = self.bots.len() < HEALTH_PROBES_AT_ONCE
+            && !self.bots.contains_key(&bot)
+            && self.of_account(account) < HEALTH_PROBES_PER_ACCOUNT;
+        if is_free {
+            self.bots.insert(bot, account);
+        }
+        is_free
+    }
+
+    /// Accounts that have their share.
+    fn full_accounts(&self) -> Vec<AccountId> {
+        let accounts: BTreeSet<_> = self.bots.values().copied().collect();
+        accounts.into_iter().filter(|account| self.of_account(*account) >= HEALTH_PROBES_PER_ACCOUNT).collect()
+    }
+
+    fn of_account(&self, account: AccountId) -> usize {
+        self.bots.values().filter(|of_bot| **of_bot == account).count()
+    }
+}
+
 /// A bot whose URL changed meanwhile is probed again: its row has changed too.
 async fn probe<E: ArenaEnvironment>(
     environment: &E,
     prober: &impl BotProber,
     due: BotToProbe,
 ) -> Result<(), StoreError> {
-    let checkup = checkup::run(prober, &due.bot, environment.now(), environment.random_bytes()).await?;
+    let checkup = checkup::run(prober, &due.bot, environment.now(), environment.random_bytes(), 0).await?;
     environment.metrics().matches.record_bot_probe(checkup.fault.is_none());
     recorder::record_if_unchanged(environment, due.health, checkup.record(EvidenceSource::Sweep)).await
 }

@@ -9,7 +9,9 @@ use bot_client::statistics::{BotStatistics, hour_of};
 use engine::commands::Command;
 use engine::health::{CallFault, EvidenceSource, HealthRecord, HealthStatus};
 use engine::ids::{AccountId, BotId};
-use engine::limits::{HEALTH_CONFLICTS_MAX, HEALTH_INTERVAL, HEALTH_PROBES_AT_ONCE, HEALTH_RETRY_MIN};
+use engine::limits::{
+    HEALTH_CONFLICTS_MAX, HEALTH_INTERVAL, HEALTH_PROBES_AT_ONCE, HEALTH_PROBES_PER_ACCOUNT, HEALTH_RETRY_MIN,
+};
 use engine::matches::entry::AnswerClass;
 use engine::time::UnixMs;
 use node::lease::LeaseContext;
@@ -88,6 +90,51 @@ async fn one_pass_probes_each_bot_once_however_many_are_due() {
     play(&arena, &BotStatistics::new(arena.metrics.clone()), &due).await;
     sweep::pass(&arena, &arena, || true).await.unwrap();
     assert!((1..=bots).all(|bot| arena.health(bot).unwrap().records.len() == 1));
+}
+
+/// Bots that answer after the test says so; counts those that wait, by account.
+#[derive(Clone)]
+struct HeldProbes {
+    arena: TestArena,
+    /// Of the account whose bots are held.
+    held: AccountId,
+    is_released: tokio::sync::watch::Receiver<bool>,
+    waiting: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl BotProber for HeldProbes {
+    async fn probe(&self, call: ProbeCall) -> ProbeReport {
+        if call.account == self.held {
+            self.waiting.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            self.is_released.clone().wait_for(|is_released| *is_released).await.unwrap();
+        }
+        self.arena.probe(call).await
+    }
+
+    async fn signer(&self, bot: BotId, now: UnixMs) -> Result<Option<CallSigner>, StoreError> {
+        self.arena.signer(bot, now).await
+    }
+}
+
+#[tokio::test]
+async fn bots_of_one_account_that_never_answer_delay_no_other_accounts() {
+    let tarpits = 2 * HEALTH_PROBES_AT_ONCE as u128;
+    let arena = TestArena::new(tarpits);
+    let other = tarpits + 1;
+    arena.add_bot(other, AccountId(2));
+    let due: Vec<_> = (1..=other).map(|bot| (bot, false)).collect();
+    play(&arena, &BotStatistics::new(arena.metrics.clone()), &due).await;
+    let (release, is_released) = tokio::sync::watch::channel(false);
+    let prober = HeldProbes { arena: arena.clone(), held: AccountId(1), is_released, waiting: Default::default() };
+    let (environment, probes) = (arena.clone(), prober.clone());
+    let pass = tokio::spawn(async move { sweep::pass(&environment, &probes, || true).await });
+    while arena.health(other).unwrap().records.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(prober.waiting.load(std::sync::atomic::Ordering::Relaxed), HEALTH_PROBES_PER_ACCOUNT);
+    release.send(true).unwrap();
+    pass.await.unwrap().unwrap();
+    assert!((1..=other).all(|bot| arena.health(bot).unwrap().records.len() == 1));
 }
 
 #[tokio::test]

@@ -4,23 +4,24 @@
 
 use super::pairing_state::PairingState;
 use crate::environment::ArenaEnvironment;
+use crate::retries::Retries;
 use engine::commands::{AddMatches, Command, CompetitionCommand, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionStatus, MatchOrigin};
 use engine::ids::{AccountId, BotId, CompetitionId, MatchId};
 use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::ladders::pairing::{PairingRules, plan};
 use engine::limits::{
-    LADDER_ACCOUNT_SHARE_DIVISOR, LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_GIVE_WAY_AFTER, LADDER_LINE_UPS_MAX,
-    LADDER_PAUSED_BOTS_MAX, LADDER_TRICKLE_DIVISOR, LADDERS_IDLE_PER_LOOK_MAX,
+    LADDER_ACCOUNT_SHARE_DIVISOR, LADDER_GAMES_AT_ONCE_PER_BOT, LADDER_LINE_UPS_MAX, LADDER_PAUSED_BOTS_MAX,
+    LADDERS_IDLE_PER_LOOK_MAX,
 };
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
 use node::lease::Lease;
 use rules::chance::{Chance, Purpose, Seed};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::StoreError;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How often ladders are looked at: results that came meanwhile are answered by one plan.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -38,6 +39,8 @@ pub(super) struct Matchmaker<E> {
     paused: BTreeSet<BotId>,
     listed_at: Option<Instant>,
     looks: u64,
+    /// Ladders that cannot be read or filled.
+    retries: Retries,
     /// The last idle ladder that was looked at: the next look begins behind it.
     last_idle: Option<CompetitionId>,
 }
@@ -81,7 +84,8 @@ pub(super) async fn run<E: ArenaEnvironment>(environment: E, lease: Lease, match
 impl<E: ArenaEnvironment> Matchmaker<E> {
     pub(super) fn new(environment: E, matches_at_once: usize) -> Self {
         let (ladders, paused) = (BTreeMap::new(), BTreeSet::new());
-        Self { environment, matches_at_once, ladders, paused, listed_at: None, looks: 0, last_idle: None }
+        let retries = Retries::default();
+        Self { environment, matches_at_once, ladders, paused, listed_at: None, looks: 0, retries, last_idle: None }
     }
 
     /// Follows the ladders that are due, and creates what they may have.
@@ -90,30 +94,37 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
             self.list().await?;
             self.listed_at = Some(Instant::now());
         }
-        let now = self.environment.now();
-        let waiting_since =
-            self.environment.read(|reader| reader.next_waiting_besides(CompetitionKind::Ladder)).await?;
-        let waited_ms = waiting_since.map_or(0, |since| now.0.saturating_sub(since.0).max(0));
-        let gives_way = waited_ms > LADDER_GIVE_WAY_AFTER.as_millis() as i64;
-        let budget =
-            if gives_way { (self.matches_at_once / LADDER_TRICKLE_DIVISOR).max(1) } else { self.matches_at_once };
         let mut due = self.due_ladders();
         for id in &due {
-            self.follow(*id).await?;
+            let followed = self.follow(*id).await;
+            self.note(*id, followed);
         }
+        due.retain(|id| self.retries.is_due(*id, self.environment.now()));
         // Those that have least come first, and of these those that wait longest: no ladder takes the place that another waits for.
         due.sort_by_key(|id| self.ladders.get(id).map(|ladder| (ladder.matches_under_way(), ladder.filled_in)));
         self.looks += 1;
         for id in due {
-            let (own_free, share) = self.share(id, budget);
-            let free = budget.saturating_sub(self.matches_under_way()).min(own_free);
-            self.fill(id, free, share).await?;
+            let (own_free, share) = self.share(id);
+            let free = self.matches_at_once.saturating_sub(self.matches_under_way()).min(own_free);
+            let filled = self.fill(id, free, share).await;
+            match filled {
+                Ok(()) => self.retries.record_success(CompetitionKind::Ladder, id),
+                failed => self.note(id, failed),
+            }
         }
         let metrics = &self.environment.metrics().pairing;
         metrics.matches_under_way.set(self.matches_under_way() as u64);
-        metrics.matches_allowed.set(budget as u64);
-        metrics.gives_way.set(u64::from(gives_way));
+        metrics.matches_allowed.set(self.matches_at_once as u64);
+        metrics.failing.set(self.retries.len() as u64);
         Ok(())
+    }
+
+    /// What came of one ladder: one that fails does not keep the others from their matches, and is tried again later.
+    fn note(&mut self, id: CompetitionId, done: Result<(), StoreError>) {
+        if let Err(error) = done {
+            let now = self.environment.now();
+            self.retries.record_failure(CompetitionKind::Ladder, id, now, &error);
+        }
     }
 
     /// Learns which ladders run, and which bots are paused.
@@ -134,6 +145,7 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         let paused = self.environment.read(|reader| reader.paused_bots(LADDER_PAUSED_BOTS_MAX)).await?;
         self.paused = paused.into_iter().collect();
         self.ladders.retain(|id, _| running.contains_key(id));
+        self.retries.retain(|id| running.contains_key(&id));
         for (id, row) in running {
             let under_way_unread = usize::try_from(row.matches_under_way()).unwrap_or(usize::MAX);
             let new = RunningLadder { account: row.account, state: None, under_way_unread, filled_in: 0 };
@@ -144,13 +156,14 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
 
     /// Those with matches under way, and some of the others in turn.
     fn due_ladders(&mut self) -> Vec<CompetitionId> {
+        let now = self.environment.now();
+        let ladders = || self.ladders.iter().filter(|(id, _)| self.retries.is_due(**id, now));
         let plays = |ladder: &RunningLadder| ladder.state.is_some() && ladder.matches_under_way() > 0;
-        let idle = || self.ladders.iter().filter(|(_, ladder)| !plays(ladder)).map(|(id, _)| *id);
+        let idle = || ladders().filter(|(_, ladder)| !plays(ladder)).map(|(id, _)| *id);
         let behind = idle().filter(|id| self.last_idle.is_none_or(|last| *id > last));
         let chosen: Vec<CompetitionId> =
             behind.chain(idle()).take(LADDERS_IDLE_PER_LOOK_MAX.min(idle().count())).collect();
-        let playing: Vec<CompetitionId> =
-            self.ladders.iter().filter(|(_, ladder)| plays(ladder)).map(|(id, _)| *id).collect();
+        let playing: Vec<CompetitionId> = ladders().filter(|(_, ladder)| plays(ladder)).map(|(id, _)| *id).collect();
         self.last_idle = chosen.last().copied().or(self.last_idle);
         playing.into_iter().chain(chosen).collect()
     }
@@ -161,7 +174,8 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
 
     /// How many more matches the ladders of this one's owner may have, and how many this one may have in all: what all ladders share, and what
     /// those of one account have of it, is divided evenly among those that can play.
-    fn share(&self, id: CompetitionId, budget: usize) -> (usize, usize) {
+    fn share(&self, id: CompetitionId) -> (usize, usize) {
+        let budget = self.matches_at_once;
         let Some(owner) = self.ladders.get(&id).map(|ladder| ladder.account) else { return (0, 0) };
         let evenly = |matches: usize, of: &dyn Fn(&RunningLadder) -> bool| {
             matches.div_ceil(self.ladders.values().filter(|ladder| ladder.can_play() && of(ladder)).count().max(1))

@@ -12,8 +12,8 @@ use engine::competitions::CompetitionKind;
 use futures_util::TryFutureExt;
 use node::lease::Lease;
 
-/// What the leader does: it rates results, ends seasons, and pairs bots.
-pub(crate) async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease, matches_at_once: usize) {
+/// What the leader does: it rates results, ends seasons, and pairs bots, with at most `matches_at_once` of all ladders under way.
+pub async fn lead<E: ArenaEnvironment>(environment: E, lease: Lease, matches_at_once: usize) {
     standard::ensure(&environment).await;
     let rater = environment.clone();
     let pairing = matchmaker::run(environment.clone(), lease.clone(), matches_at_once);

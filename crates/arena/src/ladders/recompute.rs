@@ -78,6 +78,22 @@ pub async fn recompute(
     Err(RecomputeError::Busy(ladder))
 }
 
+/// Compares a season at once, and writes nothing: for a store that this process reads directly.
+///
+/// # Errors
+/// [`RecomputeError`].
+pub fn compare(
+    reader: &mut dyn Reader,
+    ladder: CompetitionId,
+    season: Option<u32>,
+) -> Result<SeasonReport, RecomputeError> {
+    let mut comparison = Comparison::begin(reader, ladder, season)??;
+    while !comparison.is_complete() {
+        comparison = comparison.add_results(reader)?;
+    }
+    Ok(comparison.report(&comparison.differences()))
+}
+
 /// A season as it was stored at one moment, and what follows from its results up to that moment. Neither those results nor their games
 /// change any more: they are read afterwards, whatever is rated meanwhile.
 pub(super) struct Comparison {

@@ -1,7 +1,7 @@
 //! Bots that health checks have paused are waited for: their pairings get no games until they are back, or until a game that was created
 //! when the wait began would be given up. A match that is certain to be lost says nothing about who plays better.
 
-use super::driver::deadline;
+use super::deadlines::deadline;
 use super::step::Step;
 use super::{TournamentError, Tournaments};
 use crate::environment::ArenaEnvironment;

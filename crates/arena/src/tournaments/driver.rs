@@ -1,11 +1,12 @@
-//! The leader's steps: a tournament starts when its time has come, results become events in their order, late games are given up, and the
+//! The leader's steps: a tournament starts when its time has come, results become events in their order, late games are decided, and the
 //! games that follow are put into the queue.
 
-use super::silence::silent_seats;
+use super::deadlines::next_deadline_look;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
+use crate::silence::silent_seats;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, MatchOrigin};
 use engine::ids::{BotId, MatchId};
 use engine::limits::{TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_RESULTS_PER_STEP_MAX};
@@ -49,7 +50,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Phase::Entries => step.due_at = step.state.definition().starts_at,
             Phase::Running => {
                 self.apply_results(&mut step).await?;
-                give_up_late_games(&mut step, leading_since, now)?;
+                self.end_late_games(&mut step, leading_since, now).await?;
                 self.review_absences(&mut step, leading_since, now).await?;
                 self.queue_games(&mut step).await?;
                 step.due_at = next_due(&step.state, leading_since, now);
@@ -81,7 +82,10 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             let results = reader.competition_results(id, after, TOURNAMENT_RESULTS_PER_STEP_MAX)?;
             let with_silence = |result: CompetitionResult| {
                 let silent = match result.is_rated() {
-                    true => silent_seats(reader, result.match_id, result.summary.seats.len())?,
+                    true => {
+                        let seats = silent_seats(reader, result.match_id, result.summary.seats.len())?;
+                        seats.iter().map(Option::is_some).collect()
+                    }
                     false => Vec::new(),
                 };
                 Ok((result, silent))
@@ -186,32 +190,8 @@ fn event_of(pairing: u32, result: &CompetitionResult, silent: Vec<bool>) -> Even
     Event::GamePlayed { pairing, match_id, score }
 }
 
-/// When a game that was created then no longer counts, or an absence that began then is over. The time in which no process led the
-/// tournaments is not held against either.
-pub(super) fn deadline(state: &Tournament, began_at: UnixMs, leading_since: UnixMs) -> UnixMs {
-    began_at.max(leading_since).plus(state.definition().rules.game_deadline)
-}
-
-fn undecided_games(state: &Tournament) -> impl Iterator<Item = (u32, MatchId, UnixMs)> {
-    let is_undecided = |pairing: u32| state.pairings()[pairing as usize].outcome.is_none();
-    let games = state.open_games().filter(move |(pairing, _)| is_undecided(*pairing));
-    games.map(|(pairing, game)| (pairing, game.match_id, game.created_at))
-}
-
-fn give_up_late_games(step: &mut Step, leading_since: UnixMs, now: UnixMs) -> Result<(), Refusal> {
-    let late: Vec<_> = undecided_games(&step.state)
-        .filter(|(_, _, created_at)| deadline(&step.state, *created_at, leading_since) <= now)
-        .collect();
-    for (pairing, match_id, _) in late {
-        step.happen(Event::GameVoid { pairing, match_id, reason: VoidReason::Late })?;
-        step.given_up.push(match_id);
-    }
-    Ok(())
-}
-
 /// When the tournament is to be looked at without a result.
 fn next_due(state: &Tournament, leading_since: UnixMs, now: UnixMs) -> Option<UnixMs> {
-    let deadlines = undecided_games(state).map(|(_, _, created_at)| deadline(state, created_at, leading_since));
-    let next_look = state.absent().next().map(|_| now.plus(TOURNAMENT_ABSENCE_LOOK_INTERVAL));
-    deadlines.chain(next_look).min()
+    let next_absence_look = state.absent().next().map(|_| now.plus(TOURNAMENT_ABSENCE_LOOK_INTERVAL));
+    next_deadline_look(state, leading_since, now).into_iter().chain(next_absence_look).min()
 }

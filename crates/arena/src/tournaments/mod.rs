@@ -5,10 +5,10 @@
 
 mod absence;
 mod changes;
+mod deadlines;
 mod driver;
 mod feeds;
 mod seeding;
-mod silence;
 mod step;
 #[cfg(test)]
 mod tests;

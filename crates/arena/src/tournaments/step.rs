@@ -4,7 +4,8 @@
 use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::cancellation::cancel_matches;
 use crate::environment::ArenaEnvironment;
-use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
+use crate::step::{SaveStepError, save_step};
+use engine::commands::Advance;
 use engine::competitions::CompetitionStatus;
 use engine::ids::MatchId;
 use engine::matches::spec::MatchSpec;
@@ -101,19 +102,17 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             ..Advance::of(&step.before.row, step.now)
         };
         let environment = &self.0.environment;
-        match environment.commit(Command::Competition(CompetitionCommand::Advance(advance))).await? {
-            Outcome::Done => {}
-            Outcome::VersionConflict(_) => return Ok(Saved::Conflict),
-            Outcome::NotFound => return Err(TournamentError::NotFound),
-            other => return Err(TournamentError::Unexpected(format!("{other:?}"))),
+        match save_step(environment, advance).await {
+            Ok(()) => {}
+            Err(SaveStepError::Conflict) => return Ok(Saved::Conflict),
+            Err(SaveStepError::NotFound) => return Err(TournamentError::NotFound),
+            Err(SaveStepError::Store(error)) => return Err(error.into()),
+            Err(SaveStepError::Unexpected(outcome)) => return Err(TournamentError::Unexpected(outcome)),
         }
         let abandoned = step.abandoned_matches();
         let metrics = &environment.metrics().tournaments;
         metrics.games_created.add(step.matches.len() as u64);
         metrics.results_applied.add(step.results_applied - step.before.row.results_applied);
-        if !step.matches.is_empty() {
-            environment.notify_queue();
-        }
         let mut row = step.before.row;
         row.version = step.state.version();
         row.status = status;

@@ -11,11 +11,17 @@ use engine::health::{CallFault, EvidenceSource, HealthRecord};
 use engine::ids::{AccountId, BotId, CompetitionId, EntryId, MatchId, WorkerId};
 use engine::ladders::definition::LadderDefinition;
 use engine::ladders::entry::EntryRecord;
-use engine::limits::{TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_VOID_GAMES_MAX};
+use engine::limits::{
+    TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_DEADLINE_LOOK_INTERVAL, TOURNAMENT_GAME_WAIT_MAX,
+    TOURNAMENT_VOID_GAMES_MAX,
+};
 use engine::matches::archive;
+use engine::matches::entry::{AnswerClass, Notice};
 use engine::matches::lifecycle::MatchState;
+use engine::matches::machine::{BotAnswer, MatchMachine, PendingStep};
 use engine::matches::result::MatchResult;
 use engine::matches::settings::MatchSettings;
+use engine::matches::slots::SlotUsage;
 use engine::ratings::Rating;
 use engine::time::UnixMs;
 use engine::tournaments::{
@@ -24,7 +30,7 @@ use engine::tournaments::{
 };
 use node::lease::LeaseContext;
 use rules::chance::Seed;
-use rules::snake::{Map, Rules, Ruleset, Settings};
+use rules::snake::{Map, Move, Point, Rules, Ruleset, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,7 +143,14 @@ impl Cup {
         let (worker, number, now) = (WORKER, self.claims, self.arena.now());
         let (until, address) = (UnixMs::MAX, "127.0.0.1:1".to_owned());
         self.arena.commit_now(Command::RenewLease { worker, address, now, until });
-        match self.arena.commit_now(Command::ClaimMatches { worker, number, now, max: 1_000, attempts_max: 5 }) {
+        match self.arena.commit_now(Command::ClaimMatches {
+            worker,
+            number,
+            now,
+            max: 1_000,
+            slots: SlotUsage::new(9_999),
+            attempts_max: 5,
+        }) {
             Outcome::MatchesClaimed(claimed) => claimed,
             other => panic!("a claim came to {other:?}"),
         }
@@ -172,6 +185,48 @@ impl Cup {
             MatchAppend { id, epoch: game.epoch, rows: Vec::new(), expected_version: 0, started_at: Some(now) };
         let finish = Command::FinishMatch { append, result, archive: archive::pack(&[]), now };
         assert_eq!(self.arena.commit_now(finish), Outcome::Done);
+    }
+
+    /// Begins a game and plays two turns, in which one bot eats.
+    fn play_two_turns(&self, game: &ClaimedMatch, eats: BotId) {
+        let mut machine = MatchMachine::new(game.spec.clone()).unwrap();
+        let mut rows = Vec::new();
+        let mut accept = |machine: &mut MatchMachine, step: PendingStep| {
+            rows.push(step.row.clone());
+            machine.accept(step);
+        };
+        let opened = machine.record_opened(Vec::new());
+        accept(&mut machine, opened);
+        for seat in 0..game.spec.seats.len() {
+            let delivered = machine.record_delivery(Notice::Start, seat, AnswerClass::Valid, 1);
+            accept(&mut machine, delivered);
+        }
+        for turn in 0..2 {
+            let board = machine.board();
+            let answers = game.spec.seats.iter().zip(&board.snakes).map(|(seat, snake)| {
+                let head = snake.body[0];
+                let near = |food: &&Point| (food.x - head.x).abs() <= 1 && (food.y - head.y).abs() <= 1;
+                // The food of the start lies diagonally next to each head, and on the way to the middle is none for two turns.
+                let to_food = board.food.iter().find(near).filter(|_| seat.bot == eats);
+                let mv = match to_food {
+                    Some(food) if turn == 0 && food.x > head.x => Move::Right,
+                    Some(_) if turn == 0 => Move::Left,
+                    Some(food) if food.y > head.y => Move::Up,
+                    Some(_) => Move::Down,
+                    None if head.x < 5 => Move::Right,
+                    None if head.x > 5 => Move::Left,
+                    None if head.y < 5 => Move::Up,
+                    None => Move::Down,
+                };
+                Some(BotAnswer { mv: Some(mv), ..BotAnswer::without_move(AnswerClass::Valid, 1) })
+            });
+            let played = machine.play_turn(answers.collect()).unwrap();
+            accept(&mut machine, played);
+        }
+        assert!(!machine.is_over());
+        let started_at = Some(self.arena.now());
+        let append = MatchAppend { id: game.spec.id, epoch: game.epoch, rows, expected_version: 0, started_at };
+        assert_eq!(self.arena.commit_now(Command::AppendMatch(append)), Outcome::Done);
     }
 
     fn match_state(&self, id: MatchId) -> MatchState {
@@ -291,16 +346,17 @@ async fn a_ladder_seeds_those_whom_it_has_rated() {
 }
 
 #[tokio::test]
-async fn games_that_never_end_are_given_up_and_the_seed_decides() {
+async fn games_that_never_begin_are_given_up_and_the_seed_decides() {
     let mut cup = Cup::started(definition(), 2).await;
     let mut given_up = Vec::new();
     for number in 1..=TOURNAMENT_VOID_GAMES_MAX {
         let claimed = cup.claim();
         assert_eq!(claimed.len(), 1, "game {number}");
         given_up.push(claimed[0].spec.id);
-        cup.pass_time(DEADLINE - Duration::from_secs(1)).await;
+        cup.pass_time(DEADLINE).await;
+        cup.pass_time(TOURNAMENT_GAME_WAIT_MAX - Duration::from_secs(1)).await;
         assert_eq!(decisions(&*cup.state().await), [None]);
-        cup.pass_time(Duration::from_secs(1)).await;
+        cup.pass_time(TOURNAMENT_DEADLINE_LOOK_INTERVAL).await;
     }
     let state = cup.state().await;
     assert_eq!(decisions(&state), [Some(Decision::TieBreak(TieBreak::Seed))]);
@@ -308,6 +364,24 @@ async fn games_that_never_end_are_given_up_and_the_seed_decides() {
     for id in given_up {
         assert_eq!(cup.match_state(id), MatchState::Cancelled);
     }
+}
+
+/// Time in the queue is nobody's fault, and a game that passes its deadline is not won by the better seed.
+#[tokio::test]
+async fn a_late_game_is_decided_by_its_board_and_late_is_what_was_played_for_long() {
+    let mut cup = Cup::started(definition(), 2).await;
+    cup.pass_time(DEADLINE * 5).await;
+    let claimed = cup.claim();
+    assert_eq!(claimed.len(), 1, "the game still waits, and is the first one");
+    let id = claimed[0].spec.id;
+    cup.play_two_turns(&claimed[0], BotId(2));
+    cup.pass_time(DEADLINE - Duration::from_secs(1)).await;
+    assert_eq!((decisions(&*cup.state().await), cup.match_state(id)), (vec![None], MatchState::Running));
+    cup.pass_time(TOURNAMENT_DEADLINE_LOOK_INTERVAL).await;
+    let state = cup.state().await;
+    assert_eq!(decisions(&state), [Some(Decision::Games)]);
+    assert_eq!(champion(&state), Some(BotId(2)), "it is longer");
+    assert_eq!((cup.match_state(id), cup.claim().len()), (MatchState::Cancelled, 0));
 }
 
 #[tokio::test]

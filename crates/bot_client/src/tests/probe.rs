@@ -1,11 +1,12 @@
 //! Probes of peers that answer in every wrong way.
 
 use super::*;
-use crate::probe::{ProbeCall, ProbeReport, ProbeStep};
+use crate::probe::{ProbeCall, ProbeReport, ProbeStep, RepeatedCalls};
 use engine::health::CallFault;
 
 fn probe_of(address: SocketAddr, step: ProbeStep) -> ProbeCall {
-    ProbeCall { url: format!("http://{address}/bot/"), step, body: Bytes::from_static(b"{}"), signer: None }
+    let (url, body) = (format!("http://{address}/bot/"), Bytes::from_static(b"{}"));
+    ProbeCall { url, step, body, signer: None, account: AccountId(1), repeats: 0 }
 }
 
 /// A probe of a call for a move whose answer is these bytes, after which the peer closes.
@@ -151,4 +152,38 @@ async fn a_probe_keeps_the_limit_of_its_host() {
     read_request(&mut fresh).await;
     fresh.write_all(http(r#"{"move":"up"}"#).as_bytes()).await.unwrap();
     assert_eq!(report.await.unwrap().failure, None);
+}
+
+/// A probe of a call for a move with three repetitions, on one connection that answers each call in turn and is then closed.
+async fn repeated(answers: &[&str]) -> RepeatedCalls {
+    let mut peer = Peer::new().await;
+    let call = ProbeCall { repeats: 3, ..probe_of(peer.address, ProbeStep::Move) };
+    let report = tokio::spawn(async move { client(1, true).probe(call).await });
+    let mut stream = peer.connection().await;
+    for answer in answers {
+        assert!(read_request(&mut stream).await.starts_with("POST /bot/move HTTP/1.1\r\n"));
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    }
+    drop(stream);
+    let report = report.await.unwrap();
+    assert_eq!(report.failure, None, "the first call alone decides");
+    report.repeated.expect("repetitions were wanted")
+}
+
+#[tokio::test]
+async fn a_move_is_repeated_on_its_connection() {
+    let good = http(r#"{"move":"left"}"#);
+    let closing = good.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    let bad = http(r#"{"move":"left out"}"#);
+    let check = async |answers: &[&str], times: usize, is_closed: bool, fault: Option<CallFault>| {
+        let calls = repeated(answers).await;
+        let found = calls.failure.map(|failure| failure.fault);
+        assert_eq!((calls.times.len(), calls.is_closed, found), (times, is_closed, fault), "{answers:?}");
+    };
+    check(&[&good, &good, &good, &good], 3, false, None).await;
+    check(&[&good, &good, &bad], 1, false, Some(CallFault::UnknownMove)).await;
+    check(&[&good, &good, &closing], 2, true, None).await;
+    check(&[&closing], 0, true, None).await;
+    check(&[&good], 0, true, None).await;
+    check(&[&good, &good, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], 1, false, Some(CallFault::Closed)).await;
 }

@@ -40,7 +40,7 @@ async fn the_request_for_the_face_is_signed_too() {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let url = format!("http://{}", peer.address);
-    let face = tokio::spawn(async move { bots.face(&url, Some(signer())).await });
+    let face = tokio::spawn(async move { bots.face(&url, Some(signer()), AccountId(1)).await });
     let mut stream = peer.connection().await;
     let request = read_request(&mut stream).await;
     assert_eq!(signature_of(&request), Some(signer().keys.header_value(signer().at, "/", b"").as_str()));

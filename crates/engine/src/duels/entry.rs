@@ -3,6 +3,8 @@
 
 use super::game_key::GameKey;
 use crate::ids::MatchId;
+use crate::matches::entry::AnswerClass;
+use crate::matches::response_excerpt::ResponseExcerpt;
 use crate::pack::{DecodeError, decode_versioned, encode_versioned, packed, packed_as, packed_variants};
 
 const FORMAT: u8 = 1;
@@ -18,12 +20,15 @@ pub enum Entry {
     Counted { pairing: u8, pairs: Vec<PairOutcome> },
     /// The duel is over; nothing counts any more.
     Over { end: DuelEnd },
+    /// A bot gave no valid move in the game that ended before this entry.
+    Silent { bot: u8, answer: SilentAnswer },
 }
 packed_variants!(Entry {
     1 => Started { games },
     2 => Ended { games },
     3 => Counted { pairing, pairs },
     4 => Over { end },
+    5 => Silent { bot, answer },
 });
 
 impl Entry {
@@ -56,6 +61,15 @@ pub struct GameResult {
 }
 packed!(GameResult { key, match_id, outcome });
 
+/// What came from a bot that gave no valid move in a whole game, instead of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentAnswer {
+    pub class: AnswerClass,
+    /// The beginning of an answer, where there was one that the duel's owner may see.
+    pub response: Option<Box<ResponseExcerpt>>,
+}
+packed!(SilentAnswer { class, response });
+
 /// What a game says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GameOutcome {
@@ -73,6 +87,8 @@ pub enum NotCounted {
     Cancelled,
     /// The server did not call a bot as it should have.
     ServerFault,
+    /// A bot gave no valid move in it.
+    Silent,
 }
 
 packed_as!(GameOutcome: u8, |outcome| match outcome {
@@ -80,11 +96,13 @@ packed_as!(GameOutcome: u8, |outcome| match outcome {
     GameOutcome::NotCounted(NotCounted::Failed) => 0x10,
     GameOutcome::NotCounted(NotCounted::Cancelled) => 0x11,
     GameOutcome::NotCounted(NotCounted::ServerFault) => 0x12,
+    GameOutcome::NotCounted(NotCounted::Silent) => 0x13,
 }, |code| match code {
     0..=2 => Ok(Self::Played(code)),
     0x10 => Ok(Self::NotCounted(NotCounted::Failed)),
     0x11 => Ok(Self::NotCounted(NotCounted::Cancelled)),
     0x12 => Ok(Self::NotCounted(NotCounted::ServerFault)),
+    0x13 => Ok(Self::NotCounted(NotCounted::Silent)),
     _ => Err(DecodeError("an unknown outcome of a game")),
 });
 
@@ -123,16 +141,19 @@ pub enum DuelEnd {
     BotWithdrawn,
     /// The owner called it off.
     Cancelled,
+    /// A bot gave no valid move in any of several games in a row.
+    BotSilent,
 }
 
 impl DuelEnd {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::H1Accepted,
         Self::H0Accepted,
         Self::GamesPlayed,
         Self::TooManyVoidPairs,
         Self::BotWithdrawn,
         Self::Cancelled,
+        Self::BotSilent,
     ];
 
     /// The name on the wire.
@@ -145,6 +166,7 @@ impl DuelEnd {
             Self::TooManyVoidPairs => "too_many_void_pairs",
             Self::BotWithdrawn => "bot_withdrawn",
             Self::Cancelled => "cancelled",
+            Self::BotSilent => "bot_silent",
         }
     }
 }
@@ -167,19 +189,23 @@ mod tests {
         let key = GameKey { pairing: 3, pair: 70_000, game: 1, attempt: 2 };
         let match_id = MatchId(1 << 90);
         check(Entry::Started { games: vec![StartedGame { key, match_id }; 3] });
-        let not_counted = [NotCounted::Failed, NotCounted::Cancelled, NotCounted::ServerFault];
+        let not_counted = [NotCounted::Failed, NotCounted::Cancelled, NotCounted::ServerFault, NotCounted::Silent];
         let outcomes = (0..3).map(GameOutcome::Played).chain(not_counted.map(GameOutcome::NotCounted));
         check(Entry::Ended { games: outcomes.map(|outcome| GameResult { key, match_id, outcome }).collect() });
         let played = (0..3).flat_map(|one| (0..3).map(move |other| PairOutcome::Played([one, other])));
         check(Entry::Counted { pairing: 2, pairs: played.chain([PairOutcome::Void]).collect() });
         DuelEnd::ALL.into_iter().for_each(|end| check(Entry::Over { end }));
+        let page = Box::new(ResponseExcerpt::new(200, b"<html>"));
+        for response in [None, Some(page)] {
+            check(Entry::Silent { bot: 1, answer: SilentAnswer { class: AnswerClass::Malformed, response } });
+        }
     }
 
     #[test]
     fn codes_never_change() {
-        assert_eq!(DuelEnd::ALL.map(|end| end as u8), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(DuelEnd::ALL.map(|end| end as u8), [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(Entry::Over { end: DuelEnd::H0Accepted }.encode(), [1, 4, 1]);
-        assert!(Entry::decode(&[1, 4, 6]).is_err() && Entry::decode(&[2, 4, 1]).is_err());
+        assert!(Entry::decode(&[1, 4, 7]).is_err() && Entry::decode(&[2, 4, 1]).is_err());
         assert!(Entry::decode(&[1, 3, 0, 1, 10]).is_err());
     }
 }

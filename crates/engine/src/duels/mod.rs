@@ -19,12 +19,12 @@ mod step;
 
 pub use definition::{DefinitionError, DuelBot, DuelDefinition};
 pub use elo::{elo_of, score_of};
-pub use entry::{DuelEnd, Entry, GameOutcome, GameResult, NotCounted, PairOutcome, StartedGame};
+pub use entry::{DuelEnd, Entry, GameOutcome, GameResult, NotCounted, PairOutcome, SilentAnswer, StartedGame};
 pub use game_key::GameKey;
 pub use interval::{INTERVAL_ERROR_RATE, score_interval};
 pub use league::{LeagueTable, Standing, league_table};
 pub use likelihood::log_likelihood_ratio;
 pub use pair_counts::{PAIR_SCORE_MAX, PAIR_SCORES, PairCounts};
 pub use sprt::{Accepted, Sprt, SprtError};
-pub use state::{CorruptLog, Duel, PairingState};
-pub use step::Step;
+pub use state::{CorruptLog, Duel, PairingState, Silence};
+pub use step::{SilentSeat, Step};

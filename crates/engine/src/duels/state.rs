@@ -1,11 +1,11 @@
 //! A duel as its definition and its log have it.
 
 use super::definition::DuelDefinition;
-use super::entry::{DuelEnd, Entry, GameOutcome, GameResult, PairOutcome, StartedGame};
+use super::entry::{DuelEnd, Entry, GameOutcome, GameResult, PairOutcome, SilentAnswer, StartedGame};
 use super::game_key::GameKey;
 use super::pair_counts::PairCounts;
 use crate::ids::MatchId;
-use crate::limits::DUEL_GAME_ATTEMPTS_MAX;
+use crate::limits::{DUEL_GAME_ATTEMPTS_MAX, DUEL_SILENT_GAMES_MAX};
 use std::collections::BTreeMap;
 
 /// A log that cannot be this duel's.
@@ -22,7 +22,18 @@ pub struct Duel {
     pub(super) pairings: Vec<PairingState>,
     pub(super) in_flight: BTreeMap<GameKey, MatchId>,
     games_repeated: u32,
+    /// By bot.
+    silences: Vec<Silence>,
     end: Option<DuelEnd>,
+}
+
+/// How long a bot has given no valid move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Silence {
+    /// Games in a row.
+    pub games: u8,
+    /// What came instead of a move, in the last of them.
+    pub answer: Option<SilentAnswer>,
 }
 
 /// Two bots of a duel, and what they played.
@@ -117,7 +128,8 @@ impl Duel {
     #[must_use]
     pub fn new(definition: DuelDefinition) -> Self {
         let pairings = vec![PairingState::default(); definition.pairings().len()];
-        Self { definition, pairings, in_flight: BTreeMap::new(), games_repeated: 0, end: None }
+        let silences = vec![Silence::default(); definition.bots.len()];
+        Self { definition, pairings, in_flight: BTreeMap::new(), games_repeated: 0, silences, end: None }
     }
 
     /// Takes the next entry of the log.
@@ -135,6 +147,13 @@ impl Duel {
             }
             Entry::Over { end } => {
                 self.end = Some(*end);
+                Ok(())
+            }
+            Entry::Silent { bot, answer } => {
+                if let Some(silence) = self.silences.get_mut(usize::from(*bot)) {
+                    silence.games = silence.games.saturating_add(1);
+                    silence.answer = Some(answer.clone());
+                }
                 Ok(())
             }
         }
@@ -159,6 +178,13 @@ impl Duel {
     fn end_game(&mut self, ended: &GameResult) -> Result<(), CorruptLog> {
         let GameKey { pairing, pair, game, .. } = ended.key;
         self.in_flight.remove(&ended.key);
+        if let GameOutcome::Played(_) = ended.outcome
+            && let Some(&(first, second)) = self.definition.pairings().get(usize::from(pairing))
+        {
+            for bot in [first, second] {
+                self.silences[bot] = Silence::default();
+            }
+        }
         // The pair may have been given up because of its other game.
         if let Some(open) = self.pairing_mut(pairing)?.open.get_mut(&pair) {
             let game = &mut open.games[usize::from(game)];
@@ -190,6 +216,12 @@ impl Duel {
     /// Games that were started and have not ended, as far as the log knows.
     pub fn games_in_flight(&self) -> impl ExactSizeIterator<Item = StartedGame> {
         self.in_flight.iter().map(|(key, match_id)| StartedGame { key: *key, match_id: *match_id })
+    }
+
+    /// The bot, by its place, that has given no valid move for as long as a duel bears.
+    #[must_use]
+    pub fn silent_bot(&self) -> Option<(usize, &Silence)> {
+        self.silences.iter().enumerate().find(|(_, silence)| silence.games >= DUEL_SILENT_GAMES_MAX)
     }
 
     /// Games that were started again because the attempt before said nothing about the bots.

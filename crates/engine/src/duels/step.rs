@@ -5,7 +5,7 @@
 //! error rates hold. Counted as they end, quick games would come first, and a bot that wins quickly would look better than it
 //! is.
 
-use super::entry::{DuelEnd, Entry, GameOutcome, GameResult, NotCounted, PairOutcome, StartedGame};
+use super::entry::{DuelEnd, Entry, GameOutcome, GameResult, NotCounted, PairOutcome, SilentAnswer, StartedGame};
 use super::game_key::GameKey;
 use super::sprt::Accepted;
 use super::state::Duel;
@@ -24,13 +24,22 @@ pub struct Step {
     pub duel: Duel,
 }
 
+/// A seat that got no valid move in a whole game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentSeat {
+    pub match_id: MatchId,
+    pub seat: u8,
+    pub answer: SilentAnswer,
+}
+
 impl Duel {
-    /// Takes results in the order of their numbers, and starts what is to be played next. `is_withdrawn`: a bot may not be
-    /// called any more. A duel that is over stays as it is.
+    /// Takes results in the order of their numbers, with the seats that were silent in their games, and starts what is to be played next.
+    /// A game with a silent seat says nothing about the bots. `is_withdrawn`: a bot may not be called any more. A duel that is over stays as it is.
     #[must_use]
     pub fn advance(
         &self,
         results: &[CompetitionResult],
+        silent: &[SilentSeat],
         is_withdrawn: bool,
         new_match_id: impl FnMut() -> MatchId,
     ) -> Step {
@@ -38,8 +47,10 @@ impl Duel {
         if self.end().is_some() {
             return step;
         }
-        step.take_results(results);
-        if let Some(end) = step.count_pairs().or(is_withdrawn.then_some(DuelEnd::BotWithdrawn)) {
+        step.take_results(results, silent);
+        let silence = |duel: &Self| duel.silent_bot().map(|_| DuelEnd::BotSilent);
+        let end = step.count_pairs().or_else(|| silence(&step.duel));
+        if let Some(end) = end.or(is_withdrawn.then_some(DuelEnd::BotWithdrawn)) {
             step.push(Entry::Over { end });
         } else {
             step.start_games(new_match_id);
@@ -62,6 +73,12 @@ impl Duel {
         let key = GameKey::from_u64(result.key)?;
         let is_known = self.in_flight.get(&key) == Some(&result.match_id);
         is_known.then(|| GameResult { key, match_id: result.match_id, outcome: outcome(result, key) })
+    }
+
+    /// The bot in a seat of a game, by its place: the second bot of a pairing has seat 1 in game 0.
+    fn bot_of(&self, key: GameKey, seat: u8) -> Option<u8> {
+        let (first, second) = *self.definition().pairings().get(usize::from(key.pairing))?;
+        Some(if seat == key.game { first } else { second } as u8)
     }
 
     /// Pairs that are being played.
@@ -106,8 +123,25 @@ impl Step {
         self.entries.push(entry);
     }
 
-    fn take_results(&mut self, results: &[CompetitionResult]) {
-        let games: Vec<GameResult> = results.iter().filter_map(|result| self.duel.read_result(result)).collect();
+    /// One entry for all results up to one with silent seats, whose entries follow: games without a move are counted in a row.
+    fn take_results(&mut self, results: &[CompetitionResult], silent: &[SilentSeat]) {
+        let mut games: Vec<GameResult> = Vec::new();
+        for result in results {
+            let Some(mut game) = self.duel.read_result(result) else { continue };
+            let seats: Vec<&SilentSeat> = silent.iter().filter(|seat| seat.match_id == game.match_id).collect();
+            let is_silent = !seats.is_empty() && matches!(game.outcome, GameOutcome::Played(_));
+            if is_silent {
+                game.outcome = GameOutcome::NotCounted(NotCounted::Silent);
+            }
+            games.push(game);
+            if is_silent {
+                self.push(Entry::Ended { games: std::mem::take(&mut games) });
+                let bots = seats.iter().filter_map(|seat| Some((self.duel.bot_of(game.key, seat.seat)?, &seat.answer)));
+                let entries: Vec<Entry> =
+                    bots.map(|(bot, answer)| Entry::Silent { bot, answer: answer.clone() }).collect();
+                entries.into_iter().for_each(|entry| self.push(entry));
+            }
+        }
         if !games.is_empty() {
             self.push(Entry::Ended { games });
         }

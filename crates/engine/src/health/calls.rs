@@ -155,7 +155,7 @@ fn has_latency(class: AnswerClass) -> bool {
         | AnswerClass::Oversized
         | AnswerClass::Malformed
         | AnswerClass::UnknownMove => true,
-        AnswerClass::Unreachable | AnswerClass::Forbidden | AnswerClass::ServerFault => false,
+        AnswerClass::Unreachable | AnswerClass::Forbidden | AnswerClass::ServerFault | AnswerClass::Throttled => false,
     }
 }
 

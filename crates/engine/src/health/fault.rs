@@ -1,6 +1,7 @@
 //! What was wrong with an answer of a bot, finer than its class in a match's log: for the bot's owner, who must find the mistake.
 
 use crate::matches::entry::AnswerClass;
+use crate::matches::response_excerpt::ResponseExcerpt;
 use crate::pack::{DecodeError, packed_as};
 
 /// What was wrong with one call.
@@ -45,11 +46,13 @@ pub enum CallFault {
     SilentInMatch,
     /// This server could not make the call.
     ServerFault,
+    /// The call was not made: too many calls to this host have gone without a valid move.
+    Throttled,
 }
 
 impl CallFault {
     /// Every fault, in the order of its code: codes are never reused.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoPublicAddress,
         Self::ConnectionRefused,
         Self::NotConnected,
@@ -69,6 +72,7 @@ impl CallFault {
         Self::TooLate,
         Self::SilentInMatch,
         Self::ServerFault,
+        Self::Throttled,
     ];
 
     /// The stable name.
@@ -94,6 +98,7 @@ impl CallFault {
             Self::TooLate => "too_late",
             Self::SilentInMatch => "silent_in_match",
             Self::ServerFault => "server_fault",
+            Self::Throttled => "throttled",
         }
     }
 
@@ -109,7 +114,33 @@ impl CallFault {
             Self::UnknownMove => AnswerClass::UnknownMove,
             Self::TooLate | Self::SilentInMatch => AnswerClass::Late,
             Self::ServerFault => AnswerClass::ServerFault,
+            Self::Throttled => AnswerClass::Throttled,
         }
+    }
+
+    /// The fault that most probably stands behind a class of answer in a match, of which the log keeps no more than the answer's beginning;
+    /// `None` where nothing was wrong.
+    #[must_use]
+    pub fn probable(class: AnswerClass, response: Option<&ResponseExcerpt>) -> Option<Self> {
+        let is_page = response.is_some_and(|response| response.text().trim_start().starts_with('<'));
+        Some(match class {
+            AnswerClass::Valid => return None,
+            AnswerClass::Late => Self::TooLate,
+            AnswerClass::Unreachable => Self::NotConnected,
+            AnswerClass::BadStatus => match response.map(ResponseExcerpt::status) {
+                Some(300..400) => Self::Redirect,
+                Some(404 | 405) => Self::NoSuchRoute,
+                Some(500..) => Self::BotError,
+                Some(_) | None => Self::BadStatus,
+            },
+            AnswerClass::Oversized => Self::TooLarge,
+            AnswerClass::Malformed if is_page => Self::Html,
+            AnswerClass::Malformed => Self::NotJson,
+            AnswerClass::UnknownMove => Self::UnknownMove,
+            AnswerClass::Forbidden => Self::NoPublicAddress,
+            AnswerClass::ServerFault => Self::ServerFault,
+            AnswerClass::Throttled => Self::Throttled,
+        })
     }
 
     /// What was wrong.
@@ -135,6 +166,9 @@ impl CallFault {
             Self::TooLate => "no whole answer came before the deadline",
             Self::SilentInMatch => "the bot gave no valid move in a whole match",
             Self::ServerFault => "this server could not make the call; it says nothing about the bot",
+            Self::Throttled => {
+                "the call was not made: too many of your calls to this host, or of all calls to it, went without a valid move"
+            }
         }
     }
 
@@ -177,6 +211,9 @@ impl CallFault {
             }
             Self::SilentInMatch => "see what a check of this snake says, and the log of its latest games",
             Self::ServerFault => "nothing: the check is repeated",
+            Self::Throttled => {
+                "let the bot answer /move; a call is made again every few seconds, and after one valid move there is no limit"
+            }
         }
     }
 

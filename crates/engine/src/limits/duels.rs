@@ -18,6 +18,8 @@ pub const DUEL_PAIRS_AT_ONCE_DEFAULT: u32 = 4;
 pub const DUEL_GAME_ATTEMPTS_MAX: u8 = 3;
 /// Void pairs that a duel bears.
 pub const DUEL_VOID_PAIRS_MAX: u32 = 10;
+/// Games in a row without a valid move of one bot, after which its duel ends: none of them counts.
+pub const DUEL_SILENT_GAMES_MAX: u8 = 3;
 /// Results of one duel that one commit applies: as many games as the largest duel has in flight, several times over.
 pub const DUEL_RESULTS_PER_STEP_MAX: usize = 256;
 /// How often the cancellation of a duel is decided again because its driver saved a step first.

@@ -31,6 +31,10 @@ pub const LADDER_GAMES_AT_ONCE_PER_BOT: u32 = 2;
 pub const LADDER_LINE_UPS_MAX: usize = 64;
 /// Ladders without a match under way that one look of the matchmaker reads: with more of these, each is looked at less often.
 pub const LADDERS_IDLE_PER_LOOK_MAX: usize = 16;
+/// Games of each of two bots, the last ones, in which those that they played together are looked for …
+pub const LADDER_PAIR_GAMES_READ: usize = 500;
+/// … and how many of these are shown.
+pub const LADDER_PAIR_GAMES_SHOWN: usize = 20;
 /// Paused bots that the matchmaker knows at once; beyond these, those that registered last would be paired.
 pub const LADDER_PAUSED_BOTS_MAX: usize = 100_000;
 /// Matches of ladders that may be under way when no number is set, unless this process plays fewer than twice as many.
@@ -38,10 +42,6 @@ pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
 /// The ladders of one account have at most one in so many of the matches that all ladders may have under way; those of the server itself may
 /// have all.
 pub const LADDER_ACCOUNT_SHARE_DIVISOR: usize = 4;
-/// When the next game that is no ladder's (created by an account, or of a tournament or a duel) has waited for so long, ladders give way …
-pub const LADDER_GIVE_WAY_AFTER: Duration = Duration::from_secs(1);
-/// … and have only one match in so many under way that they may have else: a full queue never stops them for good.
-pub const LADDER_TRICKLE_DIVISOR: usize = 16;
 /// Entries of one page of a ranking, ranked and in placement together: programs that know no pages get as many.
 pub const RANKING_PAGE_MAX: usize = 1_000;
 /// Results that are rated in one commit.
@@ -53,7 +53,6 @@ pub const REPAIR_ATTEMPTS_MAX: usize = 16;
 
 const _: () = assert!(LADDER_PLAYERS_MIN >= 2 && LADDER_PLAYERS_MIN < LADDER_PLAYERS_MAX);
 const _: () = assert!(LADDER_LINE_UPS_MAX <= super::BULK_GAMES_MAX, "the matches of a look fit one commit");
-const _: () = assert!(LADDER_TRICKLE_DIVISOR < LADDER_MATCHES_AT_ONCE_DEFAULT);
 const _: () = assert!(LADDER_SEASON_MIN.as_secs() < LADDER_SEASON_MAX.as_secs());
 const _: () = assert!(
     LADDER_ENTRIES_PER_ACCOUNT_MAX * 10 <= LADDER_ENTRIES_MAX,

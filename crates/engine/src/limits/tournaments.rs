@@ -33,12 +33,16 @@ pub const TOURNAMENT_GAMES_MAX: u32 = 100_000;
 pub const TOURNAMENT_GAMES_AT_ONCE_MAX: u16 = 256;
 /// See [`TOURNAMENT_GAMES_AT_ONCE_MAX`].
 pub const TOURNAMENT_GAMES_AT_ONCE_DEFAULT: u16 = 64;
-/// Shortest time from the creation of a game after which it no longer counts.
+/// Shortest time from the start of a game after which its board decides it.
 pub const TOURNAMENT_GAME_DEADLINE_MIN: Duration = Duration::from_secs(60);
 /// See [`TOURNAMENT_GAME_DEADLINE_MIN`].
 pub const TOURNAMENT_GAME_DEADLINE_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// See [`TOURNAMENT_GAME_DEADLINE_MIN`].
 pub const TOURNAMENT_GAME_DEADLINE_DEFAULT: Duration = Duration::from_secs(2 * 3_600);
+/// How long a game may wait to be played before it is given up and created again: the queue's own shares let none wait for so long.
+pub const TOURNAMENT_GAME_WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// How often a tournament looks at games that may have passed their deadline: when they began is not in its log.
+pub const TOURNAMENT_DEADLINE_LOOK_INTERVAL: Duration = Duration::from_secs(15);
 /// How often one bot is waited for in one tournament: each time adds two entries to its log.
 pub const TOURNAMENT_ABSENCES_MAX: u8 = 8;
 /// How often a tournament that waits for bots looks whether they are back.

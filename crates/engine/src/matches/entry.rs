@@ -70,11 +70,14 @@ pub enum AnswerClass {
     Forbidden,
     /// This server could not make the call, or was too slow itself: no file, port or memory was left, or its tasks did not run in time.
     ServerFault,
+    /// The bot was not called: calls to it, or by its owner to its address, have gone without a valid move too often, and this server does
+    /// not go on calling hosts that may not be bots.
+    Throttled,
 }
 
 impl AnswerClass {
     /// Every class, in the order of its code in the log: codes are never reused.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Valid,
         Self::Late,
         Self::Unreachable,
@@ -84,6 +87,7 @@ impl AnswerClass {
         Self::UnknownMove,
         Self::Forbidden,
         Self::ServerFault,
+        Self::Throttled,
     ];
 
     /// The stable name: metrics labels and inspection use it.
@@ -99,6 +103,7 @@ impl AnswerClass {
             Self::UnknownMove => "unknown_move",
             Self::Forbidden => "forbidden",
             Self::ServerFault => "server_fault",
+            Self::Throttled => "throttled",
         }
     }
 
@@ -113,7 +118,8 @@ impl AnswerClass {
             | Self::Oversized
             | Self::Malformed
             | Self::UnknownMove
-            | Self::Forbidden => false,
+            | Self::Forbidden
+            | Self::Throttled => false,
             Self::ServerFault => true,
         }
     }

@@ -15,7 +15,7 @@ use super::entry::{AnswerClass, Entry, Face, MatchLogRow, Notice, PlayedMove};
 use super::response_excerpt::ResponseExcerpt;
 use super::result::MatchResult;
 use super::spec::MatchSpec;
-use crate::limits::{RESPONSE_EXCERPTS_PER_SEAT_MAX, SEATS_MAX, SHOUT_CHARS_MAX};
+use crate::limits::{RESPONSE_EXCERPTS_PER_SEAT_MAX, SEATS_MAX, SHOUT_CHARS_MAX, TURNS_WITHOUT_MOVE_MAX};
 use crate::pack::DecodeError;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Ruleset, START_LENGTH, Seat, Snake};
 
@@ -169,6 +169,8 @@ pub struct MatchMachine {
     moved: SeatSet,
     /// Responses in the log, by seat.
     responses_kept: Vec<u8>,
+    /// Turns in a row, up to the last one, for which no bot gave a valid move.
+    turns_without_move: u32,
 }
 
 impl MatchMachine {
@@ -191,6 +193,7 @@ impl MatchMachine {
             server_faults: 0,
             moved: SeatSet::default(),
             responses_kept: vec![0; seats],
+            turns_without_move: 0,
             spec,
         })
     }
@@ -300,7 +303,7 @@ impl MatchMachine {
     #[must_use]
     pub fn result(&self) -> MatchResult {
         let outcome = snake::outcome(&self.board);
-        // Where the turns ran out, all who are alive share the best place.
+        // Where the turns ran out, or nobody moved any more, all who are alive share the best place.
         let is_decided = self.is_decided();
         MatchResult {
             winner: outcome.winner.filter(|_| is_decided).map(|seat| seat.0),
@@ -315,10 +318,11 @@ impl MatchMachine {
         }
     }
 
-    /// Whether no further turn will be played.
+    /// Whether no further turn will be played: it is decided, its turns have run out, or none of its bots gives a valid move any more. On most
+    /// boards a snake that nobody steers starves before; where hazards heal, it would go on, and this server with it.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.is_decided() || self.turns() >= self.spec.turns_max
+        self.is_played_out() || self.turns_without_move >= TURNS_WITHOUT_MOVE_MAX
     }
 
     /// What is played.
@@ -381,6 +385,8 @@ impl MatchMachine {
     fn count_answers(&mut self, entry: &Entry) {
         match entry {
             Entry::Turn { played, .. } => {
+                let has_move = played.iter().flatten().any(|played| played.class == AnswerClass::Valid);
+                self.turns_without_move = if has_move { 0 } else { self.turns_without_move + 1 };
                 let played = played.iter().enumerate().filter_map(|(seat, played)| Some((seat, played.as_ref()?)));
                 for (seat, played) in played {
                     self.server_faults += u32::from(played.class.is_server_fault());
@@ -396,6 +402,10 @@ impl MatchMachine {
             }
             Entry::Opened { .. } | Entry::Delivered { .. } => {}
         }
+    }
+
+    fn is_played_out(&self) -> bool {
+        self.is_decided() || self.turns() >= self.spec.turns_max
     }
 
     fn is_decided(&self) -> bool {
@@ -461,7 +471,16 @@ impl MatchMachine {
     fn validate(&self, entry: &Entry) -> Result<Option<Board>, MatchError> {
         let refuse = |why| Err(MatchError::Log { version: self.version, why });
         let seats = self.spec.seats.len();
-        match (entry, self.next_action()) {
+        let next = match (entry, self.next_action()) {
+            // Matches went on when nobody moved, before there was that limit: their logs are still read.
+            (Entry::Turn { .. }, NextAction::Notify { notice: Notice::End, seats: due })
+                if due == SeatSet::first(seats) && !self.is_played_out() =>
+            {
+                NextAction::RequestMoves { seats: self.living_seats() }
+            }
+            (_, next) => next,
+        };
+        match (entry, next) {
             (Entry::Opened { rules_version, .. }, NextAction::Open) if *rules_version != RULES_VERSION => {
                 Err(MatchError::RulesVersion { have: *rules_version, want: RULES_VERSION })
             }

@@ -8,4 +8,5 @@ pub mod origin;
 pub mod response_excerpt;
 pub mod result;
 pub mod settings;
+pub mod slots;
 pub mod spec;

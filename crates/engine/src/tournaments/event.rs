@@ -70,6 +70,8 @@ pub enum Event {
     Absent { bot: BotId },
     /// An absent bot is back.
     Returned { bot: BotId },
+    /// A game passed its deadline, and its board decided: it counts as one that was played.
+    GameAdjudicated { pairing: u32, match_id: MatchId, score: GameScore },
 }
 packed_variants!(Event {
     1 => Invited { account },
@@ -84,6 +86,7 @@ packed_variants!(Event {
     10 => Cancelled { reason },
     11 => Absent { bot },
     12 => Returned { bot },
+    13 => GameAdjudicated { pairing, match_id, score },
 });
 
 /// Why a bot left.

@@ -5,6 +5,7 @@
 //! interrupted anywhere goes on as if nothing had happened.
 
 mod absence;
+mod adjudication;
 mod bracket;
 mod decide;
 mod definition;
@@ -21,6 +22,7 @@ mod swiss;
 mod tests;
 mod tournament;
 
+pub use adjudication::adjudicate;
 pub use definition::{Definition, DefinitionError, EntryRule, Format, Seeding, TieBreak, TournamentRules};
 pub use event::{CancelReason, Event, GameScore, LogEntry, NewEntrant, VoidReason, WithdrawalReason};
 pub use pairing::{Decision, Game, GameEnd, Occupant, Outcome, Pairing, PairingStage, Source};

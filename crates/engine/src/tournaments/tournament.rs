@@ -200,7 +200,7 @@ impl Tournament {
                 let game = Game { match_id: *match_id, seats: seats.clone(), created_at: entry.at, end: None };
                 self.add_game(*pairing, game)?;
             }
-            Event::GamePlayed { pairing, match_id, score } => {
+            Event::GamePlayed { pairing, match_id, score } | Event::GameAdjudicated { pairing, match_id, score } => {
                 self.end_game(*pairing, *match_id, GameEnd::Played(score.clone()))?;
             }
             Event::GameVoid { pairing, match_id, reason } => {
@@ -214,6 +214,7 @@ impl Tournament {
         self.settle(match &entry.event {
             Event::GameCreated { pairing, .. }
             | Event::GamePlayed { pairing, .. }
+            | Event::GameAdjudicated { pairing, .. }
             | Event::GameVoid { pairing, .. } => Some(*pairing),
             _ => None,
         });

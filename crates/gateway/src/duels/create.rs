@@ -9,16 +9,14 @@ use crate::idempotency::{
     IdempotencyKey, NewCompetition, create_competition, first_response_or, json_body, json_response,
 };
 use crate::problem::{ApiError, ApiResult, Resource};
-use arena::cancel_matches;
-use arena::duels::status_of;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
-use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
-use engine::duels::{Duel, Entry};
-use engine::ids::{AccountId, BotId, CompetitionId, MatchId};
+use engine::commands::Outcome;
+use engine::competitions::{CompetitionKind, CompetitionRow};
+use engine::duels::Duel;
+use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::limits::{DUEL_CANCEL_ATTEMPTS_MAX, DUELS_PER_ACCOUNT_MAX};
 use engine::rows::OwnedBot;
 use node::clock::random_bytes;
@@ -109,27 +107,11 @@ pub(super) async fn cancel_duel(
         if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
             return Err(ApiError::NotFound(Resource::Duel));
         }
-        let step = duel.cancel();
-        if step.entries.is_empty() {
+        if duel.end().is_some() {
             return Ok(Json(view::details(&row, &duel, DuelAccess::Owner)));
         }
-        let now = app.node.clock.now();
-        let advance = Advance {
-            entries: step.entries.iter().map(Entry::encode).collect(),
-            status: status_of(&step.duel),
-            due_at: None,
-            ..Advance::of(&row, now)
-        };
-        match app.node.store.commit(Command::Competition(CompetitionCommand::Advance(advance))).await? {
-            Outcome::Done => {
-                let in_flight: Vec<MatchId> = duel.games_in_flight().map(|game| game.match_id).collect();
-                cancel_matches(&app.arena, &in_flight).await;
-                let row = CompetitionRow { status: CompetitionStatus::Cancelled, ended_at: Some(now), ..row };
-                return Ok(Json(view::details(&row, &step.duel, DuelAccess::Owner)));
-            }
-            Outcome::VersionConflict(_) => {}
-            refusal => return Err(ApiError::from_outcome(&refusal, Resource::Duel)),
-        }
+        // Read again after that: it is over, or another writer came first.
+        arena::duels::cancel(&app.arena, &app.duels, &row, &duel).await?;
     }
     Err(ApiError::Internal(format!("duel {id} moved on faster than it could be called off")))
 }

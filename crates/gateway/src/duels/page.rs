@@ -1,13 +1,14 @@
 //! `/duels/{id}`: a duel for people, to be linked to. No script: while the duel runs, the browser loads the page anew.
 
-use super::read::{account_of, visible_details};
+use super::read::{account_of, find_visible};
 use crate::app::App;
 use crate::console::{HTML, SECURITY_HEADERS};
 use crate::extract::{MaybePrincipal, PathId};
 use crate::problem::ApiResult;
+use crate::view_cache::ViewKind;
 use axum::extract::State;
-use axum::http::{HeaderName, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::get;
 use engine::ids::CompetitionId;
 use maud::{DOCTYPE, Markup, html};
@@ -28,11 +29,15 @@ async fn duel_page(
     State(app): State<App>,
     MaybePrincipal(principal): MaybePrincipal,
     PathId(id): PathId<CompetitionId>,
+    headers: HeaderMap,
 ) -> ApiResult<impl IntoResponse> {
-    let duel = visible_details(&app, id, account_of(principal.as_ref())).await?;
-    let refresh = duel.end.is_none().then_some([(REFRESH, REFRESH_S)]);
-    let headers = (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML), (header::CACHE_CONTROL, "no-store")]);
-    Ok((headers, refresh.map(axum::response::AppendHeaders), render(&duel).into_string()))
+    let found = find_visible(&app, id, account_of(principal.as_ref())).await?;
+    let refresh = found.duel.end().is_none().then_some([(REFRESH, REFRESH_S)]);
+    // It shows nothing that its owner alone may see: one page for all.
+    let version = found.version();
+    let page = app.views.get(id, ViewKind::DuelPage, version, move || render(&found.details()).into_string().into());
+    let shown = page.await?.into_response(&headers, HeaderValue::from_static(HTML));
+    Ok((SECURITY_HEADERS, refresh.map(AppendHeaders), shown))
 }
 
 fn render(duel: &DuelDetails) -> Markup {
@@ -152,6 +157,7 @@ mod tests {
             pairs_at_once: 4,
             games_in_flight: 8,
             games_repeated: 0,
+            silent_bot: None,
             pairings: vec![DuelPairing {
                 first: 0,
                 second: 1,

@@ -5,10 +5,14 @@ use crate::app::App;
 use crate::auth::{Caller, Principal};
 use crate::extract::{AnyAccount, MaybePrincipal, PathId, QueryParams};
 use crate::games::summary;
+use crate::idempotency::json_body;
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, Resource};
+use crate::view_cache::{ViewKind, ViewVersion};
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::duels::{Duel, GameKey};
 use engine::ids::CompetitionId;
@@ -58,15 +62,24 @@ pub(super) async fn list_duels(
 ///
 /// Public duels need no token.
 #[utoipa::path(get, path = "/api/duels/{id}", tag = "duels", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
-    (status = 200, description = "The duel.", body = DuelDetails),
+    (status = 200, description = "The duel.", body = DuelDetails, headers(("ETag" = String, description = "Stands for this content"))),
+    (status = 304, description = "Nothing has changed since the content of the tag in `If-None-Match`."),
     (status = 404, description = "There is no such duel, or it is another account's and not public."),
 ))]
 pub(super) async fn duel_details(
     State(app): State<App>,
     MaybePrincipal(principal): MaybePrincipal,
     PathId(id): PathId<CompetitionId>,
-) -> ApiResult<Json<DuelDetails>> {
-    visible_details(&app, id, account_of(principal.as_ref())).await.map(Json)
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let found = find_visible(&app, id, account_of(principal.as_ref())).await?;
+    let kind = match found.access {
+        DuelAccess::Owner => ViewKind::DuelOfOwner,
+        DuelAccess::Everyone => ViewKind::Duel,
+    };
+    let version = found.version();
+    let shown = app.views.get(id, kind, version, move || json_body(&found.details())).await?;
+    Ok(shown.into_response(&headers, HeaderValue::from_static("application/json")))
 }
 
 /// A guest sees what everyone sees.
@@ -77,10 +90,27 @@ pub(super) fn account_of(principal: Option<&Principal>) -> Option<Caller> {
     }
 }
 
-pub(super) async fn visible_details(app: &App, id: CompetitionId, caller: Option<Caller>) -> ApiResult<DuelDetails> {
+/// A duel that a caller may see.
+pub(super) struct VisibleDuel {
+    row: CompetitionRow,
+    pub(super) duel: Arc<Duel>,
+    access: DuelAccess,
+}
+
+impl VisibleDuel {
+    pub(super) fn version(&self) -> ViewVersion {
+        ViewVersion { log: self.row.version, results: self.row.results }
+    }
+
+    pub(super) fn details(&self) -> DuelDetails {
+        view::details(&self.row, &self.duel, self.access)
+    }
+}
+
+pub(super) async fn find_visible(app: &App, id: CompetitionId, caller: Option<Caller>) -> ApiResult<VisibleDuel> {
     let (row, duel) = find_duel(app, id).await?;
     let access = DuelAccess::of(&row, caller).ok_or(ApiError::NotFound(Resource::Duel))?;
-    Ok(view::details(&row, &duel, access))
+    Ok(VisibleDuel { row, duel, access })
 }
 
 /// List the games of a duel, newest first

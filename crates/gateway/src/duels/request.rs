@@ -4,6 +4,7 @@ use crate::bot_url;
 use crate::games::{GameParams, parse_game_params};
 use crate::problem::{ApiError, ApiResult};
 use crate::text;
+use bot_client::canonical_url;
 use engine::duels::{DefinitionError, DuelBot, DuelDefinition, Sprt, SprtError};
 use engine::ids::{AccountId, BotId};
 use engine::limits::{
@@ -79,12 +80,19 @@ pub(super) fn parse_duel(
     let places = chosen.iter().zip(&assigned.bots).enumerate();
     let bots: Vec<DuelBot> =
         places.map(|(place, (bot, id))| seat_bot(place, bot, *id, known, account)).collect::<ApiResult<_>>()?;
+    refuse_one_program_twice(&bots, known, account)?;
     let GameParams { rules, width, height, timeout_ms } =
         parse_game_params(&game_of(wanted), 2, assigned.timeout_ms_default)?;
     let settings = MatchSettings { rules, width, height, timeout_ms, turns_max: assigned.turns_max };
     let is_league = bots.len() > 2;
     let games_default = if is_league { 2 * DUEL_LEAGUE_PAIRS_DEFAULT } else { DUEL_GAMES_DEFAULT };
     let games_max = parse_count("/games_max", wanted.games_max, 2..=DUEL_GAMES_MAX, games_default)?;
+    if games_max % 2 != 0 {
+        let (fewer, more) = (games_max - 1, games_max + 1);
+        let reason =
+            format!("games_max is even, because games are played in pairs: {fewer} or {more}, not {games_max}");
+        return Err(ApiError::bad_value("/games_max", reason));
+    }
     let at_once = 1..=DUEL_PAIRS_AT_ONCE_MAX;
     let definition = DuelDefinition {
         settings,
@@ -128,6 +136,26 @@ fn seat_bot(
             None => Err(ApiError::UnknownSnake { field: format!("/bots/{place}/snake_id"), id: id.to_string() }),
         },
     }
+}
+
+/// A program against itself is equal, which needs no duel: one of the two was probably mistyped. URLs of other accounts' snakes are not compared,
+/// because the refusal would confirm a guess.
+fn refuse_one_program_twice(bots: &[DuelBot], known: &HashMap<BotId, OwnedBot>, account: AccountId) -> ApiResult<()> {
+    let is_visible = |bot: &DuelBot| known.get(&bot.bot).is_none_or(|known| known.bot.account == account);
+    let program = |bot: &DuelBot| is_visible(bot).then(|| canonical_url(&bot.url));
+    for (place, bot) in bots.iter().enumerate() {
+        let is_same =
+            |other: &&DuelBot| other.bot == bot.bot || program(other).is_some() && program(other) == program(bot);
+        if let Some(other) = bots[..place].iter().find(is_same) {
+            let reason = format!(
+                "{} is the same program as {}: expected another snake or another URL (of host and scheme, small and large letters, the \
+                 scheme's own port and a slash at the end make no difference)",
+                bot.name, other.name
+            );
+            return Err(ApiError::bad_value(format!("/bots/{place}"), reason));
+        }
+    }
+    Ok(())
 }
 
 fn are_all_public(bots: &[DuelBot], known: &HashMap<BotId, OwnedBot>) -> bool {

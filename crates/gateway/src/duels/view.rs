@@ -8,7 +8,9 @@ use engine::duels::{
     Duel, DuelBot, DuelDefinition, DuelEnd, PairCounts, PairOutcome, PairingState, Sprt, elo_of, league_table,
     score_interval,
 };
-use wire::api::{DuelDetails, DuelPairing, DuelPoint, DuelStrength, DuelSummary, DuelTest, LeagueRow};
+use engine::health::CallFault;
+use engine::matches::response_excerpt::ResponseExcerpt;
+use wire::api::{DuelDetails, DuelPairing, DuelPoint, DuelSilentBot, DuelStrength, DuelSummary, DuelTest, LeagueRow};
 
 /// Most points of a test's history: each costs some fifty microseconds.
 const HISTORY_POINTS_MAX: usize = 100;
@@ -49,6 +51,7 @@ pub(super) fn details(row: &CompetitionRow, duel: &Duel, access: DuelAccess) -> 
         summary: summary(row, definition, access),
         end: duel.end().map(|end| end.name().to_owned()),
         verdict: verdict(duel),
+        silent_bot: silent_bot(duel, access),
         board: format!("{}x{}", settings.width, settings.height),
         game_type: game_type(&settings.rules).to_owned(),
         map: settings.rules.map.name().to_owned(),
@@ -126,6 +129,36 @@ fn table(duel: &Duel) -> Vec<LeagueRow> {
         .collect()
 }
 
+/// The bot that has ended the duel by not playing, and what it answered, for those who may see that.
+fn silent_bot(duel: &Duel, access: DuelAccess) -> Option<DuelSilentBot> {
+    let (bot, silence) = duel.silent_bot().filter(|_| duel.end() == Some(DuelEnd::BotSilent))?;
+    let answer = silence.answer.as_ref()?;
+    let fault = CallFault::probable(answer.class, answer.response.as_deref())?;
+    let response = answer.response.as_deref().filter(|_| access == DuelAccess::Owner);
+    Some(DuelSilentBot {
+        bot,
+        games: silence.games,
+        class: answer.class.name().to_owned(),
+        problem: fault.problem().to_owned(),
+        remedy: fault.remedy().to_owned(),
+        status: response.map(ResponseExcerpt::status),
+        body_start: response.map(|response| response.text().to_owned()),
+    })
+}
+
+/// Without the answer's status and bytes: the verdict is the same for everyone.
+fn silence_in_words(duel: &Duel) -> String {
+    let Some(silent) = silent_bot(duel, DuelAccess::Everyone) else {
+        return "Undecided: a bot did not play.".to_owned();
+    };
+    let DuelSilentBot { bot, games, class, problem, remedy, .. } = silent;
+    let name = &duel.definition().bots[bot].name;
+    format!(
+        "Undecided: {name} did not play. It gave no valid move in {games} games in a row, which do not count: {problem} ({class}). What to \
+         do: {remedy}."
+    )
+}
+
 /// What a duel's end means.
 fn verdict(duel: &Duel) -> String {
     let definition = duel.definition();
@@ -145,6 +178,7 @@ fn verdict(duel: &Duel) -> String {
         (Some(DuelEnd::BotWithdrawn), _) => {
             "Undecided: a bot was deleted, or may not be used by this account any more.".to_owned()
         }
+        (Some(DuelEnd::BotSilent), _) => silence_in_words(duel),
         (Some(DuelEnd::Cancelled | DuelEnd::H0Accepted | DuelEnd::H1Accepted), _) => "It was called off.".to_owned(),
     }
 }

@@ -154,6 +154,7 @@ pub(super) async fn enqueue(
         }
         Outcome::Replayed(first_answer) => Ok(first_answer),
         Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
+        Outcome::LimitReached => Err(ApiError::TooManyWaiting),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
     }
 }

@@ -14,9 +14,10 @@ use engine::ids::{BotId, CompetitionId, EntryId};
 use engine::ladders::entry::{LadderEntry, RatedGame};
 use engine::ladders::ranking::{RankingCursor, RankingOrder};
 use engine::ladders::season::current_season;
-use engine::limits::PAGE_DEFAULT;
+use engine::limits::{LADDER_PAIR_GAMES_READ, LADDER_PAIR_GAMES_SHOWN, PAGE_DEFAULT};
 use engine::rows::Role;
 use node::clock::random_bytes;
+use serde::Deserialize;
 use std::str::FromStr;
 use wire::api::{CreateEntry, EntryDetails, LeaderboardEntry, OpponentView, RatedGameView};
 
@@ -152,8 +153,17 @@ impl FromStr for GameNumber {
     }
 }
 
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct OpponentQuery {
+    /// The id of one opponent: the list has this one alone, with the last games of the two; it is empty if they have not met.
+    opponent: Option<String>,
+}
+
 /// List a snake's opponents with what it has against each
-#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery), responses(
+///
+/// Or one of them, with their last games.
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery, OpponentQuery), responses(
     (status = 200, description = "A page of opponents by id, 20 when no limit is given.", body = Vec<OpponentView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn entry_opponents(
@@ -162,14 +172,40 @@ pub(super) async fn entry_opponents(
     PathIds(id, bot): EntryPath,
     QueryParams(page): QueryParams<PageQuery>,
     QueryParams(season): QueryParams<SeasonQuery>,
+    QueryParams(one): QueryParams<OpponentQuery>,
 ) -> ApiResult<ListResponse<OpponentView>> {
     let (limit, after) = (page.limit(PAGE_DEFAULT)?, page.after::<BotId>()?);
+    let opponent = one.opponent.as_deref().map(str::parse::<BotId>).transpose();
+    let opponent =
+        opponent.map_err(|error| ApiError::bad_value("opponent", format!("the opponent's id is {error}")))?;
     let row = find(&app, caller.as_ref(), id).await?;
     let season = season.of(&row)?;
+    let path = format!("/api/leaderboards/{id}/entries/{bot}/opponents");
+    let filter = format!("season={season}&");
+    if let Some(opponent) = opponent {
+        let found = app.node.store.read(move |reader| read_pair(reader, id, season, bot, opponent)).await?;
+        let found: Vec<OpponentView> = found.into_iter().collect();
+        return Ok(Page::new(&path, &filter, found, 1, |_| None::<BotId>).response(|pair| pair));
+    }
     let read =
         move |reader: &mut dyn store::Reader| reader.ladders().ladder_meetings_of(id, season, bot, after, limit + 1);
     let meetings = app.node.store.read(read).await?;
-    let path = format!("/api/leaderboards/{id}/entries/{bot}/opponents");
-    let filter = format!("season={season}&");
     Ok(Page::new(&path, &filter, meetings, limit, |(meeting, _)| Some(meeting.opponent)).response(view::opponent))
+}
+
+/// What a bot has against one opponent, with their last games; `None` if they have not met in that season.
+fn read_pair(
+    reader: &mut dyn store::Reader,
+    id: CompetitionId,
+    season: u32,
+    bot: BotId,
+    opponent: BotId,
+) -> Result<Option<OpponentView>, store::StoreError> {
+    let before = opponent.0.checked_sub(1).map(BotId);
+    let meetings = reader.ladders().ladder_meetings_of(id, season, bot, before, 1)?;
+    let Some(pair) = meetings.into_iter().find(|(meeting, _)| meeting.opponent == opponent) else { return Ok(None) };
+    let own = reader.ladders().ladder_games_of(id, bot, None, LADDER_PAIR_GAMES_READ)?;
+    let of_opponent = reader.ladders().ladder_games_of(id, opponent, None, LADDER_PAIR_GAMES_READ)?;
+    let last_games = view::games_of_pair(&own, &of_opponent, LADDER_PAIR_GAMES_SHOWN);
+    Ok(Some(OpponentView { last_games: Some(last_games), ..view::opponent(pair) }))
 }

@@ -10,7 +10,7 @@ use engine::limits::LADDER_MIN_GAMES;
 use engine::ratings::Rating;
 use engine::time::UnixMs;
 use wire::api::{
-    EntryDetails, EntryScores, InvitationView, Leaderboard, LeaderboardEntry, OpponentView, RankingEntry,
+    EntryDetails, EntryScores, InvitationView, Leaderboard, LeaderboardEntry, OpponentView, PairGameView, RankingEntry,
     RatedGameView, RatingView, SeasonView, SeatView,
 };
 use wire::time::Timestamp;
@@ -150,7 +150,19 @@ pub(super) fn opponent((meeting, name): (Meeting, String)) -> OpponentView {
         wins: meeting.counts.wins,
         losses: meeting.counts.losses,
         ties: meeting.counts.ties,
+        last_games: None,
     }
+}
+
+/// The games in which both sat, of these games of each, both most recent first.
+pub(super) fn games_of_pair(own: &[RatedGame], of_opponent: &[RatedGame], limit: usize) -> Vec<PairGameView> {
+    let mut of_opponent = of_opponent.iter().peekable();
+    let pair = |game: &RatedGame| {
+        while of_opponent.next_if(|other| other.number > game.number).is_some() {}
+        let other = of_opponent.next_if(|other| other.number == game.number)?;
+        Some(PairGameView { game: rated_game(game), opponent_place: other.place })
+    };
+    own.iter().filter_map(pair).take(limit).collect()
 }
 
 pub(super) fn seat((seat, counts): (u8, SeatCounts)) -> SeatView {

@@ -17,7 +17,7 @@ use bot_client::statistics::hour_of;
 use engine::commands::{BotCommand, Command, Outcome};
 use engine::health::EvidenceSource;
 use engine::ids::{AccountId, BotId};
-use engine::limits::{BOT_CALLS_RETENTION, SIGNING_SECRET_OVERLAP};
+use engine::limits::{BOT_CALLS_RETENTION, HEALTH_MOVES_REPEATED, SIGNING_SECRET_OVERLAP};
 use engine::rows::Bot;
 use engine::time::UnixMs;
 use node::clock::random_bytes;
@@ -36,8 +36,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Check a snake
 ///
-/// Calls the snake as a game does: GET /, then POST /start, /move and /end of a game of its own, each on a new connection. The answer says
-/// what was sent, what came back, how long each step took, what is wrong and what to do about it. It counts as evidence of the snake's health.
+/// Calls the snake as a game does: GET /, then POST /start, /move and /end of a game of its own, each on a new connection; the call for a
+/// move is repeated on its connection, as games make it. The answer says what was sent, what came back, how long each step took, what is wrong and
+/// what to do about it. It counts as evidence of the snake's health.
 #[utoipa::path(post, path = "/api/snakes/{id}/check", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "What was found, whether the snake passed or not.", body = SnakeCheck),
     (status = 404, description = "The account has no such snake."),
@@ -54,7 +55,7 @@ async fn check_snake(
     let _permit = app.check_quotas.charge(caller.account, address, &bot.url, app.limits.now())?;
     let prober = HttpProber::new(app.bots.clone(), app.signing_secrets.clone(), app.node.store.clone());
     let now = app.node.clock.now();
-    let checkup = check_up(&prober, &bot, now, random_bytes()).await?;
+    let checkup = check_up(&prober, &bot, now, random_bytes(), HEALTH_MOVES_REPEATED).await?;
     let health = match record(&app.arena, id, checkup.record(EvidenceSource::Request)).await? {
         HealthChange::Saved(health) => health,
         HealthChange::NoSuchBot => return Err(ApiError::NotFound(Resource::Snake)),

@@ -8,8 +8,8 @@ use engine::matches::entry::AnswerClass;
 use engine::rows::{Bot, BotCallsRow};
 use std::time::Duration;
 use wire::api::{
-    CallFault, CallTimes, CheckCall, CheckHeader, CheckRequest, CheckResponse, ClassCount, HourLatency, SnakeCheck,
-    SnakeHealth, SnakeHealthRecord, SnakeLatency,
+    CallFault, CallTimes, CheckCall, CheckHeader, CheckRequest, CheckResponse, ClassCount, HourLatency, MoveTimes,
+    SnakeCheck, SnakeHealth, SnakeHealthRecord, SnakeLatency,
 };
 use wire::time::Timestamp;
 
@@ -24,6 +24,7 @@ pub(super) fn check(bot: &Bot, checkup: &Checkup, after: &BotHealth) -> SnakeChe
         is_passed: checkup.fault.is_none(),
         fault: checkup.fault.map(|found| fault(found, None)),
         calls: checkup.steps.iter().map(|step| call(&bot.url, step)).collect(),
+        move_times: checkup.steps.iter().find_map(move_times),
         health: health(after),
     }
 }
@@ -59,8 +60,26 @@ fn header(name: &str, value: &str) -> CheckHeader {
     CheckHeader { name: name.to_owned(), value: value.to_owned() }
 }
 
+fn move_times(step: &CheckupStep) -> Option<MoveTimes> {
+    let repeated = step.report.repeated.as_ref()?;
+    let open_connection_ms: Vec<f64> = repeated.times.iter().copied().map(ms).collect();
+    let mut sorted = open_connection_ms.clone();
+    sorted.sort_by(f64::total_cmp);
+    Some(MoveTimes {
+        first_call_ms: ms(step.report.total),
+        open_connection_median_ms: sorted.get(sorted.len().saturating_sub(1) / 2).copied(),
+        open_connection_ms,
+        is_connection_closed: repeated.is_closed,
+        fault: repeated.failure.as_ref().map(|failure| fault(failure.fault, failure.detail.as_deref())),
+    })
+}
+
+/// Milliseconds with two places.
+fn ms(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e5).round() / 100.0
+}
+
 fn times(report: &ProbeReport) -> CallTimes {
-    let ms = |span: Duration| (span.as_secs_f64() * 1e5).round() / 100.0;
     CallTimes {
         dns: report.connect_times.resolve.map(ms),
         connect: report.connect_times.connect.map(ms),

@@ -1,10 +1,10 @@
 //! The images of the cards: generated once per process, the same for every client.
 
 use crate::app::App;
+use crate::extract::PathId;
 use crate::header_values::is_not_modified;
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::body::Bytes;
-use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rules::stories::CARDS;
@@ -44,7 +44,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 304, description = "Unchanged since the version in `If-None-Match`."),
     (status = 404, description = "There is no such card."),
 ))]
-async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Response> {
+async fn get_card(PathId(card): PathId<String>, headers: HeaderMap) -> ApiResult<Response> {
     let image = card_index(&card)
         .and_then(|number| CARD_IMAGES.get(number)?.as_ref())
         .ok_or(ApiError::NotFound(Resource::Card))?;

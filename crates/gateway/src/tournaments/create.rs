@@ -3,6 +3,7 @@
 use super::request::{AssignedValues, parse_tournament};
 use super::view;
 use crate::app::App;
+use crate::auth::Caller;
 use crate::extract::{Player, RawJson};
 use crate::idempotency::{IdempotencyKey, first_response_or, json_body, json_response};
 use crate::problem::{ApiError, ApiResult};
@@ -12,6 +13,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use engine::competitions::CompetitionKind;
 use engine::ids::{AccountId, CompetitionId};
+use engine::rows::Role;
 use engine::tournaments::Seeding;
 use node::clock::random_bytes;
 use rules::chance::Seed;
@@ -38,7 +40,7 @@ pub(super) async fn create_tournament(
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
-    let body = match validate(&app, caller.account, &request).await {
+    let body = match validate(&app, &caller, &request).await {
         Ok(new) => {
             let idempotency =
                 |created: &LoadedTournament| key.map(|key| key.with_response(json_body(&view::details(created))));
@@ -66,11 +68,13 @@ fn location(body: &[u8]) -> ApiResult<HeaderValue> {
     HeaderValue::try_from(format!("/api/tournaments/{id}")).map_err(|error| unreadable(&error))
 }
 
-async fn validate(app: &App, account: AccountId, request: &RawJson) -> ApiResult<NewTournament> {
+async fn validate(app: &App, caller: &Caller, request: &RawJson) -> ApiResult<NewTournament> {
+    let account = caller.account;
     let wanted: CreateTournament = request.parse()?;
     let given = AssignedValues {
         now: app.node.clock.now(),
         seed: Seed(u64::from_be_bytes(random_bytes())),
+        may_choose_seed: caller.role >= Role::Operator,
         turns_max: app.config.turns_max,
         timeout_ms_default: u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX),
     };

@@ -3,11 +3,11 @@
 use super::access::{find_visible, may_organize};
 use super::view;
 use crate::app::App;
-use crate::extract::{JsonBody, PathId, Player};
+use crate::extract::{JsonBody, PathId, PathIds, Player};
 use crate::problem::{ApiError, ApiResult, Resource};
 use arena::tournaments::{BotEntry, LoadedTournament};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::rows::OwnedBot;
@@ -65,10 +65,8 @@ async fn find_bot(app: &App, id: &str, account: AccountId, is_organizer: bool) -
 pub(super) async fn withdraw(
     State(app): State<App>,
     Player(caller): Player,
-    Path((id, snake)): Path<(String, String)>,
+    PathIds(id, bot): PathIds<CompetitionId, BotId>,
 ) -> ApiResult<StatusCode> {
-    let id: CompetitionId = id.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
-    let bot: BotId = snake.parse().map_err(|error| ApiError::BadPathId(format!("{error}")))?;
     let loaded = find_visible(&app, id, Some(&caller)).await?;
     let entrants = loaded.state.entrants();
     let entrant = loaded.state.entrant_of(bot).map(|number| &entrants[usize::from(number)]);

@@ -1,5 +1,6 @@
 //! What happens in a tournament, delivered in three ways with one cursor: a long poll, an event stream, a WebSocket. A tournament's log is
-//! kept whole, so that every cursor is good for ever. Watching counts among the spectators.
+//! kept whole, so that every cursor is good for ever. Watching counts among the spectators. The last event says how the tournament ended; then
+//! a stream and a socket end, and who comes back with that cursor learns that nothing more comes.
 
 use super::access::find_visible;
 use super::view;
@@ -41,6 +42,9 @@ const PAGE: usize = 256;
 const RECONNECT: Ended =
     Ended::Closed(close_code::RESTART, "the tournament cannot be followed here now: connect again");
 
+/// Nothing more happens.
+const OVER: Ended = Ended::Closed(close_code::NORMAL, "the tournament is over");
+
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_feed)).routes(routes!(open_socket))
 }
@@ -60,6 +64,9 @@ type NextPage = BoxFuture<'static, ApiResult<TournamentFeed>>;
 /// 256, on the first one otherwise, and without events at the end of `wait` (`25s`, `500ms`, `2m`; absent: no wait). With
 /// `Accept: text/event-stream` the same comes as Server-Sent Events, whose ids are cursors, so that `Last-Event-ID` continues where a
 /// stream ended.
+///
+/// The last event is `ended`, with the champion. Behind it a stream ends; a request that comes back with its number is answered 204, which
+/// browsers take for the end (a poll: at once, with `is_over`).
 #[utoipa::path(get, path = "/api/tournaments/{id}/feed", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
@@ -69,6 +76,7 @@ type NextPage = BoxFuture<'static, ApiResult<TournamentFeed>>;
     ),
     responses(
         (status = 200, description = "The events.", body = TournamentFeed),
+        (status = 204, description = "Of an event stream: the client has the last event of a tournament that is over. Do not connect again."),
         (status = 429, description = "`too_many_spectators`: from this address; or a rate limit. `Retry-After` says when to try again."),
         (status = 503, description = "`too_many_spectators`; or the store cannot be reached"),
     ),
@@ -86,11 +94,15 @@ async fn get_feed(
     MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
     let caller = principal.and_then(|principal| principal.account());
-    let version = find_visible(&app, id, caller.as_ref()).await?.state.version();
+    let tournament = find_visible(&app, id, caller.as_ref()).await?;
+    let last_seq = view::last_seq(&tournament.state);
     let after = event_stream::cursor(&headers, query.after)?.unwrap_or(0);
-    check_cursor(after, version)?;
+    check_cursor(after, last_seq)?;
+    let is_at_end = view::is_over(&tournament.state) && after == last_seq;
     if accepts_event_stream(&headers) {
         return match park_token {
+            // An EventSource does not connect again then (HTML Living Standard, section 9.2.3).
+            _ if is_at_end => Ok(StatusCode::NO_CONTENT.into_response()),
             Some(park_token) => {
                 let reader = FeedReader::new(&app, &client, id)?;
                 let stream = FeedStream { state: StreamState::Retry, after, reader };
@@ -102,7 +114,7 @@ async fn get_feed(
         };
     }
     let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    if wait.is_zero() || version > after {
+    if wait.is_zero() || last_seq > after || is_at_end {
         return Ok(poll_response(&read_page(&app, id, after).await?).map(Body::from));
     }
     let deadline = Instant::now() + wait;
@@ -111,26 +123,34 @@ async fn get_feed(
     Ok(park_or_wait(park_token, deadline, grant.until_revoked(poll)).await)
 }
 
-fn check_cursor(after: u32, version: u32) -> ApiResult<()> {
-    if after <= version {
+fn check_cursor(after: u32, last_seq: u32) -> ApiResult<()> {
+    if after <= last_seq {
         return Ok(());
     }
     Err(ApiError::bad_value(
         "after",
-        format!("this tournament has {version} events: expected the number of one of them"),
+        format!("this tournament has {last_seq} events: expected the number of one of them"),
     ))
 }
 
 /// The events after this one, as far as they fit one page.
 async fn read_page(app: &App, id: CompetitionId, after: u32) -> ApiResult<TournamentFeed> {
-    let entries = app.node.store.read(move |reader| reader.competition_log(id, after, PAGE)).await?;
+    let tournament = app.tournaments.load(id).await?;
+    let version = tournament.state.version();
+    let missing = version.saturating_sub(after) as usize;
+    let entries = app.node.store.read(move |reader| reader.competition_log(id, after, missing.min(PAGE))).await?;
     let mut events = Vec::with_capacity(entries.len());
     for (seq, bytes) in (after + 1..).zip(&entries) {
         let entry = LogEntry::decode(bytes)
             .map_err(|error| ApiError::Internal(format!("entry {seq} of tournament {id}: {error}")))?;
         events.push(view::event(seq, &entry));
     }
-    Ok(TournamentFeed { seq: after + events.len() as u32, timed_out: events.is_empty(), events })
+    let is_over = view::is_over(&tournament.state) && after + events.len() as u32 >= version && events.len() < PAGE;
+    if is_over && after <= version {
+        events.push(view::ended_event(&tournament));
+    }
+    let timed_out = events.is_empty() && !is_over;
+    Ok(TournamentFeed { seq: after + events.len() as u32, timed_out, is_over, events })
 }
 
 fn json(page: &TournamentFeed) -> Bytes {
@@ -154,7 +174,7 @@ impl FeedReader {
         Ok(Self { app: app.clone(), id, _permit: Arc::new(permit) })
     }
 
-    /// The next page, once there is one.
+    /// The next page, once there is one. Behind the last event, an empty one.
     fn next(&self, after: u32) -> NextPage {
         let (app, id) = (self.app.clone(), self.id);
         Box::pin(async move {
@@ -163,7 +183,7 @@ impl FeedReader {
             loop {
                 versions.mark_unchanged();
                 let page = read_page(&app, id, after).await?;
-                if !page.events.is_empty() {
+                if !page.events.is_empty() || page.is_over {
                     return Ok(page);
                 }
                 let gone = || ApiError::Internal("a feed of a tournament ended".to_owned());
@@ -189,7 +209,7 @@ impl LongPoll for FeedPoll {
     }
 
     fn finish(&mut self, _: WaitEnd) -> http::Response<Bytes> {
-        poll_response(&TournamentFeed { seq: self.after, timed_out: true, events: Vec::new() })
+        poll_response(&TournamentFeed { seq: self.after, timed_out: true, is_over: false, events: Vec::new() })
     }
 }
 
@@ -218,7 +238,10 @@ impl ChunkStream for FeedStream {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Ok(page)) => {
                     self.after = page.seq;
-                    self.state = StreamState::Waiting(self.reader.next(page.seq));
+                    self.state = match page.is_over {
+                        true => StreamState::Ended,
+                        false => StreamState::Waiting(self.reader.next(page.seq)),
+                    };
                     Poll::Ready(Some(event_stream::event(page.seq, &json(&page))))
                 }
                 Poll::Ready(Err(error)) => {
@@ -246,7 +269,7 @@ struct SocketQuery {
 
 /// The events of a tournament, over a WebSocket
 ///
-/// Each text frame is a `TournamentFeed`. Send nothing.
+/// Each text frame is a `TournamentFeed`. Send nothing. Behind the event `ended` the server closes the socket with the status 1000.
 #[utoipa::path(get, path = "/api/tournaments/{id}/socket", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
@@ -270,9 +293,9 @@ async fn open_socket(
     OutboundUpgrade(upgrade): OutboundUpgrade,
 ) -> ApiResult<Response> {
     let caller = principal.and_then(|principal| principal.account());
-    let version = find_visible(&app, id, caller.as_ref()).await?.state.version();
+    let tournament = find_visible(&app, id, caller.as_ref()).await?;
     let after = query.after.unwrap_or(0);
-    check_cursor(after, version)?;
+    check_cursor(after, view::last_seq(&tournament.state))?;
     let reader = FeedReader::new(&app, &client, id)?;
     Ok(upgrade.on_upgrade(move |socket| serve_socket(reader, grant, after, socket)).into_response())
 }
@@ -301,5 +324,8 @@ async fn send_pages(reader: &FeedReader, mut after: u32, socket: &mut OutboundSo
         after = page.seq;
         let text = Utf8Bytes::try_from(json(&page)).expect("JSON is UTF-8");
         socket.send(Message::Text(text)).await?;
+        if page.is_over {
+            return Err(OVER);
+        }
     }
 }

@@ -4,10 +4,14 @@ use super::access::find_visible;
 use super::view;
 use crate::app::App;
 use crate::extract::{MaybePrincipal, PathId, QueryParams};
+use crate::idempotency::json_body;
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult};
+use crate::view_cache::{ViewKind, ViewVersion};
 use axum::Json;
 use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
 use engine::competitions::CompetitionKind;
 use engine::ids::CompetitionId;
 use engine::limits::PAGE_DEFAULT;
@@ -51,15 +55,23 @@ pub(super) async fn list_tournaments(
 /// Get a tournament
 ///
 /// Its entrants, bracket or rounds, table, and games: those with the status `open` are queued or being played, and can be watched at
-/// `/api/games/{id}/events`. `seq` is where its feed goes on.
+/// `/api/games/{id}/events`. `seq` is where its feed goes on. Programs that ask again and again send the `ETag` of the last answer as
+/// `If-None-Match`, and are answered 304 without a body while nothing has happened.
 #[utoipa::path(get, path = "/api/tournaments/{id}", tag = "tournaments", security((), ("bearer" = [])), params(("id" = String, Path)), responses(
-    (status = 200, description = "The tournament.", body = TournamentDetails),
+    (status = 200, description = "The tournament.", body = TournamentDetails, headers(("ETag" = String, description = "Stands for this content"))),
+    (status = 304, description = "Nothing has changed since the content of the tag in `If-None-Match`."),
 ))]
 pub(super) async fn get_tournament(
     State(app): State<App>,
     MaybePrincipal(principal): MaybePrincipal,
     PathId(id): PathId<CompetitionId>,
-) -> ApiResult<Json<TournamentDetails>> {
+    headers: HeaderMap,
+) -> ApiResult<Response> {
     let caller = principal.and_then(|principal| principal.account());
-    Ok(Json(view::details(&find_visible(&app, id, caller.as_ref()).await?)))
+    let tournament = find_visible(&app, id, caller.as_ref()).await?;
+    // What is shown follows from the log alone.
+    let version = ViewVersion { log: tournament.state.version(), results: 0 };
+    let render = move || json_body(&view::details(&tournament));
+    let shown = app.views.get(id, ViewKind::Tournament, version, render).await?;
+    Ok(shown.into_response(&headers, HeaderValue::from_static("application/json")))
 }

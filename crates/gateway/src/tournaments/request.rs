@@ -22,6 +22,8 @@ const FORMATS: &str = "single_elimination, double_elimination, swiss, round_robi
 pub(super) struct AssignedValues {
     pub(super) now: UnixMs,
     pub(super) seed: Seed,
+    /// Whether the caller may choose another one.
+    pub(super) may_choose_seed: bool,
     pub(super) turns_max: u32,
     pub(super) timeout_ms_default: u16,
 }
@@ -48,7 +50,7 @@ pub(super) fn parse_tournament(wanted: &CreateTournament, given: &AssignedValues
         entrants_max: number("/entrants_max", wanted.entrants_max, most.max(least))?,
         entrants_per_account_max: number("/entrants_per_account_max", wanted.entrants_per_account_max, 1)?,
         starts_at: wanted.starts_at.as_deref().map(|text| parse_start(text, given.now)).transpose()?,
-        seed: wanted.seed.as_ref().map(parse_seed).transpose()?.unwrap_or(given.seed),
+        seed: parse_chosen_seed(wanted, given)?,
         game: parse_game(wanted.game.as_ref(), given)?,
     };
     definition.validate().map_err(|errors| {
@@ -57,6 +59,18 @@ pub(super) fn parse_tournament(wanted: &CreateTournament, given: &AssignedValues
         ApiError::bad_value(field, reasons.join("; "))
     })?;
     Ok((name, definition))
+}
+
+/// Who knows the seed knows where snakes start and food appears in every game, so it is not for an organizer, who may have bots in it.
+fn parse_chosen_seed(wanted: &CreateTournament, given: &AssignedValues) -> ApiResult<Seed> {
+    match &wanted.seed {
+        None => Ok(given.seed),
+        Some(seed) if given.may_choose_seed => parse_seed(seed),
+        Some(_) => Err(ApiError::bad_value(
+            "/seed",
+            "the server draws a tournament's seed, and shows it when the tournament is over; only operators may choose one: leave it out",
+        )),
+    }
 }
 
 /// Where a field of the definition stands in the request.

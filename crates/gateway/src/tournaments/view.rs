@@ -4,13 +4,14 @@ use crate::games::game_type;
 use crate::problem::{ApiError, ApiResult};
 use arena::tournaments::LoadedTournament;
 use engine::competitions::CompetitionRow;
+use engine::time::UnixMs;
 use engine::tournaments::{
     Definition, Entrant, EntryRule, Event, Format, Game, GameEnd, LogEntry, Occupant, Pairing, PairingStage, Phase,
     Seeding, Source, Standing, TieBreak, Tournament,
 };
 use wire::api::{
-    TournamentDetails, TournamentEntrant, TournamentEvent, TournamentFormatChoice, TournamentGame, TournamentPairing,
-    TournamentPlayer, TournamentRulesView, TournamentStanding, TournamentSummary,
+    TournamentDetails, TournamentEnd, TournamentEntrant, TournamentEvent, TournamentFormatChoice, TournamentGame,
+    TournamentPairing, TournamentPlayer, TournamentRulesView, TournamentStanding, TournamentSummary,
 };
 use wire::time::Timestamp;
 
@@ -80,7 +81,7 @@ pub(super) fn details(loaded: &LoadedTournament) -> TournamentDetails {
     let is_swiss = matches!(state.definition().format, Format::Swiss { .. });
     TournamentDetails {
         summary: summary(row, state.definition()),
-        seq: state.version(),
+        seq: last_seq(state),
         rules: rules(state),
         entrants: (0..).zip(state.entrants()).map(|(number, known)| entrant(number, known)).collect(),
         pairings: (0..).zip(state.pairings()).map(|(number, known)| pairing(number, known)).collect(),
@@ -105,7 +106,6 @@ fn rules(state: &Tournament) -> TournamentRulesView {
         Seeding::Manual => ("manual", None),
         Seeding::Ladder { ladder } => ("ladder", Some(ladder.to_string())),
     };
-    let is_over = matches!(state.phase(), Phase::Finished | Phase::Cancelled(_));
     TournamentRulesView {
         best_of: rules.best_of,
         replays_max: rules.replays_max,
@@ -119,7 +119,7 @@ fn rules(state: &Tournament) -> TournamentRulesView {
         game_type: game_type(&game.rules).to_owned(),
         map: game.rules.map.name().to_owned(),
         timeout_ms: game.timeout_ms,
-        seed: is_over.then(|| definition.seed.0.to_string()),
+        seed: is_over(state).then(|| definition.seed.0.to_string()),
     }
 }
 
@@ -195,18 +195,52 @@ fn standing(known: &Standing) -> TournamentStanding {
     }
 }
 
-/// An entry of the log, for everyone who may see the tournament. Its number is from 1.
-pub(super) fn event(seq: u32, entry: &LogEntry) -> TournamentEvent {
-    let plain = |kind: &str| TournamentEvent {
+pub(super) fn is_over(state: &Tournament) -> bool {
+    matches!(state.phase(), Phase::Finished | Phase::Cancelled(_))
+}
+
+/// The number of the last event: that of the last entry of the log, or of the event behind it that says how the tournament ended. That one
+/// follows from the log, and is no entry of its own.
+pub(super) fn last_seq(state: &Tournament) -> u32 {
+    state.version() + u32::from(is_over(state))
+}
+
+/// The last event of one that is over.
+pub(super) fn ended_event(loaded: &LoadedTournament) -> TournamentEvent {
+    let LoadedTournament { row, state } = loaded;
+    let champion = state.champion();
+    let entrant = champion.map(|number| &state.entrants()[usize::from(number)].info);
+    let end = TournamentEnd {
+        status: row.status.name().to_owned(),
+        champion,
+        champion_name: entrant.map(|entrant| entrant.name.clone()),
+        standings_path: format!("/api/tournaments/{}", row.id),
+    };
+    let at = state.ended_at().unwrap_or(row.created_at);
+    TournamentEvent {
+        snake_id: entrant.map(|entrant| entrant.bot.to_string()),
+        end: Some(end),
+        ..plain_event(last_seq(state), at, "ended")
+    }
+}
+
+fn plain_event(seq: u32, at: UnixMs, kind: &str) -> TournamentEvent {
+    TournamentEvent {
         seq,
-        at: Timestamp(entry.at.0),
+        at: Timestamp(at.0),
         kind: kind.to_owned(),
         snake_id: None,
         pairing: None,
         game_id: None,
         places: None,
         reason: None,
-    };
+        end: None,
+    }
+}
+
+/// An entry of the log, for everyone who may see the tournament. Its number is from 1.
+pub(super) fn event(seq: u32, entry: &LogEntry) -> TournamentEvent {
+    let plain = |kind: &str| plain_event(seq, entry.at, kind);
     match &entry.event {
         Event::Invited { .. } => plain("invited"),
         Event::Entered { entrant, .. } => {
@@ -230,6 +264,12 @@ pub(super) fn event(seq: u32, entry: &LogEntry) -> TournamentEvent {
             game_id: Some(match_id.to_string()),
             places: Some(score.places.clone()),
             ..plain("game_played")
+        },
+        Event::GameAdjudicated { pairing, match_id, score } => TournamentEvent {
+            pairing: Some(*pairing),
+            game_id: Some(match_id.to_string()),
+            places: Some(score.places.clone()),
+            ..plain("game_adjudicated")
         },
         Event::GameVoid { pairing, match_id, reason } => TournamentEvent {
             pairing: Some(*pairing),

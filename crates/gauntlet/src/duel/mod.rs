@@ -1,6 +1,6 @@
 //! `gauntlet duel`: is bot B better than bot A? Plays the duel on a server of its own, or on another one, and follows it to its end.
 //!
-//! Exit codes: 0 H1 is accepted (of a league: it was played) · 1 it could not be run · 2 usage · 3 H0 is accepted · 4 undecided ·
+//! Exit codes: 0 H1 is accepted (of a league: it was played) · 1 it could not be run, or a bot did not play · 2 usage · 3 H0 is accepted · 4 undecided ·
 //! 130 interrupted.
 
 mod bot_probe;
@@ -11,6 +11,7 @@ mod report;
 use crate::api_client::ApiClient;
 use crate::output::{CliError, print_line, print_note, printable};
 use crate::runtime::shutdown_signal;
+use bot_client::canonical_url;
 use clap::Args;
 use engine::ids::BotId;
 use engine::limits::DUEL_BOTS_MAX;
@@ -35,14 +36,26 @@ const H0_ACCEPTED: u8 = 3;
 const UNDECIDED: u8 = 4;
 const INTERRUPTED: u8 = 130;
 
+const EXAMPLES: &str = "\
+Examples:
+  gauntlet duel http://127.0.0.1:8000 http://127.0.0.1:8001
+      is the bot on port 8001 better than the one on port 8000?
+  gauntlet duel old=http://127.0.0.1:8000 new=http://127.0.0.1:8001 --elo0 -50 --elo1 0 && ./deploy
+      deploys unless the new one is worse
+  gauntlet duel v1=http://127.0.0.1:8001 v2=http://127.0.0.1:8002 v3=http://127.0.0.1:8003 --games 200
+      a league: every two play 200 games
+  gauntlet duel 0190b5a4-7c1e-7000-8000-000000000001 https://new.example.com --server https://arena.example.com
+      on a server, with the token in GAUNTLET_TOKEN";
+
 /// Plays two bots against each other until it is known whether the second one is better
 ///
 /// Every two games are one pair: the same board and seed, seats exchanged. A sequential test (GSPRT) stops as soon as it
 /// knows. With three to eight bots, every two play the same number of games, and a table says what follows.
 ///
 /// Exit codes: 0 the second bot is better, or with a negative --elo0 not worse by that much (a league: it was played), 1 it could
-/// not be run, 2 usage, 3 the second bot is not better by --elo1, or with --elo1 0 worse, 4 undecided, 130 interrupted
+/// not be run, or a bot did not play, 2 usage, 3 the second bot is not better by --elo1, or with --elo1 0 worse, 4 undecided, 130 interrupted
 #[derive(Args, Debug, Clone)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct DuelArgs {
     /// The baseline, then the candidate (or the bots of a league): URLs, or with --server ids of snakes; NAME=URL names one
     #[arg(value_name = "BOT", num_args = 2..=DUEL_BOTS_MAX, required = true)]
@@ -89,6 +102,7 @@ pub(crate) struct DuelArgs {
 }
 
 pub(crate) fn run(args: &DuelArgs) -> Result<ExitCode, CliError> {
+    validate(args)?;
     let request = request(args);
     let runtime = crate::runtime::runtime(machine().cores.max(2))?;
     runtime.block_on(async {
@@ -131,10 +145,62 @@ fn bot_choice(text: &str) -> Value {
     if text.parse::<BotId>().is_ok() {
         return json!({"snake_id": text});
     }
-    // A name has no colon; what has one before the first `=` is a URL with a `=` in its path.
+    match name_and_url(text) {
+        (Some(name), url) => json!({"url": url, "name": name}),
+        (None, url) => json!({"url": url}),
+    }
+}
+
+/// A name has no colon; what has one before the first `=` is a URL with a `=` in its path.
+fn name_and_url(text: &str) -> (Option<&str>, &str) {
     match text.split_once('=').filter(|(name, _)| !name.contains(':')) {
-        Some((name, url)) => json!({"url": url, "name": name}),
-        None => json!({"url": text}),
+        Some((name, url)) => (Some(name), url),
+        None => (None, text),
+    }
+}
+
+/// Refuses what was probably mistyped, before anything is called or started.
+fn validate(args: &DuelArgs) -> Result<(), CliError> {
+    let mut programs: Vec<(String, &str)> = Vec::new();
+    for bot in &args.bots {
+        programs.push((validate_bot(bot, args.server.is_some())?, bot));
+    }
+    for (at, (program, bot)) in programs.iter().enumerate() {
+        if let Some((_, other)) = programs[..at].iter().find(|(other, _)| other == program) {
+            return Err(CliError::usage(format_args!(
+                "{other} and {bot} are the same program: expected two different ones"
+            )));
+        }
+    }
+    match args.games {
+        Some(games) if games % 2 != 0 => Err(CliError::usage(format_args!(
+            "--games {games} is odd: games are played in pairs, so expected is an even number, such as {}",
+            games.saturating_add(1)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What tells the bot's program from others.
+fn validate_bot(bot: &str, has_server: bool) -> Result<String, CliError> {
+    if bot.parse::<BotId>().is_ok() {
+        return match has_server {
+            true => Ok(bot.to_ascii_lowercase()),
+            false => Err(CliError::usage(format_args!(
+                "{bot} is the id of a snake, which only its server knows: name that with --server, or give the bot's URL"
+            ))),
+        };
+    }
+    let (_, url) = name_and_url(bot);
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    match scheme.as_deref() {
+        Some("http" | "https") => Ok(canonical_url(url)),
+        Some(_) => Err(CliError::usage(format_args!(
+            "{url} is no URL of a bot: expected one that begins with http:// or https://"
+        ))),
+        None => Err(CliError::usage(format_args!(
+            "{bot} is neither a URL nor the id of a snake: expected http:// or https:// before it, such as http://{url}"
+        ))),
     }
 }
 
@@ -198,6 +264,8 @@ fn exit_code(duel: &DuelDetails) -> ExitCode {
         Some("h1_accepted") => ExitCode::SUCCESS,
         Some("games_played") if is_league => ExitCode::SUCCESS,
         Some("h0_accepted") => ExitCode::from(H0_ACCEPTED),
+        // It was not run.
+        Some("bot_silent") => ExitCode::FAILURE,
         _ => ExitCode::from(UNDECIDED),
     }
 }
@@ -237,6 +305,27 @@ mod tests {
                 "elo0": -5.0, "elo1": 20.0, "games_max": 400, "board": "7x7"
             }),
         );
+    }
+
+    #[track_caller]
+    fn check_refused(typed: &str, want: &str) {
+        let words = std::iter::once("duel").chain(typed.split_whitespace());
+        let program = Program::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        let refused = validate(&program.duel).expect_err(typed);
+        assert!(refused.text().contains(want), "{typed}: {}", refused.text());
+    }
+
+    #[test]
+    fn what_was_mistyped_is_refused_with_what_was_expected() {
+        let id = "0190b5a4-7c1e-7000-8000-000000000001";
+        check_refused("127.0.0.1:8000 http://b", "such as http://127.0.0.1:8000");
+        check_refused("http://a new=b.example:80/x", "such as http://b.example:80/x");
+        check_refused("ftp://a http://b", "begins with http:// or https://");
+        check_refused("http://a HTTP://A.:80/", "the same program");
+        check_refused("old=http://a/x http://b new=http://a/x/", "the same program");
+        check_refused(&format!("{id} http://b"), "--server");
+        check_refused(&format!("{id} {} --server http://s", id.to_uppercase()), "the same program");
+        check_refused("http://a http://b --games 3", "such as 4");
     }
 
     #[test]

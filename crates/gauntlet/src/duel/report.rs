@@ -25,6 +25,9 @@ pub(super) fn progress(duel: &DuelDetails) -> String {
 /// What is known at the end.
 pub(super) fn summary(duel: &DuelDetails) -> String {
     let mut text = printable(&duel.verdict);
+    if let Some((status, body)) = duel.silent_bot.as_ref().and_then(|bot| bot.status.zip(bot.body_start.as_ref())) {
+        let _ = write!(text, "\n  its answer: status {status}, beginning with {:.80?}", printable(body));
+    }
     match (&duel.test, duel.pairings.as_slice()) {
         (Some(test), [pairing]) => {
             let _ = write!(

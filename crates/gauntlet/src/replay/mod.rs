@@ -7,9 +7,10 @@ mod report;
 
 use crate::api_client::ApiClient;
 use crate::output::{CliError, print_line};
-use bot_client::{BotCall, BotClient, Webhook};
+use bot_client::{BotCall, BotClient, LimitedAddresses, Webhook};
 use clap::{Args, Command};
 use comparison::{Comparison, compare};
+use engine::ids::AccountId;
 use hyper::Uri;
 use quotas::socket_budget::SocketBudget;
 use recording::Recording;
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, CliError> {
         let timeout_ms = args.timeout_ms.map_or(recording.subject.timeout_ms, u32::from);
         let timeout = Duration::from_millis(timeout_ms.into());
         // One call at a time, and no limit but that.
-        let client = BotClient::new(1, true, Arc::default(), Arc::new(SocketBudget::new(2, 2)));
+        let client = BotClient::new(1, true, LimitedAddresses::None, Arc::default(), Arc::new(SocketBudget::new(2, 2)));
         let mut comparisons = Vec::new();
         for recorded in requests {
             let call = BotCall {
@@ -74,6 +75,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, CliError> {
                 body: recorded.body.clone(),
                 timeout,
                 signer: None,
+                account: AccountId(0),
             };
             let answer = client.call(call).await;
             if recorded.webhook == Webhook::Move {

@@ -1,7 +1,7 @@
 //! Duels by the built program: `gauntlet duel` without a server, and a duel on a server that is killed in the middle.
 
 use crate::support::bots::Bots;
-use crate::support::{Folder, Server, until};
+use crate::support::{Folder, Server, TOKEN, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,7 +15,10 @@ const WIDE: &str = "--elo1 300 --timeout-ms 10000";
 #[track_caller]
 fn check(bots: &Bots, line: &str, code: i32, printed: &str) {
     let folder = Folder::new();
-    let line = line.replace("CIRCLE", &bots.url("circle")).replace("FLOOD", &bots.url("flood"));
+    let line = line
+        .replace("CIRCLE", &bots.url("circle"))
+        .replace("FLOOD", &bots.url("flood"))
+        .replace("PAGE", &bots.url("page"));
     let output = folder.command(&format!("duel {line}")).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).join("\n");
     assert_eq!(output.status.code(), Some(code), "{line}: {text}");
@@ -28,7 +31,7 @@ fn a_duel_needs_no_server_and_says_who_is_better() {
     check(&bots, &format!("old=CIRCLE new=FLOOD {WIDE}"), 0, "new is better than old");
     check(&bots, &format!("old=FLOOD new=CIRCLE {WIDE}"), 3, "new is not better than old by 300 Elo");
     check(&bots, &format!("CIRCLE FLOOD --games 2 {WIDE}"), 4, "Undecided");
-    check(&bots, "a=CIRCLE b=FLOOD c=CIRCLE --games 4 --timeout-ms 10000", 0, "stronger than");
+    check(&bots, "a=CIRCLE b=FLOOD c=CIRCLE--2 --games 4 --timeout-ms 10000", 0, "stronger than");
 }
 
 #[test]
@@ -38,11 +41,41 @@ fn what_cannot_be_run_says_why() {
         &bots,
         "CIRCLE http://127.0.0.1:9/",
         1,
-        "the bot at http://127.0.0.1:9/ gives no move: the connection was refused; start the bot",
+        "the bot at http://127.0.0.1:9/ gives no move: the connection was refused (unreachable); start the bot",
     );
+    check(
+        &bots,
+        "CIRCLE PAGE",
+        1,
+        "gives no move: the answer was a web page (HTML), not JSON (malformed, status 200, beginning with \"<!doctype",
+    );
+    check(&bots, "CIRCLE FLOOD --games 3", 2, "--games 3 is odd");
+    check(&bots, "CIRCLE 127.0.0.1:9", 2, "such as http://127.0.0.1:9");
+    check(&bots, "CIRCLE old=CIRCLE/", 2, "the same program");
+    check(&bots, "CIRCLE 0190b5a4-7c1e-7000-8000-000000000001", 2, "--server");
+    check(&bots, "CIRCLE FLOOD --server http://127.0.0.1:9", 1, "http://127.0.0.1:9/api/duels");
     check(&bots, "CIRCLE FLOOD --elo1 3", 1, "bad_value: elo1 must be at least 10 Elo above elo0");
     check(&bots, "CIRCLE", 2, "BOT");
     check(&bots, "CIRCLE FLOOD --server nonsense", 2, "--server nonsense");
+}
+
+/// Nothing of it counts, and the verdict says what came instead of moves.
+#[test]
+fn a_bot_that_does_not_play_ends_the_duel_on_a_server() {
+    let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
+    let server = folder.serve_games("");
+    let (url, token) = (server.address(), TOKEN);
+    let line = format!("--timeout-ms 10000 --board 7x7 --server http://{url} --token {token}");
+    for (line, code) in [(format!("old=FLOOD new=PAGE {line}"), 1), (format!("new=PAGE old=CIRCLE {line}"), 1)] {
+        check(&bots, &line, code, "Undecided: new did not play. It gave no valid move in");
+        check(&bots, &line, code, "its answer: status 200, beginning with \"<!doctype html>");
+    }
+    let duels = server.request_ok("GET /api/duels", &Value::Null);
+    let shown = duel(&server, duels[0]["id"].as_str().unwrap());
+    // Games that were under way when the third ended are among them.
+    let games = shown["silent_bot"]["games"].as_u64();
+    assert!(shown["end"] == "bot_silent" && games.is_some_and(|games| games >= 3), "{shown}");
+    assert_eq!(check_counts(&shown["pairings"][0]), 0);
 }
 
 #[test]
@@ -70,7 +103,7 @@ fn a_duel_outlives_its_server() {
     let (bots, folder) = (Bots::start(Duration::from_millis(2)), Folder::new());
     let mut server = folder.serve_games("");
     // A league has no test that could end it before all games are played.
-    let bot = |name| json!({"url": bots.url("flood"), "name": name});
+    let bot = |name| json!({"url": bots.url(&format!("flood--{name}")), "name": name});
     let wanted = json!({
         "bots": [bot("a"), bot("b"), bot("c")], "games_max": 8, "pairs_at_once": 2, "timeout_ms": 10_000, "board": "7x7",
     });
@@ -105,9 +138,10 @@ fn duel(server: &Server, id: &str) -> Value {
 fn an_interrupted_duel_prints_what_is_known() {
     let (bots, folder) = (Bots::start(Duration::from_millis(1)), Folder::new());
     for signal in [Signal::INT, Signal::TERM] {
-        let bot = bots.url("flood");
+        let (bot, equal) = (bots.url("flood"), bots.url("flood--2"));
         // Equal bots, and bounds so close together that nothing is known for long.
-        let line = format!("duel {bot} {bot} --elo1 10 --timeout-ms 10000 --board 7x7 --games 10000 --json duel.json");
+        let line =
+            format!("duel {bot} {equal} --elo1 10 --timeout-ms 10000 --board 7x7 --games 10000 --json duel.json");
         let mut command = folder.command(&line);
         command.env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut duel = command.spawn().unwrap();

@@ -24,11 +24,11 @@ struct Nodes {
     _folder: Folder,
 }
 
-/// Servers that each have room for half of twelve games.
+/// Servers that each have room for half of twelve games: of seven slots one account may take six.
 fn two_nodes() -> Nodes {
     let (cluster, bots, folder) = (PostgresCluster::start(), Bots::start(THINK), Folder::new());
     let url = as_url(&cluster.new_database_url());
-    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 6\nclaim_size = 6\n"));
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 7\nclaim_size = 6\n"));
     let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     let snakes = a.register(&bots, &["circle", "stuck"]);
     Nodes { a, b, bots, snakes, cluster, _folder: folder }

@@ -153,7 +153,7 @@ fn a_second_server_on_the_same_file_is_refused() {
     let server = folder.serve("--data games.db");
     let output = folder.command("serve --port 0 --data games.db").output().unwrap();
     let pid = format!("process {}", server.pid());
-    check_refused(&output, 1, &["games.db is in use by another server", &pid, "--data"]);
+    check_refused(&output, 1, &["games.db is in use by another process of Gauntlet", &pid, "--data"]);
 }
 
 #[test]

@@ -73,6 +73,11 @@ fn ratings_of_servers_that_were_killed_are_those_of_their_results() {
         check(&folder, &format!("--ladder {ladder}"), 0, "equal to the last bit");
         server = folder.serve_games("");
     }
+    let in_use = format!("gauntlet.db is in use by a server (process {})", server.pid());
+    for words in ["", " --write", " --season 1"] {
+        check(&folder, &format!("--ladder {ladder}{words}"), 1, &in_use);
+    }
+    check(&folder, "--write", 1, "/recompute");
     let beside = format!("POST /api/admin/leaderboards/{ladder}/recompute");
     let report = until("a look without a result in between", || {
         let reply = server.request(&beside, &Value::Null);

@@ -153,7 +153,7 @@ fn feeds_end_in_order_when_the_server_leaves() {
     });
     server.signal(rustix::process::Signal::TERM);
     let (head, nothing) = poll.response();
-    assert_eq!((head.status, nothing), (200, json!({"seq": 0, "timed_out": true, "events": []})));
+    assert_eq!((head.status, nothing), (200, json!({"seq": 0, "timed_out": true, "is_over": false, "events": []})));
     assert_eq!(stream.0.event(&mut stream.1), None);
     assert_eq!(socket.next(), Some(SocketEvent::Closed(Some(RESTART))));
     assert_eq!(server.code(), Some(0), "{}", server.log());

@@ -16,6 +16,8 @@ use wire::webhook::Request;
 /// A call: its name (`start`, `move`, `end`), the game, the snake, the turn.
 pub(crate) type Call = (String, String, String, u32);
 
+/// What follows `--` in a bot's name makes it another program that plays the same.
+///
 /// The bots, under `/circle`, `/last-<turn>`, `/page`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
 ///
 /// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `last-9` does
@@ -90,6 +92,7 @@ impl Drop for Bots {
 }
 
 async fn answer(State(memory): State<Arc<Memory>>, Path((bot, call)): Path<(String, String)>, body: Bytes) -> String {
+    let bot = bot.split_once("--").map_or(bot.clone(), |(plays_as, _)| plays_as.to_owned());
     let request: Request<'_> = serde_json::from_slice(&body).unwrap();
     let key = (call.clone(), request.game.id.to_string(), request.you.id.to_string(), request.turn);
     *memory.calls.lock().unwrap().entry(key).or_default() += 1;

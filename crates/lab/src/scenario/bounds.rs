@@ -120,7 +120,7 @@ fn read_source_addresses(at: &NodeReader<'_>) -> Vec<IpAddr> {
 pub type MetricRoles = BTreeMap<String, String>;
 
 /// What a metric of the target can mean.
-pub const METRIC_ROLES: [&str; 15] = [
+pub const METRIC_ROLES: [&str; 16] = [
     "pool_wait",
     "query_time",
     "queue_wait",
@@ -130,6 +130,7 @@ pub const METRIC_ROLES: [&str; 15] = [
     "commit_time",
     "commit_wait",
     "work_in_memory",
+    "own_work",
     "dependency_time",
     "dependency_wait",
     "dependency_late",

@@ -44,29 +44,32 @@ pub enum StoreLocationError {
         why: String,
         remedy: &'static str,
     },
-    /// Another server uses the file.
+    /// Another process uses the file: a server, or a command that must be alone with it.
     #[error(
-        "{} is in use by another server{}: two servers on one SQLite file would play the same matches; stop the other one, \
+        "{} is in use by another process of Gauntlet{}: two servers on one SQLite file would play the same matches; stop the other one, \
          choose another file with --data, or let both share a PostgreSQL database with --store-url",
         path.display(), pid.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default()
     )]
     InUse {
         path: PathBuf,
-        /// The other server's process, if known.
+        /// The other process, if known.
         pid: Option<u32>,
     },
 }
 
-/// The right to serve from a data file: held as long as this lives, released by the system however the process ends. It is the reason why
-/// leases in a SQLite file need no end: the holder knows that no other process serves.
+/// The right to be alone with a data file, to serve from it or to put it right: held as long as this lives, released by the system however the
+/// process ends. It is the reason why leases in a SQLite file need no end: the holder knows that no other process serves.
 #[derive(Debug)]
-pub(super) struct DataLock {
+pub struct DataLock {
     _file: Option<File>,
 }
 
 impl DataLock {
     /// Takes the lock beside the data file; a shared database needs none.
-    pub(super) fn acquire(config: &Config) -> Result<Self, StoreLocationError> {
+    ///
+    /// # Errors
+    /// [`StoreLocationError::InUse`], or why the lock cannot be opened.
+    pub fn acquire(config: &Config) -> Result<Self, StoreLocationError> {
         match config.store() {
             StoreLocation::Sqlite(data) => lock(data).map(|file| Self { _file: Some(file) }),
             StoreLocation::Postgres(_) => Ok(Self { _file: None }),

@@ -29,7 +29,7 @@ async fn create(server: &TestServer, wanted: &Value) -> String {
 #[tokio::test]
 async fn statuses_of_a_creation() {
     check(wanted(), "201").await;
-    check(json!({"bots": [{"snake_id": BOBS_PUBLIC.to_string()}, {"snake_id": BOBS_PUBLIC.to_string()}]}), "201").await;
+    check(json!({"bots": [{"snake_id": BOBS_PUBLIC.to_string()}, {"snake_id": ANNS.to_string()}]}), "201").await;
     check(
         json!({"bots": [{"snake_id": BOBS_PRIVATE.to_string()}, {"snake_id": ANNS.to_string()}]}),
         "400 unknown_snake /bots/0/snake_id",
@@ -38,6 +38,12 @@ async fn statuses_of_a_creation() {
     check(json!({"bots": [{"snake_id": ANNS.to_string()}]}), "400 bad_value /bots").await;
     check(with("elo1", json!(3)), "400 bad_value /elo1").await;
     check(with("games_max", json!(0)), "400 bad_value /games_max").await;
+    check(with("games_max", json!(3)), "400 bad_value /games_max").await;
+    let pair = |first: &str, second: &str| json!({"bots": [{"url": first}, {"url": second}]});
+    check(pair("http://127.0.0.1:9/x", "HTTP://127.0.0.1:9/x/"), "400 bad_value /bots/1").await;
+    check(pair("http://127.0.0.1:9/x", "127.0.0.1:9/y"), "400 bad_value /bots/1/url").await;
+    let twice = json!({"bots": [{"snake_id": ANNS.to_string()}, {"snake_id": ANNS.to_string()}]});
+    check(twice, "400 bad_value /bots/1").await;
     check(with("settings", json!([15])), "422 bad_shape").await;
     check(with("elo0", json!("much")), "422 bad_shape").await;
     check(json!({}), "422 bad_shape").await;
@@ -190,6 +196,10 @@ async fn a_duel_has_a_page() {
     let page = server.call(&format!("GET /duels/{id}")).check("200").await;
     let text = String::from_utf8(page.bytes.to_vec()).expect("text");
     assert!(text.contains("&lt;b&gt;old&lt;/b&gt; &amp; new") && !text.contains("127.0.0.1"), "{text}");
-    assert!(page.headers["refresh"] == "5" && page.headers["cache-control"] == "no-store", "{:?}", page.headers);
+    assert!(
+        page.headers["refresh"] == "5" && page.headers["cache-control"] == "private, no-cache",
+        "{:?}",
+        page.headers
+    );
     server.call(&format!("GET /duels/{id}")).by("").check("404 no_such_duel").await;
 }

@@ -109,6 +109,13 @@ async fn a_snake_enters_and_leaves() {
     enter("0190b5a4-7c1e-7000-8000-000000000001").check("404 no_such_snake").await;
     enter("x").check("400 bad_value /battlesnake_id").await;
     enter(&id).by("").check("401 token_missing").await;
+    // Another leaderboard than there is: nothing is entered anywhere.
+    for (ladder, want) in [("0190b5a4-7c1e-7000-8000-000000000001", "404 no_such_leaderboard"), ("x", "400 bad_id")] {
+        let elsewhere = format!("/api/leaderboards/{ladder}/entries");
+        server.call(&format!("POST {elsewhere}")).json(&json!({"battlesnake_id": id})).check(want).await;
+        server.call(&format!("DELETE {elsewhere}/{id}")).check(want).await;
+        server.call(&format!("GET {elsewhere}/{id}/opponents?opponent={id}")).check(want).await;
+    }
     server.call(&format!("POST {path}/entries")).json(&json!({})).check("422 bad_shape").await;
     let of_entry = format!("{path}/entries/{id}");
     server.call(&format!("DELETE {of_entry}")).by("bob").check("403 not_snake_owner").await;
@@ -265,6 +272,17 @@ async fn ratings_are_shown() {
     let opponents = server.call(&format!("GET {weak}/opponents")).by("").check("200").await.body;
     let figures = ["snake_name", "wins", "losses", "ties"].map(|key| opponents[0][key].clone());
     assert_eq!(Value::from(figures.to_vec()), json!(["strong", 0, 12, 0]));
+    assert!(opponents[0].get("last_games").is_none());
+
+    let pair = server.call(&format!("GET {weak}/opponents?opponent={}", snakes[0])).by("").check("200").await.body;
+    let figures = ["snake_name", "wins", "losses", "ties"].map(|key| pair[0][key].clone());
+    assert_eq!((pair.as_array().unwrap().len(), Value::from(figures.to_vec())), (1, json!(["strong", 0, 12, 0])));
+    let last = &pair[0]["last_games"];
+    let figures = ["number", "place", "opponent_place"].map(|key| last[0][key].clone());
+    assert_eq!((last.as_array().unwrap().len(), Value::from(figures.to_vec())), (12, json!([12, 2, 1])), "{last}");
+    let strangers = server.call(&format!("GET {weak}/opponents?opponent={}", snakes[2])).by("").check("200").await;
+    assert_eq!(strangers.body, json!([]), "they have not met");
+    server.call(&format!("GET {weak}/opponents?opponent=strong")).by("").check("400 bad_value").await;
     let seats = server.call(&format!("GET {path}/seats")).by("").check("200").await.body;
     assert_eq!((&seats[0]["place_mean"], &seats[1]["first_place_finishes"]), (&json!(1.0), &json!(0)));
 }

@@ -7,6 +7,7 @@
 mod admission;
 mod batch;
 mod bodies;
+mod competition_views;
 mod creation;
 mod defects;
 mod duels;

@@ -257,6 +257,26 @@ fn the_judge_can_say_no() {
     assert!(fault("/x", StatusCode::OK, None).is_none());
 }
 
+#[tokio::test]
+async fn a_path_that_is_no_text_is_refused_on_every_route() {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |_| ()).await;
+    for (method, route) in routes() {
+        let segments: Vec<&str> = route.split('/').collect();
+        let parameters = || segments.iter().enumerate().filter(|(_, segment)| segment.starts_with('{'));
+        for (bad, _) in parameters() {
+            let mut path = segments.clone();
+            parameters().for_each(|(place, _)| path[place] = if place == bad { "%ff" } else { "1" });
+            let path = path.join("/");
+            let request = Request::builder().method(method.as_str()).uri(&path);
+            let request = request.header("authorization", format!("Bearer {BOOTSTRAP}"));
+            let request = request.header("content-type", "application/json").body(Body::from("{}")).unwrap();
+            let response = server.answer(request).await;
+            let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+            assert_eq!(fault(&path, response.status(), content_type), None, "{method} {path}");
+        }
+    }
+}
+
 #[test]
 fn no_request_however_malformed_gives_a_500_or_a_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -75,7 +75,7 @@ impl Reader for FlakyReader {
         bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;
         bot_health(bots: &[engine::ids::BotId]) -> Vec<engine::rows::BotHealthRow>;
         paused_bots(limit: usize) -> Vec<engine::ids::BotId>;
-        bots_to_probe(now: engine::time::UnixMs, limit: usize) -> Vec<store::BotToProbe>;
+        bots_to_probe(now: engine::time::UnixMs, besides: &[AccountId], limit: usize) -> Vec<store::BotToProbe>;
         bot_calls(bot: engine::ids::BotId, from_hour: u32) -> Vec<engine::rows::BotCallsRow>;
         signing(bot: engine::ids::BotId) -> Option<engine::rows::SigningRow>;
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
@@ -129,7 +129,6 @@ impl Reader for FlakyReader {
         competition_matches(id: engine::ids::CompetitionId, is_live: bool, before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
         competition_results(id: engine::ids::CompetitionId, after: u64, limit: usize) -> Vec<engine::competitions::CompetitionResult>;
         competitions_running(kind: engine::competitions::CompetitionKind, after: Option<engine::ids::CompetitionId>, limit: usize) -> Vec<engine::competitions::CompetitionRow>;
-        next_waiting_besides(kind: engine::competitions::CompetitionKind) -> Option<engine::time::UnixMs>;
         database_time() -> Option<engine::time::UnixMs>;
     }
 

@@ -118,16 +118,27 @@ async fn frames_name_the_owners_of_snakes() {
     assert_eq!(authors, ["ann", "bob"]);
 }
 
-/// The command line of another server opens this address in a browser.
+/// The command line of another server opens this address in a browser. A program that was built without its console links to another
+/// viewer there.
 #[tokio::test]
-async fn a_game_has_a_page_that_says_where_it_can_be_watched() {
+async fn a_game_has_a_page_that_shows_it_or_says_where_it_can_be_watched() {
     let server = TestServer::open().await;
     let id = server.game().await;
     let page = server.call(&format!("GET /games/{id}")).by("").header("host", "localhost:4000").check("200").await;
     assert_eq!(page.headers["content-type"], "text/html; charset=utf-8");
     let text = String::from_utf8(page.bytes.to_vec()).unwrap();
-    assert!(text.contains(&format!("?engine=http://localhost:4000/api&amp;game={id}")), "{text}");
+    let is_viewer = text.contains("<script type=\"module\"");
+    let link = format!("?engine=http://localhost:4000/api&amp;game={id}");
+    assert!(is_viewer || text.contains(&link), "{text}");
     let forged = server.call(&format!("GET /games/{id}")).by("").header("host", "a'onclick=b").send().await;
     assert!(!String::from_utf8_lossy(&forged.bytes).contains("onclick"));
-    server.call("GET /games/none").by("").check("400 bad_id").await;
+    let ancestors = async |path: String| {
+        let page = server.call(&format!("GET {path}")).by("").check("200").await;
+        let policy = page.headers["content-security-policy"].to_str().unwrap().to_owned();
+        policy.rsplit_once("; frame-ancestors ").unwrap().1.to_owned()
+    };
+    assert_eq!(ancestors(format!("/games/{id}")).await, "'none'");
+    assert_eq!(ancestors(format!("/games/{id}?embed")).await, if is_viewer { "*" } else { "'none'" });
+    server.call("GET /games/none").by("").check("404 no_such_route").await;
+    server.call("GET /nothing/here").by("").check("404 no_such_route").await;
 }

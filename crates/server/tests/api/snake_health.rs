@@ -1,13 +1,13 @@
 //! `/api/snakes/{id}/check`, `health`, `latency` and `signing-secret`: what owners see, and what strangers do not.
 
 use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
-use engine::limits::HEALTH_CHECKS_PER_ACCOUNT_PER_MIN;
+use engine::limits::{HEALTH_CHECKS_PER_ACCOUNT_PER_MIN, HEALTH_MOVES_REPEATED};
 use engine::matches::entry::AnswerClass;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::testing::MemoryDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 /// A bot that answers every request with these bytes, one request a connection; its URL, and what it received.
 async fn bot(answer: &'static str) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
@@ -74,6 +74,45 @@ async fn a_check_says_what_was_sent_and_what_came_back() {
         (&found["health"]["status"], &found["health"]["records"][0]["source"]),
         (&json!("healthy"), &json!("request"))
     );
+}
+
+/// A bot that keeps its connections is measured as games meet it; one that closes them is told so.
+#[tokio::test]
+async fn a_check_measures_moves_on_an_open_connection() {
+    let server = TestServer::open().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let kept = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer_all(stream));
+        }
+    });
+    move_to(&server, &kept).await;
+    let times = check_of(&server).await["move_times"].clone();
+    assert_eq!(times["open_connection_ms"].as_array().map(Vec::len), Some(HEALTH_MOVES_REPEATED), "{times}");
+    assert!(times["first_call_ms"].is_number() && times["open_connection_median_ms"].is_number(), "{times}");
+    assert_eq!((&times["is_connection_closed"], &times["fault"]), (&json!(false), &Value::Null), "{times}");
+
+    let (closing, _) = bot(GOOD).await;
+    move_to(&server, &closing).await;
+    let times = check_of(&server).await["move_times"].clone();
+    assert_eq!((&times["is_connection_closed"], &times["open_connection_ms"]), (&json!(true), &json!([])), "{times}");
+
+    let (page, _) = bot(HTML).await;
+    move_to(&server, &page).await;
+    assert_eq!(check_of(&server).await["move_times"], Value::Null);
+}
+
+/// Answers each request on a connection with [`GOOD`], until the peer closes it.
+async fn answer_all(mut stream: TcpStream) {
+    let (mut request, mut buffer) = (Vec::new(), [0; 8 * 1024]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        request.extend(&buffer[..count]);
+        if is_whole(&request) {
+            request.clear();
+            let _ = stream.write_all(GOOD.as_bytes()).await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::digest::digest;
 use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
+use engine::matches::slots::SlotUsage;
 use engine::rows::{Account, Bot, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
 use gateway::app::App;
@@ -168,7 +169,17 @@ impl TestServer {
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
         assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);
-        match self.commit(Command::ClaimMatches { worker, number, now, max: 1_000, attempts_max: 5 }).await {
+        match self
+            .commit(Command::ClaimMatches {
+                worker,
+                number,
+                now,
+                max: 1_000,
+                slots: SlotUsage::new(9_999),
+                attempts_max: 5,
+            })
+            .await
+        {
             Outcome::MatchesClaimed(claimed) => claimed,
             other => panic!("a claim came to {other:?}"),
         }

@@ -102,6 +102,13 @@ async fn what_may_be_asked_for() {
     check(with(json!({"game": {"board": "100x100"}})), "400 unplayable").await;
     check(with(json!({"game": {"map": "moon"}})), "400 bad_value /game/map").await;
     check(with(json!({"game": []})), "422 bad_shape").await;
+    check(with(json!({"seed": 7})), "400 bad_value /seed").await;
+    let by_operator = server.call("POST /api/tournaments").by("operator").json(&with(json!({"seed": 7})));
+    assert_eq!(
+        by_operator.check("201").await.body["rules"]["seed"],
+        Value::Null,
+        "it is no more shown than a drawn one"
+    );
     let created =
         server.call("POST /api/tournaments").json(&with(json!({"game": {"game_type": "Wrapped"}}))).check("201");
     let rules = &created.await.body["rules"];
@@ -409,7 +416,7 @@ async fn its_feed_by_polls() {
     let kinds: Vec<_> = all["events"].as_array().unwrap().iter().map(|event| &event["type"]).collect();
     assert_eq!((kinds, &all["seq"]), (vec![&json!("entered"); 2], &json!(2)));
     assert_eq!(feed("?after=1").await["events"].as_array().unwrap().len(), 1);
-    assert_eq!(feed("?after=2").await, json!({"seq": 2, "timed_out": true, "events": []}));
+    assert_eq!(feed("?after=2").await, json!({"seq": 2, "timed_out": true, "is_over": false, "events": []}));
     server.call(&format!("GET {path}/feed?after=3")).check("400 bad_value").await;
     server.call(&format!("GET {path}/feed?after=2&wait=11m")).check("400 bad_value").await;
     // A poll that waits is answered by what happens next.
@@ -419,6 +426,52 @@ async fn its_feed_by_polls() {
         tokio::join!(waiting, start).0
     };
     assert_eq!(next.await["events"][0]["type"], "started");
+}
+
+/// What everyone who follows it learns of its end: `status`, and the number of the champion.
+async fn check_end(server: &TestServer, path: &str, status: &str, champion: Value) {
+    let shown = get(server, path).await;
+    let last = shown["seq"].as_u64().unwrap();
+    let page = server.call(&format!("GET {path}/feed?after={}&wait=10m", last - 2)).by("").check("200").await.body;
+    assert_eq!([&page["is_over"], &page["timed_out"], &page["seq"]], [&json!(true), &json!(false), &json!(last)]);
+    let events = page["events"].as_array().unwrap();
+    assert_eq!(events.len(), 2, "the last entry of the log, and the end");
+    let name = champion.as_u64().map(|number| shown["entrants"][number as usize]["snake_name"].clone());
+    let end = json!({"status": status, "champion": champion, "champion_name": name, "standings_path": path});
+    assert_eq!([&events[1]["type"], &events[1]["end"], &events[1]["seq"]], [&json!("ended"), &end, &json!(last)]);
+    // Who has that does not wait for more, and does not connect again.
+    let again = server.call(&format!("GET {path}/feed?after={last}&wait=10m")).by("").check("200").await.body;
+    assert_eq!(again, json!({"seq": last, "timed_out": false, "is_over": true, "events": []}));
+    let stream = server.call(&format!("GET {path}/feed")).by("").header("Accept", "text/event-stream");
+    stream.header("Last-Event-ID", &last.to_string()).check("204").await;
+    server.call(&format!("GET {path}/feed?after={}", last + 1)).check("400 bad_value").await;
+}
+
+#[tokio::test]
+async fn its_feed_says_who_has_won() {
+    let server = TestServer::open().await;
+    let (path, _, games) = running(&server).await;
+    for game in games {
+        finish(&server, game).await;
+    }
+    let last = open_games(&server, &path, 1).await;
+    server.claim().await;
+    // One who waits is told by the same answer that tells of the last game.
+    let seq = get(&server, &path).await["seq"].as_u64().unwrap();
+    let waiting = server.call(&format!("GET {path}/feed?after={seq}&wait=5m")).by("").check("200");
+    let (told, ()) = tokio::join!(waiting, finish(&server, last[0]));
+    let kinds: Vec<_> = told.body["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!((kinds, &told.body["is_over"]), (vec![json!("game_played"), json!("ended")], &json!(true)));
+    let champion = finished(&server, &path).await["champion"].clone();
+    check_end(&server, &path, "finished", champion).await;
+}
+
+#[tokio::test]
+async fn its_feed_says_that_it_was_called_off() {
+    let server = TestServer::open().await;
+    let (path, _) = with_field(&server, &json!({"name": "cup"}), 2).await;
+    server.call(&format!("POST {path}/cancel")).check("200").await;
+    check_end(&server, &path, "cancelled", Value::Null).await;
 }
 
 #[tokio::test]

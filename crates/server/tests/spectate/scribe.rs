@@ -6,6 +6,7 @@ use engine::ids::WorkerId;
 use engine::matches::archive;
 use engine::matches::entry::AnswerClass;
 use engine::matches::machine::{BotAnswer, MatchMachine, NextAction, PendingStep};
+use engine::matches::slots::SlotUsage;
 use engine::rows::MatchLogRow;
 use rules::snake::{Move, Point};
 use std::time::Duration;
@@ -27,7 +28,7 @@ impl<'a> Scribe<'a> {
         let (worker, until) = (WORKER, now.plus(Duration::from_secs(600)));
         let lease = Command::RenewLease { worker, address: "127.0.0.1:1".to_owned(), now, until };
         assert_eq!(server.app.node.store.commit(lease).await, Ok(Outcome::Done));
-        let claim = Command::ClaimMatches { worker, number: 1, now, max: 1, attempts_max: 5 };
+        let claim = Command::ClaimMatches { worker, number: 1, now, max: 1, slots: SlotUsage::new(1), attempts_max: 5 };
         let Ok(Outcome::MatchesClaimed(mut claimed)) = server.app.node.store.commit(claim).await else {
             panic!("no claim")
         };

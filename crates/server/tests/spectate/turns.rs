@@ -1,6 +1,6 @@
 //! A turn as its bots and viewers see it.
 
-use super::bots::Bots;
+use super::bots::{Bots, HOSTILE_FACE, hostile_shout};
 use super::test_server::TestServer;
 use super::viewer::Viewer;
 use engine::matches::lifecycle::MatchState;
@@ -37,6 +37,29 @@ async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
         asked_after += usize::from(turn >= Some(death));
     }
     assert!(asked_after > 0, "bots were asked after the death");
+}
+
+/// Frames and requests to other bots have what a page may show, whatever a bot says of itself and shouts.
+#[tokio::test]
+async fn hostile_texts_of_a_bot_reach_nobody() {
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let id = server.create(&bots.urls(&["hostile", "circle"]), 10_000).await.id;
+    let viewer = Viewer::watch(&server, id).await;
+    server.play();
+    let received = viewer.read_to_end().await;
+    assert!(hostile_shout().len() > 20_000 && HOSTILE_FACE[0].contains("<script>"), "it was tried");
+    let accents = "\u{301}".repeat(engine::limits::ZERO_WIDTH_RUN_MAX);
+    let want = format!("</script>\u{fffd}\u{fffd}[2J \u{fffd}evil o{accents}");
+    for frame in &received.frames {
+        let snake = &frame["Snakes"][0];
+        assert_eq!([&snake["Color"], &snake["HeadType"], &snake["TailType"]], ["#888888", "default", "default"]);
+        let shout = if frame["Turn"] == 0 { "" } else { &want };
+        assert_eq!(snake["Shout"], shout);
+    }
+    let requests = bots.requests();
+    let told = requests.iter().filter(|(bot, call, request)| bot == "circle" && call == "move" && request["turn"] == 1);
+    let told: Vec<_> = told.map(|(_, _, request)| request["board"]["snakes"][0]["shout"].clone()).collect();
+    assert_eq!(told, [want.as_str()]);
 }
 
 /// A bot whose answers take this long to end, in every turn of its match: checks the error, and the latency if it is certain.

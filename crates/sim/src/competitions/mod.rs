@@ -5,7 +5,6 @@
 //! played and which process counts them, and nothing else.
 
 mod plan;
-mod referee;
 mod run;
 mod workload;
 

@@ -2,6 +2,7 @@
 
 use crate::cluster::{ClusterPlan, Faults};
 use crate::dice::Dice;
+use crate::referee::GameOdds;
 use engine::duels::{DuelBot, DuelDefinition, Sprt};
 use engine::ids::BotId;
 use engine::limits::TOURNAMENT_GAME_DEADLINE_DEFAULT;
@@ -19,10 +20,7 @@ pub struct CompetitionPlan {
     /// Each with the number of its bots.
     pub tournaments: Vec<(Definition, u16)>,
     pub duels: Vec<DuelDefinition>,
-    /// Of 1,000 games, so many do not count.
-    pub void_per_mille: u64,
-    /// Of 1,000 games, so many are drawn.
-    pub draw_per_mille: u64,
+    pub odds: GameOdds,
 }
 
 impl CompetitionPlan {
@@ -39,8 +37,7 @@ impl CompetitionPlan {
             cluster: ClusterPlan { seed, nodes, has_exclusive_store: false, faults },
             tournaments: (0..tournaments).map(|_| tournament(&mut dice)).collect(),
             duels: (0..duels).map(|_| duel(&mut dice)).collect(),
-            void_per_mille: dice.below(200),
-            draw_per_mille: dice.below(300),
+            odds: GameOdds { void_per_mille: dice.below(200), draw_per_mille: dice.below(300), ..GameOdds::default() },
         }
     }
 }

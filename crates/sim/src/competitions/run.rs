@@ -2,10 +2,10 @@
 //! same way.
 
 use super::plan::CompetitionPlan;
-use super::referee;
 use super::workload::CompetitionWorkload;
 use crate::dice::Dice;
 use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
+use crate::referee;
 use crate::world::{Freeze, Node, SimWorld};
 use arena::duels::{self, DuelStates};
 use arena::tournaments::Tournaments;
@@ -64,7 +64,7 @@ pub fn run(plan: CompetitionPlan) -> CompetitionReport {
 async fn simulate(plan: CompetitionPlan) -> (CompetitionReport, Vec<String>) {
     let world = SimWorld::new(CompetitionWorkload(plan));
     let ids = create_all(&world);
-    let games = tokio::spawn(referee::play(world.clone()));
+    let games = tokio::spawn(referee::play(world.clone(), world.workload.0.odds, Arc::default()));
     let mut nodes: Vec<Process> = (0..world.cluster().nodes).map(|number| start(&world, number)).collect();
     let process_faults = inject_faults(&world, &mut nodes, || start(&world, 9)).await;
     let rows = || ids.iter().map(|id| row(&world, *id)).collect::<Vec<_>>();
@@ -226,7 +226,9 @@ fn tournament_games(log: &[Vec<u8>]) -> LoggedGames {
     for bytes in log {
         match LogEntry::decode(bytes).expect("the log has what was written").event {
             Event::GameCreated { match_id, .. } => games.created.push(match_id),
-            Event::GamePlayed { match_id, .. } | Event::GameVoid { match_id, .. } => games.ended.push(match_id),
+            Event::GamePlayed { match_id, .. }
+            | Event::GameAdjudicated { match_id, .. }
+            | Event::GameVoid { match_id, .. } => games.ended.push(match_id),
             _ => {}
         }
     }
@@ -257,7 +259,7 @@ fn duel_games(log: &[Vec<u8>]) -> LoggedGames {
         match Entry::decode(bytes).expect("the log has what was written") {
             Entry::Started { games } => logged.created.extend(games.iter().map(|game| game.match_id)),
             Entry::Ended { games } => logged.ended.extend(games.iter().map(|game| game.match_id)),
-            Entry::Counted { .. } | Entry::Over { .. } => {}
+            Entry::Counted { .. } | Entry::Silent { .. } | Entry::Over { .. } => {}
         }
     }
     logged

@@ -1,18 +1,12 @@
-//! The effects of the arena's drivers in the simulated world, and what is counted of their commits.
+//! What is counted of the commits of the arena's drivers.
 
 use super::plan::CompetitionPlan;
 use crate::cluster::ClusterPlan;
-use crate::world::{Node, Oracle, Workload};
-use arena::ArenaEnvironment;
+use crate::world::{Oracle, Workload};
 use engine::commands::{Command, CompetitionCommand, Outcome};
-use engine::ids::{MatchId, WorkerId};
-use engine::leadership::LeaderJob;
-use engine::rows::WorldOwner;
-use metrics::Metrics;
-use node::leader::LeaderContext;
+use engine::ids::WorkerId;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use store::{Reader, StoreError};
 
 /// What is played for.
 pub(super) struct CompetitionWorkload(pub(super) CompetitionPlan);
@@ -47,31 +41,4 @@ impl Oracle for CommitCounts {
     }
 
     fn acknowledged(&mut self, _command: &Command, _outcome: &Outcome) {}
-}
-
-impl LeaderContext for Node<CompetitionWorkload> {
-    async fn leader(&self, job: LeaderJob) -> Result<Option<WorldOwner>, StoreError> {
-        self.reach_store().await?;
-        let now = self.world.now();
-        Ok(self.world.read(|reader| reader.leader(job, now)))
-    }
-}
-
-impl ArenaEnvironment for Node<CompetitionWorkload> {
-    async fn read<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.reach_store().await?;
-        Ok(self.world.read(query))
-    }
-
-    /// The referee looks by itself: this notification is always lost.
-    fn notify_queue(&self) {}
-
-    fn notify_match(&self, _id: MatchId) {}
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
 }

@@ -9,11 +9,13 @@ use engine::ladders::entry::{
 };
 use engine::ratings::Rating;
 
-/// Of `ladder_entries e`, with the bot `b` and the owner `a`, as far as there are any.
+/// Of `ladder_entries e`, with the names of its bot and its owner, as far as there are any. The names are looked up for the rows of the
+/// answer alone: a join may be carried out the other way round, over all entries or all bots.
 macro_rules! entry_columns {
     () => {
-        "e.ladder, e.season, e.entry, e.bot, e.account, coalesce(b.name, e.name), a.name, e.is_active, e.joined_at, e.mu, \
-         e.sigma, e.games, e.first_places, e.food_eaten, e.seats, e.last_game_at"
+        "e.ladder, e.season, e.entry, e.bot, e.account, coalesce((SELECT b.name FROM bots b WHERE b.id = e.bot), e.name), \
+         (SELECT a.name FROM accounts a WHERE a.id = e.account), e.is_active, e.joined_at, e.mu, e.sigma, e.games, \
+         e.first_places, e.food_eaten, e.seats, e.last_game_at"
     };
 }
 pub(crate) use entry_columns;

@@ -149,6 +149,7 @@ mod tests {
     use super::*;
     use engine::commands::{CreateMatches, MatchAppend, OpenTable, TableAppend};
     use engine::ids::{AccountId, WorkerId};
+    use engine::matches::slots::SlotUsage;
     use engine::time::UnixMs;
 
     fn command(word: &str) -> Command {
@@ -168,7 +169,14 @@ mod tests {
                 matches: Vec::new(),
                 now: UnixMs(0),
             }),
-            "C" => Command::ClaimMatches { worker: WorkerId(1), number: 1, now: UnixMs(0), max: 1, attempts_max: 1 },
+            "C" => Command::ClaimMatches {
+                worker: WorkerId(1),
+                number: 1,
+                now: UnixMs(0),
+                max: 1,
+                slots: SlotUsage::new(1),
+                attempts_max: 1,
+            },
             "o" => Command::OpenTable(OpenTable {
                 worker: WorkerId(1),
                 now: UnixMs(0),

@@ -18,12 +18,16 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// A plan that is kept from when a table was empty scans it from end to end while it fills, until the database analyses
 /// it. So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are.
 /// Transactions that append are the exception (`Session::begin`, docs/decisions/0041).
+///
+/// Every statement about a table that grows is the beginning of a range of an index. What PostgreSQL assumes of disks, that a page found by an
+/// index costs four pages of a table in its order, makes it sort a whole table for a page of a ranking instead.
 pub(crate) const SETTINGS: &str = "
     SET statement_timeout = '30s';
     SET lock_timeout = '10s';
     SET idle_in_transaction_session_timeout = '10s';
     SET client_min_messages = warning;
     SET plan_cache_mode = force_custom_plan;
+    SET random_page_cost = 1.1;
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local');";
 

@@ -91,8 +91,8 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::UpdateBot(bot) => self.update_bot(bot),
             Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
             Command::CreateMatches(create) => self.create_all(&[create]).map(single_outcome),
-            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
-                self.claim(*worker, *number, *now, *max, *attempts_max)
+            Command::ClaimMatches { worker, number, now, max, slots, attempts_max } => {
+                self.claim(*worker, *number, *now, *max, slots.clone(), *attempts_max)
             }
             Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),

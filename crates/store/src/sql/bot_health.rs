@@ -6,6 +6,7 @@ use crate::columns::{BOT, Columns, bot};
 use crate::contract::{BotToProbe, StoreError};
 use engine::commands::{BotCommand, Outcome};
 use engine::ids::{AccountId, BotId};
+use engine::limits::{HEALTH_PROBES_AT_ONCE, HEALTH_PROBES_PER_ACCOUNT};
 use engine::rows::{BotCallsRow, BotHealthRow, SigningRow};
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ pub(crate) fn due() -> String {
     let bot = BOT.split(", ").map(|column| format!("b.{column}")).collect::<Vec<_>>().join(", ");
     format!(
         "SELECT {health}, {bot} FROM bot_health h JOIN bots b ON b.id = h.bot
-         WHERE h.next_probe_at <= ?1 ORDER BY h.next_probe_at LIMIT ?2"
+         WHERE h.next_probe_at <= ?1 AND b.account NOT IN (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ORDER BY h.next_probe_at LIMIT ?2"
     )
 }
 
@@ -157,8 +158,21 @@ pub(super) fn health(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<B
     session.all_each(&format!("SELECT {HEALTH} FROM bot_health WHERE bot"), "", &ids, |row| columns::health(row))
 }
 
-pub(super) fn to_probe(session: &mut impl Session, now: UnixMs, limit: usize) -> Result<Vec<BotToProbe>, StoreError> {
-    session.all(&due(), values![now, limit], |row| Ok(BotToProbe { health: columns::health(row)?, bot: bot(row)? }))
+/// Accounts whose bots can be left out of a list of those to probe.
+const BESIDES_MAX: usize = HEALTH_PROBES_AT_ONCE / HEALTH_PROBES_PER_ACCOUNT;
+
+pub(super) fn to_probe(
+    session: &mut impl Session,
+    now: UnixMs,
+    besides: &[AccountId],
+    limit: usize,
+) -> Result<Vec<BotToProbe>, StoreError> {
+    // No bot belongs to the account of the number zero.
+    let mut out = [AccountId(0); BESIDES_MAX];
+    out.iter_mut().zip(besides).for_each(|(out, account)| *out = *account);
+    let [a, b, c, d, e, f, g, h] = out;
+    let filter = values![now, limit, a, b, c, d, e, f, g, h];
+    session.all(&due(), filter, |row| Ok(BotToProbe { health: columns::health(row)?, bot: bot(row)? }))
 }
 
 /// The queries about bots' health and calls, by name, to inspect their plans.

@@ -4,13 +4,15 @@
 //! Orphans are found without reading every running match: the index by worker gives the few workers that hold any, and
 //! only the matches of those without a lease are read.
 
-use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, bot_health, skip_locked, values};
+use super::waiting::WaitingMatches;
+use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, bot_health, values};
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
 use engine::commands::{ClaimedMatch, Outcome};
-use engine::ids::{MatchId, WorkerId};
+use engine::ids::{AccountId, MatchId, WorkerId};
 use engine::matches::lifecycle::{MatchEvent, MatchState};
+use engine::matches::slots::SlotUsage;
 use engine::matches::spec::MatchSpec;
 use engine::rows::SigningRow;
 use engine::time::UnixMs;
@@ -18,10 +20,10 @@ use std::collections::BTreeMap;
 
 /// What a worker's claim of one number took, and the worker still holds.
 pub(crate) const CLAIMED_BEFORE: &str = "
-    SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
+    SELECT id, account, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
 /// Running matches, which a condition about their workers follows.
 pub(crate) const RUNNING: &str = "
-    SELECT id, attempts_charged, claimed_version, CAST(0 AS BIGINT) FROM matches WHERE state = 'running' AND";
+    SELECT id, account, attempts_charged, claimed_version, CAST(0 AS BIGINT) FROM matches WHERE state = 'running' AND";
 pub(crate) const RUNNING_COUNT: &str = "SELECT count(*) FROM matches WHERE state = 'running' AND";
 static TAKE: RowStatement = RowStatement::new(
     "id uuid, attempts bigint, version bigint, state text, worker uuid, now bigint, claim bigint, node text",
@@ -47,14 +49,6 @@ pub(crate) fn lost_holders(table: &str, held: &str) -> String {
     )
 }
 
-pub(crate) fn waiting<S: Dialect>() -> String {
-    let lock = skip_locked::<S>("FOR NO KEY UPDATE");
-    format!(
-        "SELECT id, attempts_charged, claimed_version, fair_tag FROM matches
-         WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1 {lock}"
-    )
-}
-
 /// Workers that hold running matches and no lease.
 fn lost_workers(session: &mut impl Session, now: UnixMs) -> Result<Vec<IdBytes>, StoreError> {
     session.all(&lost_holders("matches", "state = 'running'"), values![now, ID_MIN], |row| row.id_bytes())
@@ -69,23 +63,25 @@ pub(super) fn orphaned(session: &mut impl Session, now: UnixMs) -> Result<u64, S
 
 /// What a claim must know of a match, by id.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    id: MatchId,
+pub(super) struct Candidate {
+    pub(super) id: MatchId,
+    pub(super) account: AccountId,
     charged: u32,
     claimed_version: u32,
-    tag: u64,
+    pub(super) tag: u64,
 }
 
 /// A match that this claim takes.
 struct Taken {
     id: MatchId,
+    account: AccountId,
     attempts: u32,
     version: u32,
 }
 
-fn candidate(row: &mut impl Columns) -> Result<Candidate, StoreError> {
-    let (id, charged) = (MatchId(row.id()?), row.number()?);
-    Ok(Candidate { id, charged, claimed_version: row.number()?, tag: row.number()? })
+pub(super) fn candidate(row: &mut impl Columns) -> Result<Candidate, StoreError> {
+    let (id, account, charged) = (MatchId(row.id()?), AccountId(row.id()?), row.number()?);
+    Ok(Candidate { id, account, charged, claimed_version: row.number()?, tag: row.number()? })
 }
 
 impl<S: Dialect> Batch<'_, S> {
@@ -95,6 +91,7 @@ impl<S: Dialect> Batch<'_, S> {
         number: u64,
         now: UnixMs,
         max: usize,
+        mut slots: SlotUsage,
         attempts_max: u32,
     ) -> Result<Outcome, StoreError> {
         let Some(node) = self.lease_address(worker, now)? else { return Ok(Outcome::LeaseLost) };
@@ -105,7 +102,8 @@ impl<S: Dialect> Batch<'_, S> {
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
-        self.claim_waiting(&mut claimed, by, now, max)?;
+        claimed.iter().for_each(|orphan| slots.take(orphan.account));
+        self.claim_waiting(&mut claimed, by, now, max, &mut slots)?;
         // A transaction in which nothing was written costs no write to the disk either.
         if !claimed.is_empty() {
             self.session.run("UPDATE workers SET claims = ?2 WHERE id = ?1", numbered)?;
@@ -115,17 +113,18 @@ impl<S: Dialect> Batch<'_, S> {
 
     fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
         let key = values![by.worker, by.number as i64];
-        let held =
-            self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
+        let held = self.session.all(CLAIMED_BEFORE, key, |row| {
+            Ok((MatchId(row.id()?), AccountId(row.id()?), row.number()?, row.number()?))
+        })?;
         let ids: Vec<IdBytes> = held.iter().map(|(id, ..)| id.to_bytes()).collect();
         let ends = self.session.log_ends(&ids)?;
         let mut specs = self.specs(&ids)?;
         let signing = self.signing(&specs)?;
-        let claimed = held.into_iter().map(|(id, epoch, attempts_charged)| {
+        let claimed = held.into_iter().map(|(id, account, epoch, attempts_charged)| {
             let version = ends.get(&id).map_or(0, |end| end.version);
-            let spec = specs.remove(&id).ok_or_else(|| vanished(id))?;
+            let (spec, seat_accounts) = specs.remove(&id).ok_or_else(|| vanished(id))?;
             let signing = signing_of(&spec, &signing);
-            Ok(ClaimedMatch { spec, epoch, version, attempts_charged, signing })
+            Ok(ClaimedMatch { account, spec, epoch, version, attempts_charged, signing, seat_accounts })
         });
         claimed.collect()
     }
@@ -157,7 +156,7 @@ impl<S: Dialect> Batch<'_, S> {
                     let origin = self.session.write_fence(orphan.id)?.and_then(|held| held.origin);
                     self.record_result(orphan.id, origin, MatchState::Failed, None, now)?;
                 } else {
-                    taken.push(Taken { id: orphan.id, attempts, version: end.version });
+                    taken.push(Taken { id: orphan.id, account: orphan.account, attempts, version: end.version });
                 }
             }
             claimed.extend(self.take(&taken, MatchState::Running, by, now)?);
@@ -165,26 +164,43 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(())
     }
 
+    /// What waits, in the order of the queue, as far as the slots admit it.
     fn claim_waiting(
         &mut self,
         claimed: &mut Vec<ClaimedMatch>,
         by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
+        slots: &mut SlotUsage,
     ) -> Result<(), StoreError> {
-        let waiting = self.session.all(&waiting::<S>(), values![max - claimed.len()], |row| candidate(row))?;
+        let mut queue = WaitingMatches::new(slots);
+        while claimed.len() < max {
+            let waiting = queue.next_admitted(self.session, max - claimed.len())?;
+            claimed.extend(self.take_waiting(&waiting, by, now)?);
+            if queue.is_exhausted() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_waiting(
+        &mut self,
+        waiting: &[Candidate],
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+    ) -> Result<Vec<ClaimedMatch>, StoreError> {
         let ids: Vec<IdBytes> = waiting.iter().map(|candidate| candidate.id.to_bytes()).collect();
         let ends = self.session.log_ends(&ids)?;
-        let taken = waiting.iter().map(|candidate| {
-            let version = ends.get(&candidate.id).map_or(0, |end| end.version);
-            let attempts = semantics::attempts_after_claim(candidate.charged, candidate.claimed_version, version);
-            Taken { id: candidate.id, attempts, version }
+        let taken = waiting.iter().map(|&Candidate { id, account, charged, claimed_version, .. }| {
+            let version = ends.get(&id).map_or(0, |end| end.version);
+            let attempts = semantics::attempts_after_claim(charged, claimed_version, version);
+            Taken { id, account, attempts, version }
         });
         let taken: Vec<_> = taken.collect();
         let tags = waiting.iter().map(|candidate| candidate.tag);
         self.virtual_time_reached = tags.chain(self.virtual_time_reached).max();
-        claimed.extend(self.take(&taken, MatchState::Waiting, by, now)?);
-        Ok(())
+        self.take(&taken, MatchState::Waiting, by, now)
     }
 
     /// Writes the claim of matches in this state, and reads what is played, in the order given.
@@ -198,7 +214,7 @@ impl<S: Dialect> Batch<'_, S> {
         let next = from.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
         let now = (from != next).then_some(now);
         let rows = taken.iter().map(|taken| {
-            let &Taken { id, attempts, version } = taken;
+            let &Taken { id, attempts, version, .. } = taken;
             *values![id, attempts, version, next.name(), by.worker, now, by.number as i64, by.node]
         });
         let epochs = self.session.all_rows(&TAKE, rows, |row| Ok((MatchId(row.id()?), row.number()?)))?;
@@ -206,33 +222,43 @@ impl<S: Dialect> Batch<'_, S> {
         let ids: Vec<IdBytes> = taken.iter().map(|taken| taken.id.to_bytes()).collect();
         let mut specs = self.specs(&ids)?;
         let signing = self.signing(&specs)?;
-        let claimed = taken.iter().map(|&Taken { id, attempts: attempts_charged, version }| {
+        let claimed = taken.iter().map(|&Taken { id, account, attempts: attempts_charged, version }| {
             self.counters.record_transition(Some(from), Some(next));
-            let (spec, epoch) = specs.remove(&id).zip(epochs.get(&id).copied()).ok_or_else(|| vanished(id))?;
+            let found = specs.remove(&id).zip(epochs.get(&id).copied());
+            let ((spec, seat_accounts), epoch) = found.ok_or_else(|| vanished(id))?;
             let signing = signing_of(&spec, &signing);
-            Ok(ClaimedMatch { spec, epoch, version, attempts_charged, signing })
+            Ok(ClaimedMatch { account, spec, epoch, version, attempts_charged, signing, seat_accounts })
         });
         claimed.collect()
     }
 
     /// With which secrets the bots of these matches are called: one query for a whole claim.
-    fn signing(&mut self, specs: &BTreeMap<MatchId, MatchSpec>) -> Result<Vec<SigningRow>, StoreError> {
-        let bots = specs.values().flat_map(|spec| &spec.seats).map(|seat| seat.bot.to_bytes());
+    fn signing(&mut self, specs: &BTreeMap<MatchId, OwnedSpec>) -> Result<Vec<SigningRow>, StoreError> {
+        let bots = specs.values().flat_map(|(spec, _)| &spec.seats).map(|seat| seat.bot.to_bytes());
         bot_health::signing(self.session, bots.collect())
     }
 
-    fn specs(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, MatchSpec>, StoreError> {
-        let sql = format!("SELECT {} FROM matches WHERE id", columns::SPEC);
-        let specs = self.session.all_each(&sql, "", ids, |row| columns::spec(row))?;
-        let mut specs: BTreeMap<_, _> = specs.into_iter().map(|spec| (spec.id, spec)).collect();
+    fn specs(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, OwnedSpec>, StoreError> {
+        let sql = format!("SELECT {}, account FROM matches WHERE id", columns::SPEC);
+        let of_matches = self.session.all_each(&sql, "", ids, |row| Ok((columns::spec(row)?, AccountId(row.id()?))))?;
+        let mut accounts = BTreeMap::new();
+        let mut specs: BTreeMap<MatchId, OwnedSpec> = BTreeMap::new();
+        for (spec, account) in of_matches {
+            accounts.insert(spec.id, account);
+            specs.insert(spec.id, (spec, Vec::new()));
+        }
         for seat in seats(self.session, ids)? {
-            if let Some(spec) = specs.get_mut(&seat.id) {
+            if let Some(((spec, seat_accounts), account)) = specs.get_mut(&seat.id).zip(accounts.get(&seat.id)) {
                 spec.seats.push(seat.spec);
+                seat_accounts.push(seat.account.unwrap_or(*account));
             }
         }
         Ok(specs)
     }
 }
+
+/// A match with the account on whose behalf each seat's bot is called.
+type OwnedSpec = (MatchSpec, Vec<AccountId>);
 
 /// Those of a match's bots whose calls are signed.
 fn signing_of(spec: &MatchSpec, signing: &[SigningRow]) -> Vec<SigningRow> {

@@ -78,12 +78,6 @@ pub(crate) fn running_page() -> String {
     )
 }
 
-/// When the match entered the queue that is served next of those that are not of a competition of kind ?1. The queue holds few of these
-/// at once, so that few are passed over.
-pub(crate) const NEXT_WAITING_BESIDES: &str = "
-    SELECT enqueued_at FROM matches WHERE state = 'waiting' AND coalesce(competition_kind, '') <> ?1
-    ORDER BY fair_tag, id LIMIT 1";
-
 /// Matches of competition ?1 older than ?2, at most ?3: all, or those that have not ended.
 pub(crate) fn matches_of(is_live: bool) -> &'static str {
     if is_live {
@@ -307,6 +301,5 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("competitions that are due", due()),
         ("competitions with results", unapplied()),
         ("running competitions", running_page()),
-        ("next waiting match besides", NEXT_WAITING_BESIDES.to_owned()),
     ]
 }

@@ -8,6 +8,7 @@ use crate::contract::StoreError;
 use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId};
+use engine::limits::MATCHES_WAITING_PER_ACCOUNT_MAX;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
@@ -32,11 +33,21 @@ static TAGS: RowStatement = RowStatement::new(
     "UPDATE accounts SET fair_tag = new.tag FROM {new} WHERE accounts.id = new.account AND accounts.fair_tag <> new.tag",
 );
 
+/// Waiting matches, which the column of an account follows.
+pub(crate) const WAITING_COUNT: &str = "SELECT account, count(*) FROM matches WHERE state = 'waiting' AND account";
+
+/// Whether a competition creates these, and not its owner's request.
+fn is_of_competition(create: &CreateMatches) -> bool {
+    create.matches.iter().all(|spec| spec.origin.is_some())
+}
+
 /// What decides about creations; it follows them as they are accepted.
 struct CreationState<'a> {
     last_tags: BTreeMap<AccountId, u64>,
     keys: RememberedKeys<'a>,
     ids: BTreeSet<MatchId>,
+    /// Matches that wait, of the accounts that create some themselves.
+    waiting: BTreeMap<AccountId, usize>,
     virtual_time: u64,
 }
 
@@ -76,7 +87,17 @@ impl<S: Dialect> Batch<'_, S> {
         let ids = self.session.all_each("SELECT id FROM matches WHERE id", "", &ids, |row| row.id().map(MatchId))?;
         let keyed =
             creations.iter().filter_map(|create| Some((create.account.to_bytes(), create.idempotency.as_ref()?)));
+        let own: BTreeSet<IdBytes> = creations
+            .iter()
+            .filter(|create| !is_of_competition(create))
+            .map(|create| create.account.to_bytes())
+            .collect();
+        let own: Vec<IdBytes> = own.into_iter().collect();
+        let waiting = self
+            .session
+            .all_each(WAITING_COUNT, "GROUP BY account", &own, |row| Ok((AccountId(row.id()?), row.number()?)))?;
         Ok(CreationState {
+            waiting: waiting.into_iter().collect(),
             last_tags: last_tags.into_iter().collect(),
             keys: self.load_keys(&OF_ACCOUNTS, keyed)?,
             ids: ids.into_iter().collect(),
@@ -139,6 +160,10 @@ impl<'a> CreationState<'a> {
         if semantics::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
             return Outcome::Duplicate;
         }
+        let waiting = self.waiting.get(&create.account).copied().unwrap_or_default();
+        if !is_of_competition(create) && waiting + create.matches.len() > MATCHES_WAITING_PER_ACCOUNT_MAX {
+            return Outcome::LimitReached;
+        }
         Outcome::Done
     }
 
@@ -148,6 +173,7 @@ impl<'a> CreationState<'a> {
             self.keys.remember(account.to_bytes(), idempotency, now);
         }
         let virtual_time = self.virtual_time;
+        *self.waiting.entry(account).or_default() += create.matches.len();
         let last_tag = self.last_tags.entry(account).or_default();
         let ids = &mut self.ids;
         let accepted = create.matches.iter().map(|spec| {

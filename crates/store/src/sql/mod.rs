@@ -7,7 +7,7 @@ mod batch;
 pub(crate) mod bot_health;
 pub(crate) mod claims;
 pub(crate) mod competitions;
-mod creations;
+pub(crate) mod creations;
 pub(crate) mod game_index;
 pub(crate) mod game_retirement;
 pub(crate) mod ladders;
@@ -22,6 +22,7 @@ pub(crate) mod retire;
 mod rows;
 pub(crate) mod tables;
 mod value;
+pub(crate) mod waiting;
 pub(crate) mod worlds;
 
 pub(crate) use batch::Batch;

@@ -382,8 +382,13 @@ impl<R: SqlReader> Reader for R {
         self.session().all(bot_health::PAUSED, values![limit], |row| row.id().map(BotId))
     }
 
-    fn bots_to_probe(&mut self, now: UnixMs, limit: usize) -> Result<Vec<BotToProbe>, StoreError> {
-        bot_health::to_probe(self.session(), now, limit)
+    fn bots_to_probe(
+        &mut self,
+        now: UnixMs,
+        besides: &[AccountId],
+        limit: usize,
+    ) -> Result<Vec<BotToProbe>, StoreError> {
+        bot_health::to_probe(self.session(), now, besides, limit)
     }
 
     fn bot_calls(&mut self, bot: BotId, from_hour: u32) -> Result<Vec<BotCallsRow>, StoreError> {
@@ -405,10 +410,6 @@ impl<R: SqlReader> Reader for R {
         let after = after.map_or([0; 16], CompetitionId::to_bytes);
         self.session()
             .all(&competitions::running_page(), values![kind.name(), after, limit], |row| columns::competition(row))
-    }
-
-    fn next_waiting_besides(&mut self, kind: CompetitionKind) -> Result<Option<UnixMs>, StoreError> {
-        self.session().first(competitions::NEXT_WAITING_BESIDES, values![kind.name()], |row| row.time())
     }
 
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {

@@ -55,13 +55,14 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
     }
     held.assert_outcome(save(4, 0, &BotHealth::default()), Outcome::Done);
     let due = |held: &mut StoreFixture, now, limit| -> Vec<u128> {
-        let rows = held.reader.bots_to_probe(at(now), limit).unwrap();
+        let rows = held.reader.bots_to_probe(at(now), &[account_id(2)], limit).unwrap();
         assert!(rows.iter().all(|row| row.health.bot == row.bot.id && row.bot == bot(row.bot.id.0 - 0xb000, 1)));
         rows.iter().map(|row| row.bot.id.0 - 0xb000).collect()
     };
     assert_eq!(due(&mut held, 9, 9), [0; 0]);
     assert_eq!(due(&mut held, 20, 9), [2, 3]);
     assert_eq!(due(&mut held, 99, 2), [2, 3]);
+    assert_eq!(held.reader.bots_to_probe(at(99), &[account_id(2), account_id(1)], 9), Ok(Vec::new()));
     // Another name moves nothing; another URL makes a probe due, of a bot that is probed at all.
     let renamed = engine::rows::Bot { name: "other".to_owned(), updated_at: at(5), ..bot(1, 1) };
     held.assert_outcome(Command::UpdateBot(renamed), Outcome::Done);
@@ -71,7 +72,7 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
         let moved = engine::rows::Bot { url: "http://new.example".to_owned(), updated_at: at(5), ..bot(n, 1) };
         held.assert_outcome(Command::UpdateBot(moved), Outcome::Done);
     }
-    let moved = held.reader.bots_to_probe(at(5), 9).unwrap();
+    let moved = held.reader.bots_to_probe(at(5), &[], 9).unwrap();
     assert_eq!(moved.iter().map(|row| row.bot.id).collect::<Vec<_>>(), [bot_id(1)]);
     // What a probe of the old URL found, which was under way, is refused.
     held.assert_outcome(save(1, 1, &health(99, 0)), Outcome::VersionConflict(2));
@@ -82,7 +83,8 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
 
 fn calls(n: u128, hour: u32, answers: u32) -> BotCallsRow {
     let mut calls = BotCalls::default();
-    (0..answers).for_each(|answer| calls.record(AnswerClass::ALL[answer as usize % 9], answer as u16));
+    (0..answers)
+        .for_each(|answer| calls.record(AnswerClass::ALL[answer as usize % AnswerClass::ALL.len()], answer as u16));
     BotCallsRow { bot: bot_id(n), hour, calls }
 }
 

@@ -4,6 +4,7 @@ use crate::fixtures::*;
 use crate::stories::{claim_tables, release_table};
 use engine::commands::{Command, Outcome};
 use engine::matches::lifecycle::MatchState;
+use engine::matches::slots::SlotUsage;
 use engine::time::UnixMs;
 use store::Database;
 
@@ -20,6 +21,61 @@ pub(crate) fn a_late_comer_waits_for_a_fair_share_only(database: &dyn Database) 
     let of_late_comer = next.iter().filter(|claimed| claimed.spec.id >= match_id(5_000)).count();
     assert_eq!(of_late_comer, 10, "all ten are among the next twenty");
     assert!(next[19].spec.id >= match_id(5_000), "and they take turns to the end");
+}
+
+/// What a claim takes is what a walk through the whole queue would take.
+pub(crate) fn accounts_at_their_threshold_are_passed_over(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
+    let accounts = 1..=6;
+    for n in accounts.clone() {
+        held.assert_outcome(Command::EnsureAccount(account(n)), Outcome::Account(account_id(n)));
+    }
+    // The first has a long queue, the others have shorter ones, and some begin later.
+    let mut queue: Vec<(u128, u128)> = Vec::new();
+    for (n, count) in accounts.clone().zip([300, 200, 9, 150, 1, 2]) {
+        let ids = n * 1_000..n * 1_000 + count;
+        held.assert_outcome(create(n, ids.clone(), at(n as i64)), Outcome::Done);
+        queue.extend(ids.map(|id| (id - n * 1_000, id)));
+    }
+    queue.sort_unstable();
+    let mut slots = SlotUsage::new(100);
+    let mut running = Vec::new();
+    for round in 0..120 {
+        let max = [1, 3, 24, 90][round % 4];
+        let mut usage = slots.clone();
+        let mut want = Vec::new();
+        for (_, id) in &queue {
+            if want.len() < max && usage.free() > 0 && usage.admits(account_id(id / 1_000)) {
+                usage.take(account_id(id / 1_000));
+                want.push(*id);
+            }
+        }
+        let claimed = held.claimed(claim_into(slots.clone(), 1, at(9), max));
+        let ids: Vec<u128> = want.iter().map(|id| match_id(*id).0).collect();
+        assert_eq!(claimed.iter().map(|claimed| claimed.spec.id.0).collect::<Vec<_>>(), ids, "round {round}");
+        assert!(claimed.iter().zip(&want).all(|(claimed, id)| claimed.account == account_id(id / 1_000)));
+        queue.retain(|(_, id)| !want.contains(id));
+        slots = usage;
+        running.extend(want);
+        // Some end, of the first account fewer than of the others.
+        for _ in 0..[0, 2, 20, 30, 1][round % 5].min(running.len()) {
+            let id = running.remove(if round % 2 == 0 { 0 } else { running.len() / 2 });
+            slots.release(account_id(id / 1_000));
+        }
+    }
+    assert!(queue.len() < 100, "{} wait", queue.len());
+}
+
+pub(crate) fn orphans_need_no_share(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
+    held.assert_outcome(create(1, 1..=8, at(0)), Outcome::Done);
+    assert_eq!(held.claimed(claim(1, at(0), 6)).len(), 6);
+    held.assert_outcome(lease(2, at(5_000)), Outcome::Done);
+    let claims = held.claimed(claim_into(SlotUsage::new(7), 2, at(5_000), 7));
+    assert_eq!(claims.len(), 6, "all that were lost, and nothing that waits: {claims:?}");
+    assert!(claims.iter().all(|claimed| claimed.epoch == 2));
 }
 
 pub(crate) fn an_account_keeps_its_own_order(database: &dyn Database) {

@@ -124,17 +124,6 @@ pub(crate) fn matches_are_added_to_a_running_competition_once(database: &dyn Dat
     assert_eq!(live.iter().map(|row| row.spec.id).collect::<Vec<_>>(), [match_id(52), match_id(50)]);
 }
 
-pub(crate) fn the_next_match_that_waits_besides_a_kind(database: &dyn Database) {
-    let mut held = StoreFixture::new(database);
-    let next = |held: &mut StoreFixture, kind| held.reader.next_waiting_besides(kind).expect("the store is there");
-    assert_eq!(next(&mut held, DUEL), None);
-    held.start_duel(1, [50, 51]);
-    assert_eq!((next(&mut held, DUEL), next(&mut held, CompetitionKind::Ladder)), (None, Some(at(5))));
-    held.assert_outcome(create(1, [7], at(7)), Outcome::Done);
-    let own = held.reader.statuses(&[match_id(7)]).expect("the store is there");
-    assert_eq!(next(&mut held, DUEL), Some(own[0].enqueued_at));
-}
-
 /// Its key repeats the answer, also where nothing else could be made; keys of matches and competitions are the same keys.
 pub(crate) fn a_key_makes_one_competition(database: &dyn Database) {
     let mut held = StoreFixture::new(database);

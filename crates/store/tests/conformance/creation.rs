@@ -2,7 +2,7 @@
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
-use engine::limits::{BULK_GAMES_MAX, IDEMPOTENCY_RETENTION};
+use engine::limits::{BULK_GAMES_MAX, IDEMPOTENCY_RETENTION, MATCHES_WAITING_PER_ACCOUNT_MAX};
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{MatchRow, MatchStatus};
 use store::{Database, MatchFilter};
@@ -17,6 +17,10 @@ pub(crate) fn a_seat_keeps_the_account_of_its_bot(database: &dyn Database) {
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(2) }, Outcome::Done);
     let row = held.reader.match_by_id(match_id(3)).unwrap().unwrap();
     assert_eq!(row.seat_accounts, [Some(account_id(2)), None]);
+    // A bot that is not registered is called on behalf of the account that plays.
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
+    let claimed = held.claimed(claim(1, at(1), 9));
+    assert_eq!(claimed[0].seat_accounts, [account_id(2), account_id(1)]);
 }
 
 pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
@@ -85,6 +89,26 @@ pub(crate) fn a_key_is_forgotten_in_time(database: &dyn Database) {
     assert!(held.reader.idempotent_response(account_id(1), "k").is_ok_and(|answer| answer.is_some()));
     held.assert_outcome(crate::retire::call(at(2 * kept_ms), None, None, 10), Outcome::Retired(0));
     assert_eq!(held.reader.idempotent_response(account_id(1), "k"), Ok(None));
+}
+
+/// A creation is refused as a whole; its key stands for nothing, and other accounts may go on.
+pub(crate) fn an_account_has_limited_matches_waiting(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    let max = MATCHES_WAITING_PER_ACCOUNT_MAX as u128;
+    let mut batches: Vec<_> =
+        (0..max - 1).step_by(1_000).map(|n| create(1, n..(n + 1_000).min(max - 1), at(0))).collect();
+    batches.push(create(1, [max, max + 1], at(0)));
+    batches.push(create(1, [max], at(0)));
+    batches.push(create_with_key("key", 1, [max + 2], at(0)));
+    batches.push(create(2, [max + 3], at(0)));
+    let outcomes: Vec<Outcome> = batches.into_iter().map(|create| held.commit_one(create)).collect();
+    let last = &outcomes[outcomes.len() - 4..];
+    assert_eq!(last, [Outcome::LimitReached, Outcome::Done, Outcome::LimitReached, Outcome::Done]);
+    // What no longer waits, leaves room.
+    held.assert_outcome(cancel(7, at(1)), Outcome::Done);
+    held.assert_outcome(create_with_key("key", 1, [max + 2], at(1)), Outcome::Done);
+    held.assert_outcome(create(1, [max + 4], at(1)), Outcome::LimitReached);
 }
 
 pub(crate) fn a_thousand_matches_are_one_command(database: &dyn Database) {

@@ -5,6 +5,7 @@ use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::archive;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
+use engine::matches::slots::SlotUsage;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{
     Account, Bot, LimitOverride, LimitPolicy, MatchLogPage, MatchLogRow, MatchStats, MatchStatus, Role, Token,
@@ -119,9 +120,14 @@ pub(crate) fn lease(worker: u128, now: UnixMs) -> Command {
 
 /// A new claim: its number is higher than any before.
 pub(crate) fn claim(worker: u128, now: UnixMs, max: usize) -> Command {
+    claim_into(SlotUsage::new(99_999), worker, now, max)
+}
+
+/// A new claim of a worker with these slots.
+pub(crate) fn claim_into(slots: SlotUsage, worker: u128, now: UnixMs, max: usize) -> Command {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
     let number = 1 + CLAIMS.fetch_add(1, Ordering::Relaxed);
-    Command::ClaimMatches { worker: worker_id(worker), number, now, max, attempts_max: ATTEMPTS_MAX }
+    Command::ClaimMatches { worker: worker_id(worker), number, now, max, slots, attempts_max: ATTEMPTS_MAX }
 }
 
 pub(crate) fn cancel(n: u128, now: UnixMs) -> Command {

@@ -17,6 +17,7 @@ mod limit_rules;
 mod logs;
 mod model;
 mod plans;
+mod ranking_plans;
 mod reads;
 mod retire;
 mod stats;
@@ -63,10 +64,13 @@ laws! {
         creation_is_all_or_none
         a_key_repeats_its_answer
         a_key_is_forgotten_in_time
+        an_account_has_limited_matches_waiting
         a_thousand_matches_are_one_command
     }
     claims {
         a_late_comer_waits_for_a_fair_share_only
+        accounts_at_their_threshold_are_passed_over
+        orphans_need_no_share
         an_account_keeps_its_own_order
         being_requeued_is_being_last
         leases_hold_until_they_end
@@ -198,7 +202,6 @@ laws! {
         a_key_makes_one_competition
         an_account_has_so_many_live_competitions
         matches_are_added_to_a_running_competition_once
-        the_next_match_that_waits_besides_a_kind
         an_advance_is_all_or_nothing
         results_are_numbered_in_the_order_of_their_ends
         every_way_to_end_is_a_result

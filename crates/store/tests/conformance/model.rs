@@ -4,6 +4,7 @@ use crate::fixtures::*;
 use crate::story_model::{self, Known};
 use engine::commands::{Command, MatchAppend, Outcome};
 use engine::matches::result::SeatOutcome;
+use engine::matches::slots::SlotUsage;
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
 use proptest::prelude::*;
@@ -30,7 +31,7 @@ enum Step {
     Requeue(u128),
     Lease(u128),
     EndLease(u128),
-    Claim { worker: u128, max: usize },
+    Claim { worker: u128, max: usize, slots: usize },
     Append { n: u128, rows: u32, epoch_off: u32, version_off: u32 },
     Finish { n: u128, rows: u32, epoch_off: u32, version_off: u32 },
     Fail { n: u128, epoch_off: u32 },
@@ -61,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => n().prop_map(Step::Requeue),
         3 => (0..WORKERS).prop_map(Step::Lease),
         1 => (0..WORKERS).prop_map(Step::EndLease),
-        5 => (0..WORKERS, 0..4_usize).prop_map(|(worker, max)| Step::Claim { worker, max }),
+        5 => (0..WORKERS, 0..4_usize, 1..5_usize).prop_map(|(worker, max, slots)| Step::Claim { worker, max, slots }),
         8 => (n(), 0..4_u32, off(), off())
             .prop_map(|(n, rows, epoch_off, version_off)| Step::Append { n, rows, epoch_off, version_off }),
         3 => (n(), 0..3_u32, off(), off())
@@ -109,7 +110,7 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
         Step::Requeue(n) => requeue(n, now),
         Step::Lease(worker) => lease(worker, now),
         Step::EndLease(worker) => Command::EndLease { worker: worker_id(worker) },
-        Step::Claim { worker, max } => claim(worker, now, max),
+        Step::Claim { worker, max, slots } => claim_into(SlotUsage::new(slots), worker, now, max),
         Step::Append { n, rows, epoch_off, version_off } => {
             let append = append_rows(n, epoch(n, epoch_off), version(n, version_off), rows);
             Command::AppendMatch(MatchAppend { started_at: append.started_at.map(|_| now), ..append })

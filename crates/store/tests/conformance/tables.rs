@@ -4,6 +4,7 @@ use crate::fixtures::*;
 use crate::stories::*;
 use engine::commands::{Command, OpenTable, Outcome, TableAppend};
 use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::matches::slots::SlotUsage;
 use engine::rows::TableOwner;
 use store::Database;
 
@@ -198,7 +199,14 @@ pub(crate) fn a_repeated_claim_of_tables_takes_nothing_new(database: &dyn Databa
     }
     // Claims of matches are counted apart.
     held.assert_outcome(create(1, [1], at(5_000)), Outcome::Done);
-    let matches = Command::ClaimMatches { worker: worker_id(2), number: 1, now: at(5_000), max: 1, attempts_max: 3 };
+    let matches = Command::ClaimMatches {
+        worker: worker_id(2),
+        number: 1,
+        now: at(5_000),
+        max: 1,
+        slots: SlotUsage::new(1),
+        attempts_max: 3,
+    };
     held.assert_claims(matches, &[(1, 1, 1)]);
     held.takes_tables(claim_tables(2, at(5_000), 9), &[(1, 3), (5, 2)]);
     held.assert_outcome(Command::EndLease { worker: worker_id(2) }, Outcome::Done);

@@ -107,7 +107,8 @@ pub struct DuelDetails {
     #[serde(flatten)]
     pub summary: DuelSummary,
     /// Why it is over, once it is: `h1_accepted` (the candidate is more than `elo0` Elo stronger), `h0_accepted` (it is less than
-    /// `elo1` Elo stronger), `games_played` (undecided; the end of a league), `too_many_void_pairs`, `bot_withdrawn` or `cancelled`.
+    /// `elo1` Elo stronger), `games_played` (undecided; the end of a league), `too_many_void_pairs`, `bot_withdrawn`,
+    /// `bot_silent` (a bot gave no valid move in three games in a row) or `cancelled`.
     #[schema(required)]
     pub end: Option<String>,
     /// What that means, as a sentence.
@@ -131,12 +132,36 @@ pub struct DuelDetails {
     pub games_in_flight: usize,
     /// Games that were started again because the attempt before said nothing about the bots.
     pub games_repeated: u32,
+    /// The bot that did not play, where that has ended the duel.
+    #[schema(required)]
+    pub silent_bot: Option<DuelSilentBot>,
     /// Every two bots; between two, one.
     pub pairings: Vec<DuelPairing>,
     /// How the test went, in 100 points at most; empty in a league.
     pub history: Vec<DuelPoint>,
     /// The table of a league, in the order of the bots; empty between two.
     pub table: Vec<LeagueRow>,
+}
+
+/// A bot that gave no valid move in several games in a row. None of these games counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DuelSilentBot {
+    /// The bot's place in `bots`, from 0.
+    pub bot: usize,
+    /// How many games.
+    pub games: u8,
+    /// The class of what came instead of a move: `late`, `unreachable`, `bad_status`, `malformed` …
+    pub class: String,
+    /// What was wrong.
+    pub problem: String,
+    /// What the bot's owner can do.
+    pub remedy: String,
+    /// The status of an answer, where there was one; shown to the duel's owner, and not of other accounts' bots.
+    #[schema(required)]
+    pub status: Option<u16>,
+    /// The beginning of the answer's body, as text; shown like the status.
+    #[schema(required)]
+    pub body_start: Option<String>,
 }
 
 /// The question of a duel between two bots.

@@ -56,7 +56,8 @@ pub struct MoveAnswer {
     /// The move that was played: the answer's, or the previous one again (at first `up`) when there was no valid answer.
     #[serde(rename = "move")]
     pub played: String,
-    /// `valid`, `late`, `unreachable`, `bad_status`, `oversized`, `malformed`, `unknown_move`, `forbidden` or `server_fault`.
+    /// `valid`, `late`, `unreachable`, `bad_status`, `oversized`, `malformed`, `unknown_move`, `forbidden`,
+    /// `throttled` or `server_fault`.
     pub class: String,
     /// From sending to the end of the answer; the timeout when it came too late.
     pub latency_ms: u16,
@@ -100,7 +101,8 @@ pub struct SentRequest {
 /// What became of the answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CallOutcome {
-    /// `valid`, `late`, `unreachable`, `bad_status`, `oversized`, `malformed`, `unknown_move`, `forbidden` or `server_fault`.
+    /// `valid`, `late`, `unreachable`, `bad_status`, `oversized`, `malformed`, `unknown_move`, `forbidden`,
+    /// `throttled` or `server_fault`.
     pub class: String,
     /// From sending to the end of the answer; the timeout when it came too late.
     pub latency_ms: u16,

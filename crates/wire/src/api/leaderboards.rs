@@ -231,7 +231,7 @@ pub struct RatingView {
 }
 
 /// A snake against one opponent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct OpponentView {
     /// The opponent's id.
     pub battlesnake_id: String,
@@ -243,6 +243,18 @@ pub struct OpponentView {
     pub losses: u32,
     /// Games in which they shared a place.
     pub ties: u32,
+    /// With `opponent`: games of the two, most recent first, at most 20, from the last 500 of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_games: Option<Vec<PairGameView>>,
+}
+
+/// A rated game of a snake and one opponent.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct PairGameView {
+    #[serde(flatten)]
+    pub game: RatedGameView,
+    /// The opponent's place.
+    pub opponent_place: u8,
 }
 
 /// A season's ratings, computed anew and compared with what is stored.

@@ -17,6 +17,8 @@ pub struct SnakeCheck {
     pub fault: Option<CallFault>,
     /// The calls that were made, in their order. After the first one whose failure says that the others would fail alike, there are no more.
     pub calls: Vec<CheckCall>,
+    /// How long a move took, on a new and on an open connection; none if the call for a move was not answered with one.
+    pub move_times: Option<MoveTimes>,
     /// The health of the snake after this check.
     pub health: SnakeHealth,
 }
@@ -79,8 +81,23 @@ pub struct CheckHeader {
     pub value: String,
 }
 
+/// How long the snake took for a move, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct MoveTimes {
+    /// The first call, with what it takes to open a connection: as for the first move of a game.
+    pub first_call_ms: f64,
+    /// The same call on the connection that is open now: as for all other moves of a game. As many as fit into two seconds, at most eight.
+    pub open_connection_ms: Vec<f64>,
+    /// The median of those.
+    pub open_connection_median_ms: Option<f64>,
+    /// Whether the snake closed the connection: a game opens a new one for each move then.
+    pub is_connection_closed: bool,
+    /// What was wrong with a repeated call, if anything was.
+    pub fault: Option<CallFault>,
+}
+
 /// How long the steps of a call took, in milliseconds; none for a step that was not finished. Each call of a check opens a connection of its
-/// own; in games connections are kept.
+/// own; in games connections are kept, as for `move_times`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct CallTimes {
     /// To resolve the host's name.

@@ -57,7 +57,8 @@ pub struct CreateTournament {
     /// When it starts by itself, in RFC 3339; entries close then. When absent, its organizer starts it.
     #[schema(example = "2026-01-31T18:00:00Z")]
     pub starts_at: Option<String>,
-    /// Where all chance comes from: lots, and the seeds of the games. When absent, the server draws one.
+    /// Where all chance comes from: lots, and the seeds of the games. The server draws it; only operators may choose one, to play a
+    /// tournament again.
     pub seed: Option<SeedText>,
 }
 
@@ -317,6 +318,8 @@ pub struct TournamentFeed {
     pub seq: u32,
     /// Nothing happened while the request waited.
     pub timed_out: bool,
+    /// The tournament is over, and nothing comes after `seq`: the last event was `ended`.
+    pub is_over: bool,
     pub events: Vec<TournamentEvent>,
 }
 
@@ -327,10 +330,10 @@ pub struct TournamentEvent {
     pub seq: u32,
     pub at: Timestamp,
     /// `invited`, `entered`, `withdrawn`, `seeds_set`, `started`, `round_paired`, `absent`, `returned`, `game_created`, `game_played`,
-    /// `game_void` or `cancelled`.
+    /// `game_void`, `cancelled` or, always the last, `ended`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The entrant that `entered`, was `withdrawn`, is `absent` or has `returned`.
+    /// The entrant that `entered`, was `withdrawn`, is `absent` or has `returned`; the champion of a tournament that has `ended`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snake_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -343,4 +346,22 @@ pub struct TournamentEvent {
     /// Why: of `withdrawn`, `game_void`, `cancelled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How it `ended`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<TournamentEnd>,
+}
+
+/// How a tournament ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TournamentEnd {
+    /// `finished` or `cancelled`.
+    pub status: String,
+    /// The number of the entrant that has won; null when nobody has.
+    #[schema(required)]
+    pub champion: Option<u16>,
+    /// The champion's name.
+    #[schema(required)]
+    pub champion_name: Option<String>,
+    /// Where the final standings are: `/api/tournaments/{id}`.
+    pub standings_path: String,
 }

@@ -17,6 +17,7 @@ use engine::ladders::entry::{EntryRecord, LadderEntry};
 use engine::ladders::rating::RatingChanges;
 use engine::matches::archive;
 use engine::matches::result::MatchResult;
+use engine::matches::slots::SlotUsage;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::ratings::Rating;
 use engine::rows::{Account, Bot};
@@ -118,7 +119,8 @@ impl Fixture {
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (until, address) = (UnixMs::MAX, "127.0.0.1:1".to_owned());
         self.commit(Command::RenewLease { worker: WORKER, address, now, until }).await;
-        let claim = Command::ClaimMatches { worker: WORKER, number, now, max: 1, attempts_max: 5 };
+        let claim =
+            Command::ClaimMatches { worker: WORKER, number, now, max: 1, slots: SlotUsage::new(1), attempts_max: 5 };
         let Outcome::MatchesClaimed(claimed) = self.commit(claim).await else { panic!("nothing waits") };
         let [ClaimedMatch { spec: MatchSpec { id, .. }, epoch, .. }] = claimed[..] else { panic!("{claimed:?}") };
         let append = MatchAppend { id, epoch, rows: Vec::new(), expected_version: 0, started_at: Some(now) };

@@ -6,6 +6,7 @@ use crate::duels::definition::tests::definition;
 use crate::duels::{DuelDefinition, PairCounts, Sprt};
 use crate::ids::BotId;
 use crate::limits::DUEL_GAME_ATTEMPTS_MAX;
+use crate::matches::entry::AnswerClass;
 use crate::time::UnixMs;
 use proptest::prelude::*;
 
@@ -54,7 +55,7 @@ fn play(
     let (mut duel, mut log, mut ids, mut number) = (Duel::new(definition), Vec::new(), 0u128, 0u64);
     let mut results = Vec::new();
     loop {
-        let step = duel.advance(&results, false, || {
+        let step = duel.advance(&results, &[], false, || {
             ids += 1;
             MatchId(ids)
         });
@@ -134,20 +135,20 @@ fn a_game_is_tried_so_often_and_no_more() {
 #[test]
 fn a_withdrawn_bot_and_the_owner_end_a_duel() {
     let ids = || MatchId(1);
-    let begun = Duel::new(definition(2)).advance(&[], false, ids).duel;
+    let begun = Duel::new(definition(2)).advance(&[], &[], false, ids).duel;
     assert_eq!(begun.games_in_flight().len(), 8);
-    let withdrawn = begun.advance(&[], true, ids);
+    let withdrawn = begun.advance(&[], &[], true, ids);
     assert_eq!((withdrawn.duel.end(), withdrawn.start.len()), (Some(DuelEnd::BotWithdrawn), 0));
     let cancelled = begun.cancel();
     assert_eq!(cancelled.entries, [Entry::Over { end: DuelEnd::Cancelled }]);
-    assert_eq!(cancelled.duel.advance(&[], true, ids).entries, []);
+    assert_eq!(cancelled.duel.advance(&[], &[], true, ids).entries, []);
     assert_eq!(cancelled.duel.cancel().entries, []);
 }
 
 #[test]
 fn a_result_of_no_game_in_flight_is_ignored() {
     let mut ids = 0;
-    let begun = Duel::new(definition(2)).advance(&[], false, || {
+    let begun = Duel::new(definition(2)).advance(&[], &[], false, || {
         ids += 1;
         MatchId(ids)
     });
@@ -157,11 +158,11 @@ fn a_result_of_no_game_in_flight_is_ignored() {
     let other_game = won(StartedGame { key: GameKey { pair: 50, ..game.key }, ..game });
     let mut other_key = won(game);
     other_key.key = u64::MAX;
-    let step = begun.duel.advance(&[other_match, other_game, other_key], false, || MatchId(1_000));
+    let step = begun.duel.advance(&[other_match, other_game, other_key], &[], false, || MatchId(1_000));
     assert_eq!((step.entries.len(), &step.duel), (0, &begun.duel));
     // Twice the same result is one result.
-    let once = begun.duel.advance(&[won(game)], false, || MatchId(1_000)).duel;
-    assert_eq!(once.advance(&[won(game)], false, || MatchId(1_000)).entries, []);
+    let once = begun.duel.advance(&[won(game)], &[], false, || MatchId(1_000)).duel;
+    assert_eq!(once.advance(&[won(game)], &[], false, || MatchId(1_000)).entries, []);
 }
 
 #[test]
@@ -242,4 +243,53 @@ proptest! {
         prop_assert_eq!(other.end(), want);
         prop_assert_eq!(other.pairings()[0].counts().swapped(), *duel.pairings()[0].counts());
     }
+}
+
+/// Plays one game after the other; each word of `games` says how one ends: `+` it was played, `1` the first bot gave no move, `2` the second
+/// one, `=` neither did.
+#[track_caller]
+fn check_silence(games: &str, want: Option<(usize, u8)>) {
+    let mut ids = 0u128;
+    let mut new_id = || {
+        ids += 1;
+        MatchId(ids)
+    };
+    let answer = SilentAnswer { class: AnswerClass::Malformed, response: None };
+    let mut duel = Duel::new(definition(2)).advance(&[], &[], false, &mut new_id).duel;
+    let mut log: Vec<Entry> = Vec::new();
+    for (number, end) in (1..).zip(games.chars()) {
+        assert_eq!(duel.end(), None, "{games} after {number}");
+        let game = duel.games_in_flight().next().unwrap();
+        let (first, second) = (game.key.game, 1 - game.key.game);
+        let seats = match end {
+            '1' => vec![first],
+            '2' => vec![second],
+            '=' => vec![first, second],
+            _ => Vec::new(),
+        };
+        let silent: Vec<SilentSeat> = seats
+            .into_iter()
+            .map(|seat| SilentSeat { match_id: game.match_id, seat, answer: answer.clone() })
+            .collect();
+        let step = duel.advance(&[result(number, game, Ending::HalfPoints(1))], &silent, false, &mut new_id);
+        log.extend(step.entries);
+        duel = step.duel;
+    }
+    assert_eq!(duel.silent_bot().map(|(bot, silence)| (bot, silence.games)), want, "{games}");
+    assert_eq!(duel.end(), want.map(|_| DuelEnd::BotSilent), "{games}");
+    let counted: u32 = duel.pairings()[0].games().iter().sum();
+    assert!(counted <= games.matches('+').count() as u32, "{games}: a game without a move counts");
+    let answers = log.iter().filter(|entry| matches!(entry, Entry::Silent { .. })).count();
+    assert_eq!(answers, games.chars().map(|end| usize::from(end != '+') + usize::from(end == '=')).sum(), "{games}");
+}
+
+#[test]
+fn a_bot_that_gives_no_move_ends_the_duel_and_nothing_counts() {
+    check_silence("222", Some((1, 3)));
+    check_silence("111", Some((0, 3)));
+    check_silence("===", Some((0, 3)));
+    // One that is being restarted goes on.
+    check_silence("22+22+", None);
+    check_silence("2+2+2+2+", None);
+    check_silence("+++22", None);
 }

@@ -41,6 +41,8 @@ fn golden_bytes() {
     check(&turn, "010301028c03009401013fd803000268 69c8000000000000".replace(' ', "").as_str());
     let fault = Entry::Delivered { notice: Notice::Start, seat: 0, class: AnswerClass::ServerFault, latency_ms: 0 };
     check(&fault, "01020000080000");
+    let throttled = Entry::Delivered { notice: Notice::End, seat: 1, class: AnswerClass::Throttled, latency_ms: 0 };
+    check(&throttled, "01020101090000");
 }
 
 #[test]
@@ -52,7 +54,7 @@ fn what_is_not_an_entry_is_refused() {
     refuse(&[], "it ends too early");
     refuse(&[2, 1], "written in another format: by a newer version?");
     refuse(&[1, 9], "an unknown kind");
-    refuse(&[1, 2, 0, 0, 9, 0, 0], "an unknown class of answer");
+    refuse(&[1, 2, 0, 0, 10, 0, 0], "an unknown class of answer");
     refuse(&[1, 2, 2, 0, 0, 0, 0], "an unknown kind of Notice");
     refuse(&[1, 2, 0, 0, 0, 0, 0, 0], "something follows its end");
     refuse(&[1, 3, 1, 17], "more seats than any match has");

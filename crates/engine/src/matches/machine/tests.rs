@@ -99,6 +99,50 @@ fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
     assert!(result.late_moves >= result.turns);
 }
 
+/// A board without walls on which hazards heal: a snake that nobody steers would live for ever.
+fn endless(turns_max: u32) -> MatchSpec {
+    let settings =
+        Settings { food_spawn_chance: 0, minimum_food: 0, hazard_damage_per_turn: -100, shrink_every_n_turns: 1 };
+    let rules = Rules::for_snakes(Ruleset::Wrapped, Map::Royale, settings, 1);
+    MatchSpec { rules, ..spec(1, turns_max, 3) }
+}
+
+#[test]
+fn a_match_ends_when_nobody_moves_any_more() {
+    #[track_caller]
+    fn check(turn_of_move: Option<u32>, class: AnswerClass, want: u32) {
+        let bot = |turn, _| match turn_of_move {
+            Some(of_move) if turn == of_move => valid(Move::Up, 1),
+            _ => Some(BotAnswer::without_move(class, 0)),
+        };
+        let (log, history) = play(endless(5_000), bot);
+        let end = history.last().unwrap();
+        assert_eq!((end.turns(), end.result().is_draw, end.result().winner), (want, true, None), "{class:?}");
+        assert_eq!(MatchMachine::resume(endless(5_000), &log).unwrap().result(), end.result());
+    }
+    for class in [AnswerClass::BadStatus, AnswerClass::Late, AnswerClass::Throttled, AnswerClass::ServerFault] {
+        check(None, class, TURNS_WITHOUT_MOVE_MAX);
+        check(Some(100), class, 101 + TURNS_WITHOUT_MOVE_MAX);
+    }
+}
+
+/// Logs of matches that were played before there was the limit go beyond it.
+#[test]
+fn a_log_with_more_turns_without_a_move_is_still_read() {
+    let bot = |_, _| Some(BotAnswer::without_move(AnswerClass::BadStatus, 0));
+    let mut machine = play(endless(5_000), bot).1.swap_remove(2);
+    let mut log = Vec::new();
+    while machine.turns() < 2 * TURNS_WITHOUT_MOVE_MAX {
+        let step = machine.play_turn(vec![bot(0, 0)]).unwrap();
+        log.push(step.row.clone());
+        machine.accept(step);
+    }
+    let mut replayed = play(endless(5_000), bot).1.swap_remove(2);
+    log.iter().for_each(|row| replayed.replay(row).unwrap());
+    assert_eq!(replayed.turns(), 2 * TURNS_WITHOUT_MOVE_MAX);
+    assert!(matches!(replayed.next_action(), NextAction::Notify { notice: Notice::End, .. }));
+}
+
 #[test]
 fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
     #[track_caller]

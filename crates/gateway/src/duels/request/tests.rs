@@ -9,6 +9,7 @@ const OWNER: AccountId = AccountId(1);
 const OWN: &str = "00000000-0000-0000-0000-000000000001";
 const FOREIGN_PUBLIC: &str = "00000000-0000-0000-0000-000000000002";
 const FOREIGN_PRIVATE: &str = "00000000-0000-0000-0000-000000000003";
+const OTHER_PUBLIC: &str = "00000000-0000-0000-0000-000000000004";
 
 fn registered(id: &str, account: u128, is_public: bool) -> (BotId, OwnedBot) {
     let id: BotId = id.parse().expect("an id");
@@ -30,6 +31,7 @@ fn judge(request: Value) -> ApiResult<(DuelDefinition, String)> {
         registered(OWN, 1, false),
         registered(FOREIGN_PUBLIC, 2, true),
         registered(FOREIGN_PRIVATE, 2, false),
+        registered(OTHER_PUBLIC, 3, true),
     ]);
     let chosen = parse_bots(&wanted, false)?;
     let bots = (0..chosen.len()).map(|place| BotId(100 + place as u128)).collect();
@@ -68,7 +70,7 @@ fn a_duel_with_defaults() {
 #[test]
 fn it_is_public_if_all_bots_are_or_its_owner_says_so() {
     let is_public = |request| judge(request).expect("a good creation").0.is_public;
-    let public = json!([{"snake_id": FOREIGN_PUBLIC}, {"snake_id": FOREIGN_PUBLIC}]);
+    let public = json!([{"snake_id": FOREIGN_PUBLIC}, {"snake_id": OTHER_PUBLIC}]);
     assert!(is_public(json!({"bots": public})));
     assert!(!is_public(json!({"bots": public, "is_public": false})));
     assert!(is_public(json!({"bots": two(), "is_public": true})));

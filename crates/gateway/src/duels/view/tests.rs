@@ -2,8 +2,10 @@
 
 use super::*;
 use engine::competitions::CompetitionKind;
-use engine::duels::{Entry, Sprt};
+use engine::duels::{Entry, SilentAnswer, Sprt};
 use engine::ids::{AccountId, BotId, CompetitionId};
+use engine::limits::DUEL_SILENT_GAMES_MAX;
+use engine::matches::entry::AnswerClass;
 use engine::matches::settings::MatchSettings;
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -120,4 +122,30 @@ fn a_league_has_a_table_and_no_test() {
     assert_eq!((details.table.len(), details.pairings.len(), details.history.len()), (3, 3, 0));
     assert!(details.test.is_none() && details.pairings.iter().all(|pairing| pairing.llr.is_none()));
     assert!(details.table[1].elo > details.table[0].elo);
+}
+
+/// A duel whose second bot answered with a web page, for its owner and for everyone.
+#[test]
+fn a_bot_that_did_not_play_is_named_with_its_answer() {
+    let (row, mut duel) = duel(2, 0);
+    let response = Some(Box::new(ResponseExcerpt::new(200, b"<html>Welcome!</html>")));
+    let answer = SilentAnswer { class: AnswerClass::Malformed, response };
+    for _ in 0..DUEL_SILENT_GAMES_MAX {
+        duel.apply(&Entry::Silent { bot: 1, answer: answer.clone() }).expect("its own bot");
+    }
+    assert_eq!(details(&row, &duel, DuelAccess::Owner).silent_bot, None, "it goes on");
+    duel.apply(&Entry::Over { end: DuelEnd::BotSilent }).expect("an end");
+    let shown = details(&row, &duel, DuelAccess::Owner);
+    for part in ["bot 1 did not play", "3 games", "(malformed)", "a web page", "check the URL"] {
+        assert!(shown.verdict.contains(part), "{}", shown.verdict);
+    }
+    let shown_verdict = shown.verdict.clone();
+    let shown = shown.silent_bot.expect("it is silent");
+    assert_eq!((shown.bot, shown.status, shown.body_start.as_deref()), (1, Some(200), Some("<html>Welcome!</html>")));
+    let for_all = details(&row, &duel, DuelAccess::Everyone);
+    // The page of a duel is rendered once for all.
+    assert_eq!(for_all.verdict, shown_verdict);
+    assert!(!for_all.verdict.contains("Welcome"), "{}", for_all.verdict);
+    let shown = for_all.silent_bot.expect("it is silent");
+    assert_eq!((shown.class.as_str(), shown.status, shown.body_start), ("malformed", None, None));
 }

@@ -419,7 +419,7 @@ fn signals() {
         complaints(&metrics("[signals]\npool = \"my_pool\"\n")),
         [
             "line 19: `signals.pool` is not a role that a metric can have; known: pool_wait, query_time, queue_wait, run_time, \
-             queue_depth, scheduler_delay, commit_time, commit_wait, work_in_memory, dependency_time, dependency_wait, \
+             queue_depth, scheduler_delay, commit_time, commit_wait, work_in_memory, own_work, dependency_time, dependency_wait, \
              dependency_late, denied, accept_errors, open_files"
         ]
     );

@@ -12,6 +12,7 @@ use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::slots::SlotUsage;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{Account, MatchLogRow};
 use engine::time::UnixMs;
@@ -152,7 +153,6 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions that are due", &["Index Scan using competitions_due", "due_at <= $2"]);
     check("competitions with results", &["Index Scan using competitions_unapplied"]);
     check("running competitions", &["Index Scan using competitions_running"]);
-    check("next waiting match besides", &["Index Scan using matches_waiting"]);
 }
 
 #[test]
@@ -219,7 +219,14 @@ fn writer_of_a_match() -> PostgresWriter {
     for command in [Command::EnsureAccount(account), Command::CreateMatches(create), lease()] {
         writer.commit(&[command]).unwrap();
     }
-    let claim = Command::ClaimMatches { worker: WorkerId(1), number: 1, now: NOW, max: 1, attempts_max: 3 };
+    let claim = Command::ClaimMatches {
+        worker: WorkerId(1),
+        number: 1,
+        now: NOW,
+        max: 1,
+        slots: SlotUsage::new(1),
+        attempts_max: 3,
+    };
     let claimed = writer.commit(&[claim]).unwrap();
     assert!(matches!(claimed.as_slice(), [Outcome::MatchesClaimed(claimed)] if claimed.len() == 1), "{claimed:?}");
     writer

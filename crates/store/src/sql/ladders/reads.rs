@@ -23,8 +23,7 @@ static ENTRIES_OF: RowStatement = RowStatement::new(
     concat!(
         "SELECT ",
         entry_columns!(),
-        " FROM {new}, ladder_entries e LEFT JOIN bots b ON b.id = e.bot LEFT JOIN accounts a ON a.id = e.account
-         WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot"
+        " FROM {new}, ladder_entries e WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot"
     ),
 );
 
@@ -51,12 +50,9 @@ const INVITATIONS: &str = "
 const INVITED_TO: &str =
     "SELECT ladder FROM ladder_invitations WHERE account = ?1 AND ladder > ?2 ORDER BY ladder LIMIT ?3";
 
-/// Entries `e` with their bots and owners.
+/// Entries `e`.
 fn entries(rest: &str) -> String {
-    format!(
-        "SELECT {} FROM ladder_entries e LEFT JOIN bots b ON b.id = e.bot LEFT JOIN accounts a ON a.id = e.account {rest}",
-        entry_columns!()
-    )
+    format!("SELECT {} FROM ladder_entries e {rest}", entry_columns!())
 }
 
 pub(super) fn entry(

@@ -1,8 +1,10 @@
 //! Tests: the plans of SQLite's frequent queries. None may scan all matches, all seats or all logs.
 
 use crate::contract::MatchList;
-use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders, waiting};
+use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
+use crate::sql::creations::WAITING_COUNT;
 use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
+use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
 use crate::sql::{bot_health, competitions, ladders, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
@@ -38,7 +40,16 @@ fn check(sql: &str, index: &str) {
 #[test]
 fn the_queue_is_read_from_its_indexes() {
     // From its beginning, in its order, as far as the limit.
-    assert_eq!(plan(&database(), &waiting::<Session>()).unwrap(), ["SCAN matches USING INDEX matches_waiting"]);
+    assert_eq!(plan(&database(), &first_waiting::<Session>()).unwrap(), ["SCAN matches USING INDEX matches_waiting"]);
+    check(&first_waiting_of::<Session>(), "matches_waiting_by_account (account=?)");
+    for seek in ["account>?", "account=?"] {
+        let steps = plan(&database(), ACCOUNTS_WAITING).unwrap();
+        let is_seek = |step: &&String| step.contains(&format!("COVERING INDEX matches_waiting_by_account ({seek})"));
+        assert!(steps.iter().any(|step| is_seek(&step)), "{steps:#?}");
+        let is_scan = |step: &&String| step.starts_with("SCAN") && !step.starts_with("SCAN waiting");
+        assert_eq!(steps.iter().filter(is_scan).count(), 1, "a constant row and nothing else: {steps:#?}");
+    }
+    check(&format!("{WAITING_COUNT} = ?1 GROUP BY account"), "COVERING INDEX matches_waiting_by_account (account=?)");
     check(&lost_holders("matches", "state = 'running'"), "matches_running (worker>?)");
     check(&format!("{RUNNING} worker IS ?1 ORDER BY id LIMIT ?2"), "matches_running (worker=?)");
     check(CLAIMED_BEFORE, "matches_running (worker=?)");
@@ -260,9 +271,6 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions that are due", "competitions_due (kind=? AND (due_at,id)>(?,?) AND due_at<?)");
     check("competitions with results", "competitions_unapplied (kind=? AND id>?)");
     check("running competitions", "competitions_running (kind=? AND id>?)");
-    // The queue from its beginning, in its order, as far as the first that is none of the kind.
-    let steps = plan(&database(), competitions::NEXT_WAITING_BESIDES).unwrap();
-    assert_eq!(steps, ["SCAN matches USING INDEX matches_waiting"]);
 }
 
 #[test]

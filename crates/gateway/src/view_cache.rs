@@ -1,0 +1,192 @@
+//! Bodies of pages that anyone may ask for, rendered once for each version of what they show: whoever asks at the same time waits for the
+//! same rendering, whoever asks later gets its bytes, and a client that has them already is answered 304.
+//!
+//! Knows neither what a page shows nor who may see it: the caller decides that first, on every request.
+
+use crate::header_values::is_not_modified;
+use crate::problem::{ApiError, ApiResult};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use engine::ids::CompetitionId;
+use engine::limits::{VIEW_CACHE_BYTES_MAX, VIEW_CACHE_ENTRIES_MAX, VIEW_RENDERINGS_AT_ONCE_MAX};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use lru::LruCache;
+use metrics::Metrics;
+use sha2::{Digest, Sha256};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
+
+/// The browser asks each time whether it has changed. A shared cache must not keep what not everyone may see.
+const REVALIDATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+
+/// Which page of a competition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ViewKind {
+    Tournament,
+    Duel,
+    /// With what its owner alone may see.
+    DuelOfOwner,
+    /// For people.
+    DuelPage,
+}
+
+/// Everything about a competition that a page shows and that changes: entries of its log, and results that were saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ViewVersion {
+    pub(crate) log: u32,
+    pub(crate) results: u64,
+}
+
+type Key = (CompetitionId, ViewKind);
+
+/// A rendered body.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    body: Bytes,
+    /// A digest of the body: the same on every node, and another one when a new release renders otherwise.
+    tag: HeaderValue,
+}
+
+impl View {
+    fn new(body: Vec<u8>) -> Self {
+        let digest: String = Sha256::digest(&body).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let tag = HeaderValue::try_from(format!("\"{digest}\"")).expect("hexadecimal digits are a header's value");
+        Self { body: body.into(), tag }
+    }
+
+    /// The body, or 304 if the client has it.
+    pub(crate) fn into_response(self, request_headers: &HeaderMap, content_type: HeaderValue) -> Response {
+        let is_known = is_not_modified(request_headers, self.tag.as_bytes());
+        let cache_headers = [(header::CACHE_CONTROL, REVALIDATE), (header::ETAG, self.tag)];
+        if is_known {
+            return (StatusCode::NOT_MODIFIED, cache_headers).into_response();
+        }
+        (cache_headers, [(header::CONTENT_TYPE, content_type)], Body::from(self.body)).into_response()
+    }
+}
+
+/// `None`: it panicked.
+type Rendering = Shared<BoxFuture<'static, Option<View>>>;
+
+/// One version of a page, rendered or being rendered.
+struct Known {
+    version: ViewVersion,
+    rendering: Rendering,
+    /// Bytes of its body, once it is rendered.
+    bytes: usize,
+}
+
+/// Pages by competition and kind, the latest version of each.
+pub struct ViewCache(Arc<Shelf>);
+
+struct Shelf {
+    views: Mutex<Views>,
+    permits: Semaphore,
+    metrics: Arc<Metrics>,
+}
+
+struct Views {
+    known: LruCache<Key, Known>,
+    bytes: usize,
+}
+
+impl ViewCache {
+    #[must_use]
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        let views = Mutex::new(Views { known: LruCache::new(VIEW_CACHE_ENTRIES_MAX), bytes: 0 });
+        Self(Arc::new(Shelf { views, permits: Semaphore::new(VIEW_RENDERINGS_AT_ONCE_MAX), metrics }))
+    }
+
+    /// This version of a page, rendered by `render` if nobody has asked for it before. Rendering runs on a thread of its own, and goes on
+    /// when the client that asked for it leaves: whoever comes next need not begin again.
+    pub(crate) async fn get(
+        &self,
+        id: CompetitionId,
+        kind: ViewKind,
+        version: ViewVersion,
+        render: impl FnOnce() -> Vec<u8> + Send + 'static,
+    ) -> ApiResult<View> {
+        let rendering = self.0.find_or_begin((id, kind), version, render);
+        rendering.await.ok_or_else(|| ApiError::Internal(format!("rendering {kind:?} of competition {id} panicked")))
+    }
+}
+
+impl Shelf {
+    fn find_or_begin(
+        self: &Arc<Self>,
+        key: Key,
+        version: ViewVersion,
+        render: impl FnOnce() -> Vec<u8> + Send + 'static,
+    ) -> Rendering {
+        let mut views = self.lock();
+        if let Some(known) = views.known.get(&key)
+            && known.version == version
+        {
+            return known.rendering.clone();
+        }
+        let task = tokio::spawn(self.clone().render(key, version, render));
+        let rendering = task.map(|rendered| rendered.ok().flatten()).boxed().shared();
+        views.put(key, Known { version, rendering: rendering.clone(), bytes: 0 });
+        self.note_size(&views);
+        rendering
+    }
+
+    async fn render(
+        self: Arc<Self>,
+        key: Key,
+        version: ViewVersion,
+        render: impl FnOnce() -> Vec<u8> + Send + 'static,
+    ) -> Option<View> {
+        let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
+        let rendered = tokio::task::spawn_blocking(|| View::new(render())).await;
+        self.metrics.views.rendered.inc();
+        let mut views = self.lock();
+        match &rendered {
+            Ok(view) => views.add_bytes(&key, version, view.body.len()),
+            Err(_) => views.forget(&key, version),
+        }
+        self.note_size(&views);
+        rendered.ok()
+    }
+
+    fn note_size(&self, views: &Views) {
+        self.metrics.views.cached_bytes.set(views.bytes as u64);
+    }
+
+    /// Each change is one call.
+    fn lock(&self) -> MutexGuard<'_, Views> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Views {
+    fn put(&mut self, key: Key, known: Known) {
+        if let Some((_, replaced)) = self.known.push(key, known) {
+            self.bytes -= replaced.bytes;
+        }
+    }
+
+    /// Counts a body that is rendered now, and drops those that were asked for longest ago while there are too many bytes.
+    fn add_bytes(&mut self, key: &Key, version: ViewVersion, bytes: usize) {
+        let Some(known) = self.known.peek_mut(key).filter(|known| known.version == version) else { return };
+        self.bytes += bytes - known.bytes;
+        known.bytes = bytes;
+        while self.bytes > VIEW_CACHE_BYTES_MAX
+            && let Some((_, dropped)) = self.known.pop_lru()
+        {
+            self.bytes -= dropped.bytes;
+        }
+    }
+
+    fn forget(&mut self, key: &Key, version: ViewVersion) {
+        if self.known.peek(key).is_some_and(|known| known.version == version) {
+            self.known.pop(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
