@@ -24,6 +24,9 @@ pages: deps
 console: ## Build the pages of console/, which the next build of the binary takes in (needs Node.js and npm)
 	@scripts/console.sh build
 
+screenshots: build ## Make pictures of every page in both themes and three widths (target/screenshots)
+	@scripts/screenshots.sh
+
 test: deps-test ## Everything that must hold: format, lints, all tests, documentation
 	@scripts/test.sh
 
@@ -39,4 +42,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build pages console test format bench deps deps-test
+.PHONY: help demo build pages console screenshots test format bench deps deps-test

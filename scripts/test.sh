@@ -44,7 +44,7 @@ step "tests: run" counted scripts/run_tests.py run
 wait "$compiling"
 cat "$logs/compiling"
 step "tests: timed, alone" counted scripts/run_tests.py timed
-step "console: two browsers in one world" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
+step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
 
 echo
 cat "$logs/took"

@@ -1,5 +1,6 @@
 import { mount } from 'svelte';
-import './style.css';
-import Page from './Page.svelte';
+import './design/tokens.css';
+import './design/base.css';
+import Shell from './shell/Shell.svelte';
 
-mount(Page, { target: document.body });
+mount(Shell, { target: document.body });

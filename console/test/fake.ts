@@ -1,17 +1,14 @@
 // A world of a few hundred lines less than the real one, for pages under test: it speaks the protocol, keeps trees and
 // bounds, lets actors spread from one point, and can be told to refuse, to fall silent and to hang up. Played into a page by
 // Playwright's routes, so that no port is opened.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Page, WebSocketRoute } from 'playwright-core';
+import { serveSite } from './site.ts';
 import { keyOf, STEPS, stepped, type Step } from '../src/world/grid.ts';
 
-const SITE = join(import.meta.dirname, '..', 'dist', 'site');
 const SIDE = 1_000;
 const INDICATORS = ['😁', '🤖'];
 const RADIUS = 13;
 const MARGIN = 2;
-const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
 
 interface Fellow {
   id: number;
@@ -96,8 +93,7 @@ export class FakeWorld {
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
-      const file = url.pathname === '/world' ? 'world.html' : url.pathname.replace('/console/', '');
-      return route.fulfill({ body: readFileSync(join(SITE, file)), contentType: TYPES[file.split('.').pop() ?? ''] ?? '' });
+      return serveSite(route, url);
     });
     await page.routeWebSocket(/\/socket$/, (socket) => {
       // There is no such host: a connection to it fails before it is open.

@@ -2,7 +2,7 @@
 // be counts as none: the page draws what it has.
 import type { Density, Part } from './heat.ts';
 import type { Score } from './protocol.ts';
-import { sentence } from './words.ts';
+import { sentence } from '../common/words.ts';
 
 export interface WorldEntry {
   readonly name: string;

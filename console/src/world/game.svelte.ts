@@ -9,7 +9,7 @@ import { type Pop, popped } from './pops.ts';
 import { helped, leftMs, type Power, reach } from './powers.ts';
 import { ITEM_EMOJI, type ServerFrame, type ViewOptions } from './protocol.ts';
 import { act, answered, begin, hunted, itemsWithin, type Mover, moved, ownCell, resequenced, scored, seen, step, type World } from './state.ts';
-import { lookOf } from './words.ts';
+import { lookOf } from '../common/words.ts';
 
 const VIEWS_PER_S = 5;
 const CAMERA_HALF_LIFE_MS = 60;

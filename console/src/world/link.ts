@@ -2,10 +2,10 @@
 // little longer each time. Decides which endings are worth another try. The socket, the clock and chance are handed in;
 // refuses to know what the frames mean to the world.
 import type { Refusal } from './api.ts';
-import { waitMs } from './backoff.ts';
+import { waitMs } from '../common/backoff.ts';
 import type { Cell } from './grid.ts';
 import { type ClientFrame, Malformed, readFrame, type Resume, type ServerFrame, VERSION, type ViewOptions, write } from './protocol.ts';
-import { sentence } from './words.ts';
+import { sentence } from '../common/words.ts';
 
 export type Phase =
   | { readonly name: 'connecting'; readonly isAgain: boolean }

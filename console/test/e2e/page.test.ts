@@ -71,11 +71,11 @@ test('arrows move nothing else, and what else is pressed is the browser\'s', asy
 test('keys reach everything, in the order of the page, and all of it has a name', async () => {
   await stage.open();
   const names: string[] = [];
-  for (let stop = 0; stop < 6; stop += 1) {
+  for (let stop = 0; stop < 9; stop += 1) {
     await stage.page.keyboard.press('Tab');
     names.push(await stage.page.evaluate(() => (document.activeElement as HTMLElement | null)?.innerText.replace(/\s/g, '') ?? ''));
   }
-  expect(names).toEqual(['Gauntlet', 'plaza▾', 'Crowd', 'World', 'Near', '500,500']);
+  expect(names).toEqual(['Skiptothepage', 'Gauntlet', 'World', 'Signout', 'plaza▾', 'Crowd', 'World', 'Near', '500,500']);
 });
 
 test('a step into a tree is not even asked for', async () => {
@@ -125,12 +125,12 @@ test('two servers that name each other do not send anybody in circles', async ()
 test('the list of worlds names the one that is played in, however long it is', async () => {
   stage.world.others = ['harbour', 'pond'];
   await stage.open();
-  await stage.page.click('nav button');
-  await stage.page.waitForSelector('nav a >> text="pond"');
-  const names = await stage.page.locator('nav a').allTextContents();
+  await stage.page.click('[aria-label=Worlds] button');
+  await stage.page.waitForSelector('[aria-label=Worlds] a >> text="pond"');
+  const names = await stage.page.locator('[aria-label=Worlds] a').allTextContents();
   expect(names.map((name) => name.trim())).toEqual(['plaza', 'harbour', 'pond']);
-  expect(await stage.page.locator('nav a[aria-current=page]').textContent()).toContain('plaza');
-  await stage.page.click('nav a >> text="pond"');
+  expect(await stage.page.locator('[aria-label=Worlds] a[aria-current=page]').textContent()).toContain('plaza');
+  await stage.page.click('[aria-label=Worlds] a >> text="pond"');
   await stage.page.waitForURL('http://world.test/world?world=pond');
 });
 
@@ -212,7 +212,7 @@ test('one mover alone is to be seen on the map, of the whole world as well', asy
   Object.assign(actor ?? {}, { x: 100, y: 900 });
   await stage.page.emulateMedia({ colorScheme: 'dark' });
   await stage.open();
-  await stage.page.click('text="World"');
+  await stage.page.click('button >> text="World"');
   await stage.page.waitForSelector('text="2 movers"');
   const brightest = () =>
     stage.page.evaluate(() => {
@@ -239,7 +239,7 @@ test('views that come do not ask for another map: time does', async () => {
   const settled = () => stage.page.evaluate(async () => void (await fetch('/api/session')));
   await stage.page.clock.install();
   await stage.open();
-  await stage.page.click('text="World"');
+  await stage.page.click('button >> text="World"');
   await stage.page.waitForSelector('text="1 mover"');
   await stage.page.clock.pauseAt(Date.now() + 60_000);
   await settled();
@@ -271,10 +271,10 @@ test('no map is asked for while the server is away', async () => {
 });
 
 test('the view fills the stage, and follows its size', async () => {
-  await stage.page.setViewportSize({ width: 1_504, height: 500 });
+  await stage.page.setViewportSize({ width: 1_504, height: 549 });
   await stage.open();
   await stage.page.waitForSelector('[data-sight="23,9"]');
-  await stage.page.setViewportSize({ width: 904, height: 900 });
+  await stage.page.setViewportSize({ width: 904, height: 949 });
   await stage.page.waitForSelector('[data-sight="12,16"]');
   expect(stage.said('watch').at(-1)).toMatchObject({ view: { radius_x: 12, radius_y: 16 } });
 });

@@ -100,3 +100,28 @@ for (const path of ['/', '/world', '/world?world=plaza', '/healthz']) {
     await context.close();
   });
 }
+
+test('one document for every page: 404 where nothing stands, compressed, framed only where a match is embedded', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const policies: string[] = [];
+  const id = '00000000-0000-0000-0000-000000000001';
+  for (const [path, status] of [['/world', 200], ['/nothing', 404], ['/games/1', 404], [`/games/${id}`, 200], [`/games/${id}?embed`, 200]] as const) {
+    const answer = await page.goto(`${address}${path}`);
+    expect([path, answer?.status()]).toEqual([path, status]);
+    expect(answer?.headers()['content-type']).toContain('text/html');
+    policies.push(/frame-ancestors (.*)$/.exec(answer?.headers()['content-security-policy'] ?? '')?.[1] ?? '');
+  }
+  expect(policies).toEqual(["'none'", "'none'", "'none'", "'none'", '*']);
+  await page.getByRole('heading', { name: 'There is no such match' }).waitFor();
+  const program = await page.request.get(`${address}/nothing`, { headers: { accept: 'application/json' } });
+  expect([program.status(), program.headers()['content-type']]).toEqual([404, 'application/problem+json']);
+  const script = await page.locator('script').getAttribute('src');
+  const encodings: (string | undefined)[] = [];
+  for (const accepted of ['br', 'identity']) {
+    const file = await page.request.get(`${address}${script}`, { headers: { 'accept-encoding': accepted } });
+    encodings.push(file.headers()['content-encoding']);
+  }
+  expect(encodings).toEqual(['br', undefined]);
+  await context.close();
+});

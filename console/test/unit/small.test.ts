@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { guestName } from '../../src/world/api.ts';
-import { waitMs } from '../../src/world/backoff.ts';
+import { waitMs } from '../../src/common/backoff.ts';
 import { corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
 import { blend, colour, crowded, type Density, mostOf, paint, palette, region, scaleOf, sparse, warmth } from '../../src/world/heat.ts';
@@ -8,7 +8,7 @@ import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
 import { floating, popped, risen } from '../../src/world/pops.ts';
 import { helped, leftMs, reach } from '../../src/world/powers.ts';
 import { cellSide, radiusFor } from '../../src/world/sight.ts';
-import { clock, counted, lookOf, sentence } from '../../src/world/words.ts';
+import { clock, counted, lookOf, sentence } from '../../src/common/words.ts';
 import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
 import { DARK, LIGHT } from '../../src/world/theme.ts';
 

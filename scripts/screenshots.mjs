@@ -1,0 +1,43 @@
+// Pictures of pages: each in both themes and three widths. Usage: screenshots.mjs SERVER FOLDER CONSOLE_FOLDER NAME=PATH...
+// Ends with 1 where a page reports an error or is wider than its window.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const [server, folder, console_folder, ...pages] = process.argv.slice(2);
+const { chromium } = createRequire(join(console_folder, 'package.json'))('playwright-core');
+const SIZES = [[360, 740], [1_024, 768], [2_560, 1_440]];
+const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** What pages must have shown before they are taken. */
+const SHOWN = '[data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
+/** A page that shows nothing here says so in the browser's log as well. */
+const EXPECTED = /status of 404/;
+
+let browser;
+for (const executablePath of PLACES.filter(Boolean)) browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] }).catch(() => undefined);
+if (!browser) {
+  console.error('Pictures need Chromium: apt-get install chromium, or name the program in CONSOLE_CHROMIUM.');
+  process.exit(77);
+}
+const faults = [];
+for (const colorScheme of ['dark', 'light']) {
+  for (const [width, height] of SIZES) {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+    for (const entry of pages) {
+      const [name, path] = [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)];
+      const page = await context.newPage();
+      page.on('pageerror', (error) => faults.push(`${name}: ${error.message}`));
+      page.on('console', (line) => line.type() === 'error' && !EXPECTED.test(line.text()) && faults.push(`${name}: ${line.text()}`));
+      await page.goto(`${server}${path}`);
+      await page.waitForSelector(SHOWN, { state: 'attached' });
+      await page.waitForTimeout(800);
+      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (beyond > 0) faults.push(`${name}: ${beyond} points wider than a window of ${width}`);
+      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
+      await page.close();
+    }
+    await context.close();
+  }
+}
+await browser.close();
+for (const fault of faults) console.error(fault);
+process.exit(faults.length > 0 ? 1 : 0);

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Pictures of every page of the console in both themes and three widths, from a server with sample data: to look at, page beside page.
+# usage: scripts/screenshots.sh [folder]
+set -euo pipefail
+source "$(dirname "$0")/../bench/lib.sh"
+source "$root/bench/matches.sh"
+folder=${1:-$root/target/screenshots}
+mkdir -p "$folder"
+"$root/scripts/console.sh"
+port=$(free_port) bots_port=$(free_port)
+serve "$port" --data "$work/sample.db" --log-level warn
+bots "$bots_port" --think 5ms
+api POST /api/worlds/plaza/actors '{"count": 200, "spawn": {"x": 500, "y": 500}}' >/dev/null
+mapfile -t snakes < <(sample_snakes 8)
+standard=$(sample_match 11x11 standard standard "${snakes[@]:0:4}")
+rivers=$(sample_match 25x25 hz_rivers_bridges_xl standard "${snakes[@]}")
+maze=$(sample_match 19x21 arcade_maze wrapped "${snakes[@]:0:4}")
+node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/console" \
+    "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
+    "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500"
+echo "Pictures in $folder"
