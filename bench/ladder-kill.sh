@@ -10,5 +10,7 @@ trial ladder-kill --set "bots=$bots" --set "kills=$kills" --set "kill_every=${ev
     --set "minutes=$(python3 -c "print(1 + $kills * $every_s / 60)")"
 verdict=$(verdict)
 echo "$verdict"
-python3 "$root/bench/ladder_figures.py" "$gauntlet" "$record/server.db" "$root/scenarios/ladder/bots.csv" first_game_s=60 oldest_s=60
-[ "${verdict%%:*}" = PASSED ]
+python3 "$root/bench/ladder_figures.py" oldest "$record/server.db" 60 || failed=1
+end_ladder "$record/server.db"
+python3 "$root/bench/ladder_figures.py" "$gauntlet" "$record/server.db" "$root/scenarios/ladder/bots.csv" first_game_s=60 || failed=1
+[ "${verdict%%:*}" = PASSED ] && [ -z "${failed:-}" ]

@@ -11,6 +11,8 @@ trial ladder --set "bots=$bots" --set "minutes=$minutes" --set "at_once=$at_once
 verdict=$(verdict)
 echo "$verdict"
 echo "people's games: $(cells game.finished) finished, queue wait p99 $(cells game.queue_wait_s.p99) s"
+python3 "$root/bench/ladder_figures.py" oldest "$record/server.db" 60 || failed=1
+end_ladder "$record/server.db"
 python3 "$root/bench/ladder_figures.py" "$gauntlet" "$record/server.db" "$root/scenarios/ladder/bots.csv" \
-    games=50 spearman=0.95 first_game_s=60 gap_of_random=0.5 top_share_off=0.1 oldest_s=60
-[ "${verdict%%:*}" = PASSED ]
+    games=50 spearman=0.95 first_game_s=60 gap_of_random=0.5 top_share_off=0.1 || failed=1
+[ "${verdict%%:*}" = PASSED ] && [ -z "${failed:-}" ]

@@ -2,14 +2,23 @@
 whom, and whether each result counted once. Prints them, and ends with 1 where a bound is broken.
 
 usage: ladder_figures.py GAUNTLET DATA_FILE BOTS_CSV [NAME=BOUND...]   bounds: see BOUNDS
+       ladder_figures.py oldest DATA_FILE SECONDS                      before the ladder is ended: is no match older than this under way?
+       ladder_figures.py end URL DATA_FILE LIMIT_S                     ends the ladder, and waits until all its results are rated
+
+The last two belong together: a server that was stopped while it played has results of the last moment that are not rated. It is started
+again, its ladder is ended, and then each match has a result and each result is rated, to the last one.
 """
 
 import csv
+import json
+import os
 import random
 import sqlite3
 import statistics
 import subprocess
 import sys
+import time
+import urllib.request
 import uuid
 
 # What may be bounded: a figure's name, whether it must be at least the bound, and what it is.
@@ -19,7 +28,6 @@ BOUNDS = {
     "gap_of_random": (False, "median distance in mu of two that met, of that of two at random"),
     "top_share_off": (False, "games of the strongest 1 %, off the median bot's, as a part of them"),
     "games": (True, "games a bot, median"),
-    "oldest_s": (False, "age of the oldest match under way at the end, s"),
 }
 
 
@@ -49,7 +57,7 @@ def percentile(values, part):
 
 
 class Ladder:
-    """The ladder with most results of a data file."""
+    """The ladder with most results of a data file; entries of bots without a known strength are left out."""
 
     def __init__(self, path, strengths):
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -58,21 +66,13 @@ class Ladder:
         )
         self.id, self.created, self.results, self.applied = ladders.fetchone()
         entries = self.db.execute("SELECT bot, name, joined_at, games FROM ladder_entries WHERE ladder = ? AND is_active = 1", [self.id])
-        self.entries = {bot: (strengths[name], joined_at, games) for bot, name, joined_at, games in entries}
+        self.entries = {bot: (strengths[name], joined_at, games) for bot, name, joined_at, games in entries if name in strengths}
 
     def oldest_s(self):
         """How long before the last result the oldest match that is under way was created; 0 where none is."""
         times = "SELECT min(created_at), (SELECT max(ended_at) FROM competition_results WHERE competition = :id) FROM matches"
         created_at, last = self.db.execute(f"{times} WHERE competition = :id AND ended_at IS NULL", {"id": self.id}).fetchone()
         return max(0, last - created_at) / 1000 if created_at and last else 0.0
-
-    def unrated_s(self):
-        """How long before the last result the oldest one that is not rated came; 0 where all are."""
-        ends = self.db.execute(
-            "SELECT min(ended_at) FILTER (WHERE number > ?2), max(ended_at) FROM competition_results WHERE competition = ?1", [self.id, self.applied]
-        )
-        oldest, last = ends.fetchone()
-        return (last - oldest) / 1000 if oldest else 0.0
 
     def games(self):
         """Each rated game: when it ended, and (bot, mu before, mu after, sigma after) by seat."""
@@ -128,7 +128,7 @@ def figures(ladder, games_a_bot):
     begun = ended = None
     bots = list(ladder.entries)
     mu = {bot: 25.0 for bot in bots}
-    result = {"oldest_s": ladder.oldest_s()}
+    result = {}
     for ended_at, seats in ladder.games():
         begun, ended = begun or ended_at, ended_at
         # Ratings say something about who is near once everybody has played a little.
@@ -158,7 +158,41 @@ def figures(ladder, games_a_bot):
     return result, table, ladder.applied / minutes
 
 
+def oldest(path, bound_s):
+    """Whether no match is stuck: ends with 1 where one under way is older than this."""
+    age_s = Ladder(path, {}).oldest_s()
+    print(f"oldest match under way when the server was stopped: {age_s:.1f} s (at most {bound_s:g})")
+    sys.exit(0 if age_s <= bound_s else 1)
+
+
+def end(url, path, limit_s):
+    """Ends the ladder at the server that has this data file now; 1 where not all of it is rated in so many seconds."""
+    address = f"{url}/api/leaderboards/{uuid.UUID(bytes=Ladder(path, {}).id)}"
+    headers = {"Authorization": f"Bearer {os.environ['GAUNTLET_TOKEN']}"}
+
+    def call(method):
+        request = urllib.request.Request(address, headers=headers, method=method)
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return reply.read()
+
+    call("DELETE")
+    begun = time.monotonic()
+    while True:
+        known = json.loads(call("GET"))
+        if known["games_under_way"] == 0 and known["games_applied"] == known["games_ended"]:
+            print(f"ended; all {known['games_ended']} results rated {time.monotonic() - begun:.1f} s later")
+            return
+        if time.monotonic() - begun > limit_s:
+            counts = {name: known[name] for name in ("games_ended", "games_applied", "games_under_way")}
+            sys.exit(f"the ladder was ended, and {limit_s:g} s later it has {counts}")
+        time.sleep(0.1)
+
+
 def main():
+    if sys.argv[1] == "oldest":
+        return oldest(sys.argv[2], float(sys.argv[3]))
+    if sys.argv[1] == "end":
+        return end(sys.argv[2], sys.argv[3], float(sys.argv[4]))
     gauntlet, path, csv_path, *bounds = sys.argv[1:]
     with open(csv_path, newline="") as file:
         strengths = {row["name"]: float(row["strength"]) for row in csv.DictReader(file)}
@@ -170,9 +204,8 @@ def main():
     for games, correlation in table:
         print(f"after {games:3} games a bot: rank correlation {correlation:.4f}")
     failed = [f"{count} {what}" for what, count in ladder.counted_otherwise().items() if count]
-    # The server was stopped while it played: what ended in the last moment is rated when it starts again.
-    if ladder.unrated_s() > 2:
-        failed.append(f"{ladder.results - ladder.applied} results are not rated, the oldest for {ladder.unrated_s():.1f} s")
+    if not ladder.created == ladder.results == ladder.applied:
+        failed.append(f"of {ladder.created} matches {ladder.results} are over, and {ladder.applied} results rated")
     recompute = [gauntlet, "ratings", "recompute", "--data", path, "--ladder", str(uuid.UUID(bytes=ladder.id))]
     recomputed = subprocess.run(recompute, capture_output=True, text=True)
     print(f"recomputed: {recomputed.stdout.strip()}")

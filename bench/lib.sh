@@ -276,6 +276,16 @@ print(" | ".join(map(figure, sys.argv[2:])))
 PYTHON
 }
 
+# Serves a data file whose server was stopped while it played, ends its ladder, and waits until everything that was played is rated. The bots
+# are gone: games that were under way end with snakes that go straight on.
+end_ladder() { # data file
+    local port
+    port=$(free_port)
+    serve "$port" --data "$1"
+    python3 "$root/bench/ladder_figures.py" end "http://127.0.0.1:$port" "$1" 180
+    stop_served
+}
+
 # The verdict of the record in $record, and its gates that did not hold.
 verdict() {
     python3 - "$record/run.json" <<'PYTHON'

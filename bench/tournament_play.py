@@ -1,12 +1,15 @@
 """Plays one tournament on a server of its own, which is killed with -9 in every round if asked, and writes the bracket to a file:
-who met whom, in which seats, with which places. Ends with 1 when the tournament does not end in ten minutes."""
+who met whom, in which seats, with which places. Ends with 1 when the tournament does not end in ten minutes, or when a round was over
+before the server could be killed in it. Its server ends with it, also when it is stopped."""
 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 arguments = argparse.ArgumentParser()
@@ -56,34 +59,46 @@ def bracket(tournament: dict) -> list:
     ]
 
 
+def play() -> None:
+    global server
+    eventually("GET", "/snakes")
+    created = call("POST", "/tournaments", {"name": "bench", "entrants_max": bots, "seed": 7, "game": {"timeout_ms": 10_000}})
+    path = f"/tournaments/{created['id']}"
+    for number in range(bots):
+        url = f"http://127.0.0.1:{wanted.bots_port}/last-{5 + number}"
+        snake = call("POST", "/snakes", {"name": f"bot {number}", "url": url})
+        call("POST", f"{path}/entries", {"snake_id": snake["id"]})
+    begun = time.monotonic()
+    call("POST", f"{path}/start", {})
+    killed_rounds = set()
+    while True:
+        tournament = eventually("GET", path)
+        if tournament["status"] == "finished":
+            break
+        if time.monotonic() - begun > 600:
+            sys.exit("the tournament did not end in ten minutes")
+        current = {pairing["round"] for pairing in tournament["pairings"] if pairing["status"] == "playing"}
+        if wanted.kills == "yes" and current - killed_rounds:
+            killed_rounds |= current
+            server.kill()
+            server.wait()
+            server = start()
+        time.sleep(0.05)
+    took = time.monotonic() - begun
+    with open(wanted.out, "w") as out:
+        json.dump({"bracket": bracket(tournament), "standings": tournament["standings"]}, out, indent=1)
+    kills = f"killed in {len(killed_rounds)} rounds" if killed_rounds else "not killed"
+    print(f"{bots} bots, {len(tournament['pairings'])} pairings, {tournament['games_created']} games, {kills}: {took:.1f} s")
+    rounds = {pairing["round"] for pairing in tournament["pairings"]}
+    if wanted.kills == "yes" and rounds - killed_rounds:
+        sys.exit(f"the server was not killed in rounds {sorted(rounds - killed_rounds)}: they were over too soon")
+
+
+# The script that runs this ends it with SIGTERM.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 server = start()
-eventually("GET", "/snakes")
-created = call("POST", "/tournaments", {"name": "bench", "entrants_max": bots, "seed": 7, "game": {"timeout_ms": 10_000}})
-path = f"/tournaments/{created['id']}"
-for number in range(bots):
-    url = f"http://127.0.0.1:{wanted.bots_port}/last-{5 + number}"
-    snake = call("POST", "/snakes", {"name": f"bot {number}", "url": url})
-    call("POST", f"{path}/entries", {"snake_id": snake["id"]})
-begun = time.monotonic()
-call("POST", f"{path}/start", {})
-killed_rounds, kills = set(), 0
-while True:
-    tournament = eventually("GET", path)
-    if tournament["status"] == "finished":
-        break
-    if time.monotonic() - begun > 600:
-        sys.exit("the tournament did not end in ten minutes")
-    current = {pairing["round"] for pairing in tournament["pairings"] if pairing["status"] == "playing"}
-    if wanted.kills == "yes" and current - killed_rounds:
-        killed_rounds |= current
-        kills += 1
-        server.kill()
-        server.wait()
-        server = start()
-    time.sleep(0.05)
-took = time.monotonic() - begun
-with open(wanted.out, "w") as out:
-    json.dump({"bracket": bracket(tournament), "standings": tournament["standings"]}, out, indent=1)
-print(f"{bots} bots, {len(tournament['pairings'])} pairings, {tournament['games_created']} games, {kills} kills: {took:.1f} s")
-server.terminate()
-server.wait()
+try:
+    play()
+finally:
+    server.terminate()
+    server.wait()
