@@ -1,5 +1,6 @@
 //! Leaderboards themselves: made, listed, read, ended.
 
+use super::note::note;
 use super::{find, require_owner, view};
 use crate::app::App;
 use crate::auth::{Caller, Principal};
@@ -27,7 +28,7 @@ use engine::time::UnixMs;
 use node::clock::random_bytes;
 use serde::Deserialize;
 use std::time::Duration;
-use store::{CompetitionFilter, Reader};
+use store::CompetitionFilter;
 use wire::api::{CreateGame, CreateLeaderboard, Leaderboard, LeaderboardDetails};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -166,14 +167,16 @@ pub(super) async fn get_leaderboard(
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<Json<LeaderboardDetails>> {
     let row = find(&app, caller.as_ref(), id).await?;
-    let season = current_season(&row);
-    let count = move |reader: &mut dyn Reader| {
-        let ladders = reader.ladders();
-        Ok((ladders.ladder_active_entries(id, season)?, ladders.ladder_active_accounts(id, season)?))
-    };
-    let (entries_active, accounts) = app.node.store.read(count).await?;
     let leaderboard = view::leaderboard(&row)?;
-    let note = view::note(&row, leaderboard.players, entries_active, accounts);
+    let players = usize::from(leaderboard.players);
+    let (entries_active, note) = app
+        .node
+        .store
+        .read(move |reader| {
+            let entries_active = reader.ladders().ladder_active_entries(id, current_season(&row))?;
+            Ok((entries_active, note(reader, &row, players, entries_active)?))
+        })
+        .await?;
     Ok(Json(LeaderboardDetails { leaderboard, entries_active, note }))
 }
 

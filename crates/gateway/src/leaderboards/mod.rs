@@ -3,6 +3,7 @@
 mod boards;
 mod entries;
 mod invitations;
+mod note;
 mod rankings;
 mod recompute;
 mod seasons;

@@ -51,24 +51,6 @@ pub(super) fn leaderboard(row: &CompetitionRow) -> ApiResult<Leaderboard> {
     })
 }
 
-/// Why no game is played, if that is so: of a ladder with so many active entries of so many accounts.
-pub(super) fn note(row: &CompetitionRow, players: u8, entries_active: usize, accounts: usize) -> Option<String> {
-    let missing = usize::from(players).saturating_sub(entries_active);
-    match (row.status.is_ended(), entries_active, missing) {
-        (true, ..) => Some("this leaderboard has ended".to_owned()),
-        (false, _, 0) if row.is_public && accounts < usize::from(players) => Some(format!(
-            "a game needs snakes of {players} accounts, so that no snake can lose to one of its own account on purpose; those that have \
-             entered are of {accounts}. On a leaderboard that is not public, snakes of one account meet"
-        )),
-        (false, _, 0) => None,
-        (false, 0, _) => Some(format!("no snake has entered; a game needs {players}")),
-        (false, 1, _) => Some(format!("one snake has entered, and a game needs {players}: {missing} more must enter")),
-        (false, ..) => {
-            Some(format!("{entries_active} snakes have entered, and a game needs {players}: {missing} more must enter"))
-        }
-    }
-}
-
 fn first_place_rate(record: &EntryRecord) -> f64 {
     if record.games == 0 { 0.0 } else { f64::from(record.first_places) / f64::from(record.games) }
 }
@@ -188,33 +170,5 @@ pub(super) fn invitation(invitation: Invitation) -> InvitationView {
         account_id: invitation.account.to_string(),
         account: invitation.name,
         invited_at: timestamp(invitation.invited_at),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::competitions::{CompetitionKind, CompetitionStatus};
-    use engine::ids::{AccountId, CompetitionId};
-
-    #[track_caller]
-    fn check(players: u8, (entries, accounts): (usize, usize), want: Option<&str>) {
-        let (kind, name) = (CompetitionKind::Ladder, "l".to_owned());
-        let mut row = CompetitionRow::new(CompetitionId(1), kind, AccountId(1), name, Vec::new(), UnixMs(0));
-        assert_eq!(note(&row, players, entries, accounts).as_deref(), want);
-        row.status = CompetitionStatus::Finished;
-        assert_eq!(note(&row, players, entries, accounts).as_deref(), Some("this leaderboard has ended"));
-    }
-
-    #[test]
-    fn a_page_says_why_nothing_is_played() {
-        check(4, (4, 4), None);
-        check(4, (400, 9), None);
-        let accounts = "a game needs snakes of 4 accounts, so that no snake can lose to one of its own account on purpose; those that \
-                        have entered are of 3. On a leaderboard that is not public, snakes of one account meet";
-        check(4, (400, 3), Some(accounts));
-        check(4, (0, 0), Some("no snake has entered; a game needs 4"));
-        check(2, (1, 1), Some("one snake has entered, and a game needs 2: 1 more must enter"));
-        check(4, (3, 3), Some("3 snakes have entered, and a game needs 4: 1 more must enter"));
     }
 }

@@ -18,6 +18,7 @@ mod feeds;
 mod guard;
 mod hunters;
 mod ladder_nodes;
+mod ladders;
 mod limiter_rules;
 mod nodes;
 mod program;

@@ -141,18 +141,24 @@ async fn a_leaderboard_says_why_nothing_is_played() {
     for (is_public, of_one_account) in [(true, "a game needs snakes of 2 accounts"), (false, "")] {
         let wanted = json!({"name": "duels", "players": 2, "is_public": is_public});
         let (path, _) = board(&server, &wanted).await;
+        let shown = async || server.call(&format!("GET {path}")).check("200").await.body["note"].clone();
         let enter = async |by: &str, name: String| {
             let entry = json!({"battlesnake_id": snake(&server, by, &name).await.to_string()});
             server.call(&format!("POST {path}/entries")).by(by).json(&entry).check("201").await;
-            server.call(&format!("GET {path}")).check("200").await.body["note"].clone()
+            (shown().await, entry["battlesnake_id"].clone())
         };
-        let first = enter("player", format!("first {is_public}")).await;
+        let (first, _) = enter("player", format!("first {is_public}")).await;
         assert!(first.as_str().unwrap().contains("1 more must enter"), "{first}");
-        let second = enter("player", format!("second {is_public}")).await;
+        let (second, _) = enter("player", format!("second {is_public}")).await;
         assert!(second.as_str().unwrap_or_default().contains(of_one_account), "{second}");
         assert_eq!(second.is_string(), is_public);
         if is_public {
-            assert_eq!(enter("bob", "third".to_owned()).await, Value::Null);
+            // It has the URL of another account's: one program, which would play against itself.
+            let (third, id) = enter("bob", "third".to_owned()).await;
+            assert!(third.as_str().unwrap().contains("and these are of 2 with 1"), "{third}");
+            let other = format!("PUT /api/snakes/{}", id.as_str().unwrap());
+            server.call(&other).by("bob").json(&json!({"url": "http://127.0.0.1:4100/y"})).check("200").await;
+            assert_eq!(shown().await, Value::Null);
         }
     }
 }
