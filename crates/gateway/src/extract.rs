@@ -6,7 +6,7 @@ use super::auth::{Caller, Identity, Principal};
 use super::body::{self, BodyBudget, BodyError, ReadBody};
 use super::budget::{BudgetExceeded, BudgetOwner};
 use super::header_values::is_json;
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, HttpRefusal};
 use crate::app::App;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
 use axum::http::request::Parts;
@@ -122,10 +122,10 @@ pub(super) fn require_json(headers: &HeaderMap) -> ApiResult<()> {
 /// The refusal for a body that was not read.
 pub(super) fn body_refusal(error: BodyError, bytes_max: usize) -> ApiError {
     match error {
-        BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
+        BodyError::TooLong => HttpRefusal::BodyTooLarge { bytes_max }.into(),
         BodyError::BudgetExceeded(BudgetExceeded::Address) => ApiError::TooManyBodies,
         BodyError::BudgetExceeded(BudgetExceeded::All) => ApiError::BodiesFull,
-        BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
+        BodyError::TooSlow | BodyError::Broken => HttpRefusal::BodyUnreadable.into(),
     }
 }
 

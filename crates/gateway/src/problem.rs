@@ -7,6 +7,7 @@ mod duels;
 mod forward;
 mod hunts;
 mod leaderboards;
+mod request;
 mod resource;
 mod stories;
 mod tournaments;
@@ -15,6 +16,7 @@ mod worlds;
 pub(crate) use forward::{ForwardError, ForwardTarget};
 pub(crate) use hunts::HuntRefusal;
 pub(crate) use leaderboards::LeaderboardRefusal;
+pub use request::HttpRefusal;
 pub use resource::Resource;
 pub(crate) use tournaments::TournamentRefusal;
 
@@ -87,45 +89,11 @@ pub enum ApiError {
         /// The caller's role.
         have: Role,
     },
-    /// The head is longer than any request needs.
-    #[error(
-        "the head of the request is longer than {bytes_max} bytes, or has too many headers: send fewer, or shorter ones"
-    )]
-    HeadTooLarge {
-        /// The most that is read.
-        bytes_max: usize,
-    },
-    /// The URL is longer than any route needs.
-    #[error("the URL of the request is too long: shorten it, or send its content in the body")]
-    UrlTooLong,
-    #[error("this server speaks HTTP/1.1, and the connection begins in HTTP/2: use HTTP/1.1, or a proxy that does")]
-    OtherVersion,
-    /// The head is not HTTP.
-    #[error("the head of the request is not HTTP/1.1: it could not be read")]
-    BadHead,
+    /// The request is not HTTP as this server reads it.
+    #[error(transparent)]
+    Http(#[from] HttpRefusal),
     #[error("the body must be JSON: send the header `Content-Type: application/json`")]
     NotJson,
-    /// The body is longer than any request needs.
-    #[error("the body is longer than {bytes_max} bytes: send less, or several requests")]
-    BodyTooLarge {
-        /// The most that is read.
-        bytes_max: usize,
-    },
-    /// The transfer coding is not supported.
-    #[error("the body comes in a transfer coding that is not supported: send it plain, with its length or in chunks")]
-    UnknownTransferCoding,
-    /// The end of the body cannot be determined.
-    #[error("the header Transfer-Encoding must be `chunked`, once")]
-    BadFraming,
-    /// A WebSocket is requested by a request that cannot be upgraded.
-    #[error("a WebSocket begins with a GET without a body: send no Content-Length but 0, and no Transfer-Encoding")]
-    BadUpgrade,
-    /// The site cannot be determined.
-    #[error("the request must name its host, in one header Host")]
-    BadHost,
-    /// The body did not arrive completely.
-    #[error("the body could not be read to its end: the connection broke or was too slow")]
-    BodyUnreadable,
     #[error("the body is not JSON: {0}")]
     BadJson(String),
     /// The body is JSON of another shape.
@@ -411,13 +379,8 @@ impl ApiError {
             Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
             Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
+            Self::Http(refusal) => refusal.status_and_code(),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
-            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Self::UnknownTransferCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
-            Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
-            Self::BadUpgrade => (StatusCode::BAD_REQUEST, "bad_upgrade"),
-            Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
-            Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
             Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
             Self::BadShape(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_shape"),
             Self::BadQuery(_) => (StatusCode::BAD_REQUEST, "bad_query"),
@@ -433,10 +396,6 @@ impl ApiError {
             Self::Tables(error) => stories::table_status_and_code(error),
             Self::GameLive => (StatusCode::CONFLICT, "game_live"),
             Self::CompetitionGame => (StatusCode::CONFLICT, "competition_game"),
-            Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
-            Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
-            Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),
-            Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
             Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(error) => worlds::status_and_code(error),
@@ -559,7 +518,7 @@ impl ApiError {
                 limits.write_to(headers);
             }
             // The bytes that follow on the connection may be anything.
-            Self::UnknownTransferCoding | Self::BadFraming | Self::BadUpgrade => {
+            Self::Http(HttpRefusal::UnknownTransferCoding | HttpRefusal::BadFraming | HttpRefusal::BadUpgrade) => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Self::Quota(exceeded) => {

@@ -6,7 +6,7 @@
 //!
 //! The connection below decodes chunks, and refuses bodies that do not end in them. Knows no routes and no sites.
 
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, HttpRefusal};
 use axum::extract;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -25,7 +25,7 @@ pub(super) enum Unfit {
 impl From<Unfit> for ApiError {
     fn from(unfit: Unfit) -> Self {
         match unfit {
-            Unfit::Host => Self::BadHost,
+            Unfit::Host => HttpRefusal::BadHost.into(),
             Unfit::CrossSiteChange => Self::CrossSite,
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn names_one_host<B>(request: &Request<B>) -> bool {
 }
 
 /// # Errors
-/// [`ApiError::UnknownTransferCoding`] for any other coding, [`ApiError::BadFraming`] if `chunked` is not there exactly once.
+/// [`HttpRefusal::UnknownTransferCoding`] for any other coding, [`HttpRefusal::BadFraming`] if `chunked` is not there exactly once.
 pub(super) fn require_chunked(headers: &HeaderMap) -> ApiResult<()> {
     if !headers.contains_key(header::TRANSFER_ENCODING) {
         return Ok(());
@@ -49,25 +49,25 @@ pub(super) fn require_chunked(headers: &HeaderMap) -> ApiResult<()> {
     let mut chunked = 0;
     for coding in codings.filter(|coding| !coding.is_empty()) {
         if !coding.eq_ignore_ascii_case(b"chunked") {
-            return Err(ApiError::UnknownTransferCoding);
+            return Err(HttpRefusal::UnknownTransferCoding.into());
         }
         chunked += 1;
     }
-    if chunked == 1 { Ok(()) } else { Err(ApiError::BadFraming) }
+    if chunked == 1 { Ok(()) } else { Err(HttpRefusal::BadFraming.into()) }
 }
 
 /// A WebSocket begins with a GET without a body (RFC 6455, section 4.1): behind any other head, the segmentation of the bytes would
 /// decide what is body and what is frames.
 ///
 /// # Errors
-/// [`ApiError::BadUpgrade`].
+/// [`HttpRefusal::BadUpgrade`].
 fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<()> {
     let protocols =
         headers.get_all(header::UPGRADE).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let is_upgrade = protocols.map(<[u8]>::trim_ascii).any(|protocol| protocol.eq_ignore_ascii_case(b"websocket"));
     let has_body = headers.contains_key(header::TRANSFER_ENCODING)
         || headers.get_all(header::CONTENT_LENGTH).iter().any(|length| length.as_bytes().trim_ascii() != b"0");
-    if is_upgrade && (has_body || method != Method::GET) { Err(ApiError::BadUpgrade) } else { Ok(()) }
+    if is_upgrade && (has_body || method != Method::GET) { Err(HttpRefusal::BadUpgrade.into()) } else { Ok(()) }
 }
 
 /// A layer for the whole router.

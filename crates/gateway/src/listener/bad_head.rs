@@ -2,16 +2,16 @@
 //! the body that every other refusal has.
 
 use super::BUFFER_BYTES_MAX;
-use crate::problem::ApiError;
+use crate::problem::{ApiError, HttpRefusal};
 use bytes::Bytes;
 use wire::problem::PROBLEM_JSON;
 
 /// Hyper's response with a body; `None` if this is not such a response.
 pub(super) fn with_body(response: &[u8]) -> Option<Bytes> {
-    let error = match response.strip_prefix(b"HTTP/1.1 ")?.get(..4)? {
-        b"400 " => ApiError::BadHead,
-        b"414 " => ApiError::UrlTooLong,
-        b"431 " => ApiError::HeadTooLarge { bytes_max: BUFFER_BYTES_MAX },
+    let error: ApiError = match response.strip_prefix(b"HTTP/1.1 ")?.get(..4)? {
+        b"400 " => HttpRefusal::BadHead.into(),
+        b"414 " => HttpRefusal::UrlTooLong.into(),
+        b"431 " => HttpRefusal::HeadTooLarge { bytes_max: BUFFER_BYTES_MAX }.into(),
         _ => return None,
     };
     let head = std::str::from_utf8(response.strip_suffix(b"\r\n\r\n")?).ok()?;
@@ -36,7 +36,7 @@ pub(super) fn unsent_response(error: &hyper::Error) -> Option<String> {
     let is_http2 = error.is_parse() && error.to_string().contains("HTTP2 preface");
     is_http2.then(|| {
         let mut whole = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close".to_owned();
-        append_problem(&ApiError::OtherVersion, &mut whole);
+        append_problem(&HttpRefusal::OtherVersion.into(), &mut whole);
         whole
     })
 }
