@@ -30,6 +30,9 @@ screenshots: build ## Make pictures of every page in both themes and three width
 test: deps-test ## Everything that must hold: format, lints, all tests, documentation
 	@scripts/test.sh
 
+check-long: deps-test ## What takes hours: more seeds for every simulator, more cases for laws, every map beside the official program
+	@scripts/check-long.sh
+
 format: ## Format the code in place
 	cargo fmt --all
 
@@ -42,4 +45,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build pages console screenshots test format bench deps deps-test
+.PHONY: help demo build pages console screenshots test check-long format bench deps deps-test

@@ -2,6 +2,7 @@
 //! seed.
 
 use crate::dice::Dice;
+use engine::limits::LEASE_DURATION;
 use std::time::Duration;
 
 /// Longer than any lease that ends: busy disks were seen to take seconds for an fsync.
@@ -93,5 +94,14 @@ impl Faults {
             stall_for: STALL,
             skew_ms_max: 0,
         }
+    }
+
+    /// Appends arrive just after another process has claimed what they are about, and before it has written anything: nothing but the
+    /// epoch refuses them.
+    pub fn delay_appends_beyond_the_lease(&mut self) {
+        self.commit_delayed_per_mille = 60;
+        self.delay_min = LEASE_DURATION;
+        self.delay_max = LEASE_DURATION + Duration::from_millis(1_200);
+        self.process_fault_interval = Some(Duration::from_secs(2));
     }
 }

@@ -1,7 +1,8 @@
 //! Hunts: fixed seeds that every change must survive, fresh ones on every run, and every seed that ever failed.
 
+mod common;
+
 use sim::hunts::{HuntReport, run};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[1_795_432_807_019_546_905, 1_795_433_369_178_689_672];
@@ -25,19 +26,9 @@ fn fixed_seeds() {
 }
 
 #[test]
-fn seeds_that_failed_once() {
-    for seed in FAILED_ONCE.iter().copied() {
-        let _ = check(seed);
-    }
-}
-
-/// As many as `SIM_SEEDS` says, 10 without it; the seed of a failure is printed and belongs into the list above.
-#[test]
-fn fresh_seeds() {
-    let count = std::env::var("SIM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(10);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    for at in 0..count {
-        check(now.wrapping_add(at));
+fn seeds_that_failed_once_and_fresh_ones() {
+    for seed in common::failed_and_fresh_seeds(FAILED_ONCE, 10) {
+        check(seed);
     }
 }
 

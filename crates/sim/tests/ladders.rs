@@ -31,15 +31,8 @@ fn fixed_seeds() {
 }
 
 #[test]
-fn seeds_that_failed_once() {
-    for seed in FAILED_ONCE {
-        check(*seed);
-    }
-}
-
-#[test]
-fn fresh_seeds() {
-    for seed in common::fresh_seeds(6) {
+fn seeds_that_failed_once_and_fresh_ones() {
+    for seed in common::failed_and_fresh_seeds(FAILED_ONCE, 6) {
         check(seed);
     }
 }
@@ -57,7 +50,7 @@ fn steps_of_a_lost_lease_are_refused() {
     let late = |seed| {
         let mut plan = LadderPlan::of_seed(seed);
         plan.cluster.nodes = 3;
-        common::delay_appends_beyond_the_lease(&mut plan.cluster.faults);
+        plan.cluster.faults.delay_appends_beyond_the_lease();
         plan.cluster.faults.commit_delayed_per_mille = 300;
         run(plan)
     };

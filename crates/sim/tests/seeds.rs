@@ -29,13 +29,10 @@ fn fixed_seeds() {
 }
 
 #[test]
-fn seeds_that_failed_once() {
-    FAILED_ONCE.iter().copied().for_each(|seed| drop(check(seed)));
-}
-
-#[test]
-fn fresh_seeds() {
-    common::fresh_seeds(20).for_each(|seed| drop(check(seed)));
+fn seeds_that_failed_once_and_fresh_ones() {
+    for seed in common::failed_and_fresh_seeds(FAILED_ONCE, 20) {
+        check(seed);
+    }
 }
 
 #[test]
@@ -43,7 +40,7 @@ fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..140 {
         let mut plan = MatchPlan::of_seed(seed);
         plan.cluster.nodes = 3;
-        common::delay_appends_beyond_the_lease(&mut plan.cluster.faults);
+        plan.cluster.faults.delay_appends_beyond_the_lease();
         let _ = run(plan);
     }
 }

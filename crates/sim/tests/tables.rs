@@ -26,15 +26,8 @@ fn fixed_seeds() {
 }
 
 #[test]
-fn seeds_that_failed_once() {
-    for seed in FAILED_ONCE {
-        check(*seed);
-    }
-}
-
-#[test]
-fn fresh_seeds() {
-    for seed in common::fresh_seeds(10) {
+fn seeds_that_failed_once_and_fresh_ones() {
+    for seed in common::failed_and_fresh_seeds(FAILED_ONCE, 10) {
         check(seed);
     }
 }
@@ -44,7 +37,7 @@ fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..120 {
         let mut plan = TablePlan::of_seed(seed);
         plan.cluster.nodes = 3;
-        common::delay_appends_beyond_the_lease(&mut plan.cluster.faults);
+        plan.cluster.faults.delay_appends_beyond_the_lease();
         let _ = run(plan);
     }
 }
