@@ -2,7 +2,7 @@
 
 use super::{food, hazards, maze, start};
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Seat, is_over, turn};
+use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Seat, Snake, is_over, turn};
 use std::sync::Arc;
 
 /// The board as bots see it: living snakes only.
@@ -127,62 +127,94 @@ fn possible_orders(rules: &Rules, before: &Board, after: &Frame) -> Result<Vec<V
         let survivor = after.snakes.get(seat.index()).and_then(Option::as_ref);
         let is_moved_by_map = rules.map == Map::SoloMaze;
         let leads_there = |step: &Move| survivor.is_none_or(|(_, body)| is_moved_by_map || head.step(*step) == body[0]);
-        let step = |step: Move| {
-            let cell = head.step(step);
-            let is_hurt = before.hazards.contains(&cell) || after.hazards.contains(&cell);
-            let is_deadly = !before.contains(cell) || is_body(before, cell);
-            let needs_no_other = survivor.is_some() || snake.health <= 1 || is_hurt || is_deadly;
-            PossibleStep { step, cell, needs_no_other }
-        };
-        let steps: Vec<_> = Move::ALL.into_iter().filter(leads_there).map(step).collect();
+        let steps =
+            Move::ALL.into_iter().filter(leads_there).map(|step| PossibleStep::of(rules, before, after, snake, step));
+        let steps: Vec<_> = steps.collect();
         if steps.is_empty() {
             return Err(format!("no move leads {seat:?} to where it is"));
         }
-        choices.push((seat, steps));
+        choices.push(Choice { seat, is_survivor: survivor.is_some(), length: snake.body.len(), steps });
     }
     // Survivors first: where they are is known, so most of what the others cannot have done is seen early.
-    choices.sort_by_key(|(_, steps)| steps.len());
+    choices.sort_by_key(|choice| choice.steps.len());
     let mut found = vec![];
     combine(&choices, &mut vec![], &mut found);
     Ok(found)
 }
 
+/// What a snake may have done.
+struct Choice {
+    seat: Seat,
+    is_survivor: bool,
+    length: usize,
+    steps: Vec<PossibleStep>,
+}
+
 /// A move that a snake may have made.
-#[derive(Clone, Copy)]
 struct PossibleStep {
     step: Move,
     cell: Point,
-    /// Whether it agrees with what became of the snake wherever the others went. A snake that died elsewhere met another head.
-    needs_no_other: bool,
+    is_off_board: bool,
+    /// Whether a snake may die of it wherever the others went.
+    is_deadly: bool,
+    /// Whose bodies are on the cell: a snake dies of one unless its owner leaves the board in the same turn.
+    bodies: Vec<Seat>,
+}
+
+impl PossibleStep {
+    fn of(rules: &Rules, before: &Board, after: &Frame, snake: &Snake, step: Move) -> Self {
+        let cell = snake.body[0].step(step);
+        let is_off_board = !before.contains(cell);
+        let hazards = before.hazards.iter().chain(&after.hazards).filter(|hazard| **hazard == cell).count() as i64;
+        let damage = 1 + hazards * i64::from(rules.settings.hazard_damage_per_turn).max(0);
+        let has_body = |other: &Snake| other.body[..other.body.len() - 1].contains(&cell);
+        Self {
+            step,
+            cell,
+            is_off_board,
+            is_deadly: is_off_board || i64::from(snake.health) <= damage,
+            bodies: before.living().filter(|(_, other)| has_body(other)).map(|(seat, _)| seat).collect(),
+        }
+    }
 }
 
 /// Adds the orders that begin with what is chosen for the first snakes.
-fn combine(choices: &[(Seat, Vec<PossibleStep>)], chosen: &mut Vec<PossibleStep>, found: &mut Vec<Vec<MoveOrder>>) {
-    let meets_another = |chosen: &[PossibleStep], cell: Point| {
-        let is_met = chosen.iter().filter(|other| other.cell == cell).count() > 1;
-        is_met || choices[chosen.len()..].iter().any(|(_, steps)| steps.iter().any(|step| step.cell == cell))
-    };
-    if found.len() == COMBINATIONS_MAX
-        || !chosen.iter().all(|step| step.needs_no_other || meets_another(chosen, step.cell))
-    {
+fn combine<'a>(choices: &'a [Choice], chosen: &mut Vec<&'a PossibleStep>, found: &mut Vec<Vec<MoveOrder>>) {
+    if found.len() == COMBINATIONS_MAX || !is_possible(choices, chosen) {
         return;
     }
-    let Some((_, steps)) = choices.get(chosen.len()) else {
+    let Some(choice) = choices.get(chosen.len()) else {
         let order =
-            |((seat, _), chosen): (&(Seat, _), &PossibleStep)| MoveOrder { seat: *seat, direction: Some(chosen.step) };
+            |(choice, chosen): (&Choice, &&PossibleStep)| MoveOrder { seat: choice.seat, direction: Some(chosen.step) };
         found.push(choices.iter().zip(chosen.iter()).map(order).collect());
         return;
     };
-    for step in steps {
-        chosen.push(*step);
+    for step in &choice.steps {
+        chosen.push(step);
         combine(choices, chosen, found);
         chosen.pop();
     }
 }
 
-/// Whether a living snake's body, without its tail, is on the cell.
-fn is_body(board: &Board, cell: Point) -> bool {
-    board.living().any(|(_, snake)| snake.body[..snake.body.len() - 1].contains(&cell))
+/// Whether what is chosen for the first snakes may lead to who lives: no survivor meets the head of a snake that is as long, and each of the
+/// others dies of something. It rejects nothing that the rules allow; what it lets through is played by them.
+fn is_possible(choices: &[Choice], chosen: &[&PossibleStep]) -> bool {
+    let (decided, open) = choices.split_at(chosen.len());
+    let decided = || decided.iter().zip(chosen);
+    decided().all(|(choice, step)| {
+        let is_rival = |other: &Choice| other.seat != choice.seat && other.length >= choice.length;
+        let mut met = decided().filter(|(other, theirs)| is_rival(other) && theirs.cell == step.cell);
+        if choice.is_survivor {
+            // Who starves is gone before heads meet.
+            return met.all(|(other, theirs)| theirs.is_deadly && !other.is_survivor);
+        }
+        let may_stay = |owner: &Seat| {
+            let theirs = decided().find(|(other, _)| other.seat == *owner);
+            theirs.is_none_or(|(_, theirs)| !theirs.is_off_board)
+        };
+        let may_come = |other: &Choice| is_rival(other) && other.steps.iter().any(|theirs| theirs.cell == step.cell);
+        step.is_deadly || met.next().is_some() || step.bodies.iter().any(may_stay) || open.iter().any(may_come)
+    })
 }
 
 /// Whether health and bodies of the living are those of the frame, and all others are out.
@@ -212,7 +244,7 @@ fn board_of(frame: &Frame) -> Board {
     board.food.clone_from(&frame.food);
     board.hazards = Arc::new(frame.hazards.clone());
     for (health, body) in frame.snakes.iter().flatten() {
-        board.snakes.push(rules::snake::Snake { health: *health, body: body.clone(), elimination: None });
+        board.snakes.push(Snake { health: *health, body: body.clone(), elimination: None });
     }
     board
 }
