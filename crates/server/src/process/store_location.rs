@@ -159,9 +159,10 @@ pub(super) async fn open_dedicated_readers(config: &Config, store: &Store) -> Re
 fn open_error(config: &Config, error: StoreError) -> super::ServeError {
     let StoreError::Unavailable { why } = error else { return error.into() };
     let (location, remedy) = match config.store() {
-        StoreLocation::Sqlite(data) => {
-            (format!("the data file {}", data.display()), "see that this user may read and write it, and its folder")
-        }
+        StoreLocation::Sqlite(data) => (
+            format!("the data file {}", data.display()),
+            "if another process holds it, try again; if not, see that this user may read and write it, and its folder",
+        ),
         StoreLocation::Postgres(_) => (
             "the PostgreSQL database of --store-url".to_owned(),
             "see that it runs there and takes connections, that user, password and database name are right, and that its \

@@ -4,13 +4,16 @@ use crate::contract::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The first version whose WAL reset cannot lose a commit when a checkpoint runs in parallel with the writer
 /// (sqlite.org, release notes of 3.51.3).
 const VERSION_MIN: i32 = 3_051_003;
 /// How long a transaction waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two attempts where SQLite itself does not wait.
+const BUSY_RETRY: Duration = Duration::from_millis(10);
 /// Statements kept ready: all that we have.
 const STATEMENT_CACHE_SIZE: usize = 192;
 
@@ -60,7 +63,7 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
 /// [`super::checkpoint`].
 pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "page_size", 4096).or_store_error()?;
-    let mode: String = db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).or_store_error()?;
+    let mode = retry_while_busy(|| use_write_ahead_log(db)).or_store_error()?;
     // A database in memory keeps no journal file.
     if !["wal", "memory"].contains(&mode.as_str()) {
         let why = format!("the file system does not allow a write-ahead log (the journal stays in mode {mode})");
@@ -75,6 +78,26 @@ pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
          PRAGMA wal_autocheckpoint = 0;",
     )
     .or_store_error()
+}
+
+fn use_write_ahead_log(db: &Connection) -> rusqlite::Result<String> {
+    db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+}
+
+/// Tries again what finds the file locked, for as long as a transaction would wait. SQLite does not wait for a lock when the mode of the
+/// journal changes, so that of two processes that open a new file at once one would fail.
+fn retry_while_busy<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Err(error) if is_busy(&error) && started.elapsed() < BUSY_TIMEOUT => thread::sleep(BUSY_RETRY),
+            done => return done,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 fn opening(file: &Path, error: &rusqlite::Error) -> StoreError {
@@ -106,6 +129,9 @@ pub(super) fn store_error(error: &rusqlite::Error) -> StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
                 StoreError::Corrupt { why }
             }
+            Some(ErrorCode::DatabaseBusy) => {
+                StoreError::Unavailable { why: format!("{why}: another process is writing to it; try again") }
+            }
             _ => StoreError::Unavailable { why },
         },
     }
@@ -125,6 +151,7 @@ impl<T> OrStoreError<T> for rusqlite::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::TempDir;
     use rusqlite::ffi;
 
     #[track_caller]
@@ -144,5 +171,20 @@ mod tests {
         check(ffi::SQLITE_CORRUPT, true);
         check(ffi::SQLITE_NOTADB, true);
         check(ffi::SQLITE_CONSTRAINT, true);
+    }
+
+    #[test]
+    fn a_new_file_that_another_process_writes_is_tried_again() {
+        let dir = TempDir::new();
+        let file = dir.path().join("new.db");
+        let other = Connection::open(&file).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let db = open(&file, Access::Write).unwrap();
+        let mut attempts = 0;
+        let mode = retry_while_busy(|| {
+            attempts += 1;
+            use_write_ahead_log(&db).inspect_err(|_| other.execute_batch("COMMIT").unwrap())
+        });
+        assert_eq!((mode.unwrap().as_str(), attempts), ("wal", 2));
     }
 }
