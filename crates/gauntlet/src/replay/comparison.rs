@@ -1,6 +1,7 @@
 //! A bot's answers now beside those that were played. Pure.
 
 use super::recording::Recorded;
+use engine::health::CallFault;
 use engine::matches::entry::AnswerClass;
 use engine::matches::machine::BotAnswer;
 use rules::snake::Move;
@@ -16,6 +17,8 @@ pub(super) struct Comparison {
     /// The move of a valid answer now.
     pub(super) answered: Option<Move>,
     pub(super) class: AnswerClass,
+    /// What was most probably wrong with the call, where there is no valid answer now.
+    pub(super) fault: Option<CallFault>,
     /// How long the answer took now, in milliseconds.
     pub(super) latency_ms: u16,
 }
@@ -26,6 +29,7 @@ pub(super) fn compare(recorded: &Recorded, answer: &BotAnswer) -> Comparison {
         played: recorded.answer.clone(),
         answered: answer.mv,
         class: answer.class,
+        fault: CallFault::probable(answer.class, answer.response.as_deref()),
         latency_ms: answer.latency_ms,
     }
 }
@@ -90,6 +94,7 @@ pub(super) mod tests {
 
     pub(crate) fn turn(turn: u32, played: &str, answered: Option<Move>, latency_ms: u16) -> Comparison {
         let class = if answered.is_some() { AnswerClass::Valid } else { AnswerClass::Malformed };
+        let fault = CallFault::probable(class, None);
         let played = CallOutcome {
             class: "valid".to_owned(),
             latency_ms: 1,
@@ -97,7 +102,7 @@ pub(super) mod tests {
             shout: String::new(),
             response: None,
         };
-        Comparison { turn, played, answered, class, latency_ms }
+        Comparison { turn, played, answered, class, fault, latency_ms }
     }
 
     #[track_caller]

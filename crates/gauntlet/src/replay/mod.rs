@@ -6,7 +6,7 @@ mod recording;
 mod report;
 
 use crate::api_client::ApiClient;
-use crate::output::{CliError, print_line};
+use crate::output::{CliError, print_line, print_note};
 use bot_client::{BotCall, BotClient, LimitedAddresses, Webhook};
 use clap::{Args, Command};
 use comparison::{Comparison, compare};
@@ -96,6 +96,7 @@ fn conclude(args: &ReplayArgs, recording: &Recording, comparisons: &[Comparison]
         true => print_line(report::json(&recording.subject, &args.bot, comparisons, &summary))?,
         false => print_line(report::summary(&recording.subject, &summary))?,
     }
+    report::remedy(comparisons).into_iter().for_each(print_note);
     Ok(summary.exit_code())
 }
 

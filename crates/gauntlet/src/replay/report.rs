@@ -2,6 +2,7 @@
 
 use super::comparison::{Comparison, Summary};
 use crate::output::{CliError, print_line, printable};
+use engine::health::CallFault;
 use rules::snake::Move;
 use serde_json::{Value, json};
 use wire::api::EvidenceSubject;
@@ -17,12 +18,19 @@ fn line(turn: &Comparison) -> String {
         "valid" => played.to_owned(),
         class => format!("{played} ({class})"),
     };
-    let (answered, verdict) = match turn.answered {
-        Some(answered) if turn.differs() => (answered.as_str(), "differs"),
-        Some(answered) => (answered.as_str(), "same"),
-        None => (turn.class.name(), "no valid answer"),
+    let (answered, verdict) = match (turn.answered, turn.fault) {
+        (Some(answered), _) if turn.differs() => (answered.as_str(), "differs".to_owned()),
+        (Some(answered), _) => (answered.as_str(), "same".to_owned()),
+        (None, Some(fault)) => (turn.class.name(), format!("no valid answer: {}", fault.problem())),
+        (None, None) => (turn.class.name(), "no valid answer".to_owned()),
     };
     format!("turn {:>4}  played {played:<20}  answered {answered:<12}  {:>5} ms  {verdict}", turn.turn, turn.latency_ms)
+}
+
+/// What to do about the first call without a valid answer; `None`: every call had one.
+pub(super) fn remedy(turns: &[Comparison]) -> Option<String> {
+    let (turn, fault) = turns.iter().find_map(|turn| Some((turn.turn, turn.fault?)))?;
+    Some(format!("turn {turn} had no valid answer, because {}: {}", fault.problem(), fault.remedy()))
 }
 
 /// The last line.
@@ -59,6 +67,7 @@ fn turn_json(turn: &Comparison) -> Value {
         "played_class": turn.played.class,
         "answered": turn.answered.map(Move::as_str),
         "class": turn.class.name(),
+        "problem": turn.fault.map(CallFault::problem),
         "latency_ms": turn.latency_ms,
         "differs": turn.differs(),
     })
@@ -79,7 +88,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "turn    3  played left                  answered malformed       500 ms  no valid answer",
+                "turn    3  played left                  answered malformed       500 ms  no valid answer: \
+                 the body of the answer was not a JSON object",
                 "turn   41  played up (late)             answered right            18 ms  differs",
                 "turn    4  played down                  answered down              2 ms  same",
             ]
@@ -103,6 +113,10 @@ mod tests {
         assert_eq!(object["summary"]["without_answer"], 1);
         assert_eq!(object["summary"]["latency_ms"], json!({ "p50": 4, "p99": 4, "max": 4 }));
         assert_eq!(object["turns"][1]["answered"], Value::Null);
+        assert_eq!(object["turns"][1]["problem"], "the body of the answer was not a JSON object");
+        let advice = remedy(&turns).unwrap();
+        assert!(advice.starts_with("turn 1 had no valid answer, because the body of the answer"), "{advice}");
+        assert_eq!(remedy(&turns[..1]), None);
         assert_eq!((&object["turns"][0]["differs"], &object["game"]["seat"]), (&json!(false), &json!(1)));
     }
 }

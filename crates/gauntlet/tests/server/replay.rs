@@ -98,5 +98,9 @@ fn what_cannot_be_replayed_is_said() {
     // A port where nothing listens.
     let away = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let unreachable = played.run(game, &format!("http://{away}"), "--seat 0 --turn 0");
-    check(&unreachable, 4, &["answered unreachable", "no valid answer", "1 without a valid answer"]);
+    check(
+        &unreachable,
+        4,
+        &["answered unreachable", "no valid answer: no connection could be made", "1 without a valid answer"],
+    );
 }
