@@ -17,6 +17,8 @@ base = f"http://127.0.0.1:{wanted.port}"
 seconds, accounts = int(wanted.seconds), int(wanted.accounts)
 # The limits that docs/bots.md promises, for ten minutes.
 ONE_ACCOUNT_MAX, HUNDRED_ACCOUNTS_MAX = 100, 1_000
+# So many turns a hungry snake plays alone on average, at least: one that is not called dies after eleven.
+HONEST_TURNS_MIN = 50
 # No wall, and hazards that heal: a snake that nobody steers would live for ever.
 ENDLESS = {"game_type": "wrapped", "map": "royale", "settings": {
     "hazardDamagePerTurn": -100, "shrinkEveryNTurns": 1, "foodSpawnChance": 0, "minimumFood": 0}}
@@ -71,7 +73,7 @@ async def account(name: str) -> str:
 
 
 async def snake(token: str, name: str, url: str) -> str:
-    return (await api("POST", "/api/snakes", {"name": name, "url": url}, token))["id"]
+    return (await api("POST", "/api/snakes", {"name": name, "url": url, "is_public": True}, token))["id"]
 
 
 async def play(token: str, snakes: list[str], games: int, settings: dict) -> None:
@@ -97,7 +99,9 @@ def metric(name: str) -> float:
 
 async def main() -> int:
     honest = await account("honest")
-    bot = await snake(honest, "honest", f"http://127.0.0.1:{wanted.honest_port}/")
+    kind = os.environ["ATTACK"]
+    think_ms = 50 if kind == "no-time" else 0
+    bot = await snake(honest, "honest", f"http://127.0.0.1:{wanted.honest_port}/hungry/think-{think_ms}ms")
     failed = []
 
     async def watch_honest(stop: asyncio.Event) -> tuple[int, int, int]:
@@ -128,14 +132,35 @@ async def main() -> int:
         await asyncio.sleep(seconds)
         stop.set()
         played, turns, late = await watched
-        is_good = host.requests <= limit and late == 0 and played > 0
+        is_good = host.requests <= limit and late == 0 and played > 0 and turns >= played * HONEST_TURNS_MIN
         print(f"{what}: {host.requests} requests ({host.bytes} bytes) in {seconds} s, at most {limit}; "
               f"an honest bot beside it: {played} games, {turns} turns, {late} late moves", flush=True)
         if not is_good:
             failed.append(what)
 
+    async def starve() -> None:
+        """Games of a stranger give the honest bot a fifth of the time that it takes for a move."""
+        [ladder, *_] = await api("GET", "/api/leaderboards", None, honest)
+        await api("POST", f"/api/leaderboards/{ladder['id']}/entries", {"battlesnake_id": bot}, honest)
+        stranger, stop = await account("stranger"), asyncio.Event()
+        watched = asyncio.create_task(watch_honest(stop))
+        games, until = 0, time.monotonic() + seconds
+        while time.monotonic() < until:
+            batch = {"games": [{"snakes": [bot] * 4, "timeout_ms": 10}] * 10}
+            await api("POST", "/api/games/batch", batch, stranger)
+            games += 10
+            await asyncio.sleep(1)
+        stop.set()
+        played, turns, late = await watched
+        health = await api("GET", f"/api/snakes/{bot}/health", None, honest)
+        throttled = metric("gauntlet_bot_calls_throttled_total")
+        print(f"{kind}: {games} games of a stranger, {throttled:.0f} of their calls not made; the bot's own: {played} games, "
+              f"{turns} turns, {late} late moves, its health: {health['status']}", flush=True)
+        # The attack counts only if it used up what the stranger may fail.
+        if late > 0 or not played or turns < played * HONEST_TURNS_MIN or health["status"] == "paused" or throttled == 0:
+            failed.append(kind)
+
     # A server for each: all of them attack the same address.
-    kind = os.environ["ATTACK"]
     if kind == "one-account":
         await attack(kind, ONE_ACCOUNT_MAX, await Host(NOT_FOUND).start(), [await account("a")], ["127.0.0.1"], 50)
     elif kind == "fifty-names":
@@ -146,6 +171,8 @@ async def main() -> int:
     elif kind == "many-accounts":
         tokens = [await account(f"a{number}") for number in range(accounts)]
         await attack(kind, HUNDRED_ACCOUNTS_MAX, await Host(NOT_FOUND).start(), tokens, ["127.0.0.1"], 5)
+    elif kind == "no-time":
+        await starve()
     print(f"{kind}: {metric('gauntlet_bot_calls_throttled_total'):.0f} calls were not made", flush=True)
     return 1 if failed else 0
 

@@ -53,7 +53,7 @@ fn put_signature(head: &mut Vec<u8>, signer: &CallSigner, path: &str, body: &[u8
     let _ = write!(head, "{SIGNATURE_HEADER}: {}\r\n", signer.keys.header_value(signer.at, path, body));
 }
 
-/// How one attempt on one connection failed.
+/// How one attempt on one connection failed. Its admission is settled.
 struct AttemptError {
     failure: CallFailure,
     /// Whether a reused connection broke before any byte of the response: the peer may just have closed it.
@@ -92,30 +92,23 @@ impl BotClient {
         if let Some(address) = self.pool.idle_address(route.target) {
             let admission = clock.aside(self.admit(address, route)).await?;
             let mut permit = clock.aside(self.pool.acquire(route.target, address)).await;
-            if let Some(idle) = permit.take_idle()
-                && idle.is_reusable()
-            {
-                match clock.run(attempt(idle, &request, true)).await? {
-                    Ok((response, connection)) => return Ok((finish(permit, response, connection), admission)),
-                    Err(AttemptError { is_stale: true, .. }) if is_repeatable => admission.settle(Ending::Failed),
-                    Err(tried) => return Err(tried.failure),
+            match permit.take_idle().filter(BotConnection::is_reusable) {
+                Some(connection) => {
+                    let opened = OpenedConnection { connection, is_reused: true, permit, admission };
+                    match attempt(opened, &request, clock).await {
+                        Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
+                        ended => return ended.map_err(|error| error.failure),
+                    }
                 }
-            } else {
-                admission.settle(Ending::NotMade);
+                None => admission.settle(Ending::NotMade),
             }
         }
         // A connection that became idle while this call waited for its permit is used as well, unless it is stale.
         for may_reuse in [true, false] {
             let opened = self.open(route, clock, &mut ConnectTimes::default(), may_reuse).await?;
-            let OpenedConnection { connection, is_reused, permit, admission } = opened;
-            match clock.run(attempt(connection, &request, is_reused)).await? {
-                Ok((response, connection)) => return Ok((finish(permit, response, connection), admission)),
-                Err(AttemptError { is_stale: true, .. }) if is_repeatable => admission.settle(Ending::Failed),
-                Err(tried) => {
-                    let is_ours = tried.failure.fault == CallFault::ServerFault;
-                    admission.settle(if is_ours { Ending::NotMade } else { Ending::Failed });
-                    return Err(tried.failure);
-                }
+            match attempt(opened, &request, clock).await {
+                Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
+                ended => return ended.map_err(|error| error.failure),
             }
         }
         Err(CallFault::Closed.into())
@@ -172,11 +165,11 @@ impl BotClient {
             }
             open
         });
-        match clock.run(BotConnection::open(route.target, address, open, &self.metrics, times)).await? {
+        let opened = clock.run(BotConnection::open(route.target, address, open, &self.metrics, times)).await;
+        match opened.map_err(CallFailure::from).flatten() {
             Ok(connection) => Ok(OpenedConnection { connection, is_reused: false, permit, admission }),
             Err(failure) => {
-                let is_ours = failure.fault == CallFault::ServerFault;
-                admission.settle(if is_ours { Ending::NotMade } else { Ending::Failed });
+                settle_failure(admission, &failure);
                 Err(failure)
             }
         }
@@ -188,22 +181,32 @@ impl BotClient {
     }
 }
 
-fn finish(permit: BotConnectionPermit, response: Response, connection: BotConnection) -> Response {
-    if response.is_reusable {
-        permit.release(connection);
-    }
-    response
+/// Settles the admission of a call that has failed: what was the server's fault counts neither against the bot nor against the account.
+pub(super) fn settle_failure(admission: Admission, failure: &CallFailure) {
+    let is_ours = failure.fault == CallFault::ServerFault;
+    admission.settle(if is_ours { Ending::NotMade } else { Ending::Failed });
 }
 
 async fn attempt(
-    mut connection: BotConnection,
+    opened: OpenedConnection,
     request: &Request,
-    is_old: bool,
-) -> Result<(Response, BotConnection), AttemptError> {
+    clock: &CallClock<'_>,
+) -> Result<(Response, Admission), AttemptError> {
+    let OpenedConnection { mut connection, is_reused, permit, admission } = opened;
     let mut incoming = ResponseParser::default();
-    match send_and_receive(&mut connection, request, &mut incoming, || {}).await {
-        Ok(response) => Ok((response, connection)),
-        Err(failure) => Err(AttemptError { is_stale: is_old && incoming.is_empty(), failure }),
+    let ended = clock.run(send_and_receive(&mut connection, request, &mut incoming, || {})).await;
+    match ended.map_err(CallFailure::from).flatten() {
+        Ok(response) => {
+            if response.is_reusable {
+                permit.release(connection);
+            }
+            Ok((response, admission))
+        }
+        Err(failure) => {
+            settle_failure(admission, &failure);
+            let is_stale = is_reused && incoming.is_empty() && failure.fault == CallFault::Closed;
+            Err(AttemptError { failure, is_stale })
+        }
     }
 }
 

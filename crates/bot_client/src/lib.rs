@@ -9,6 +9,7 @@ mod call;
 mod clock;
 mod connection;
 mod exchange;
+mod faces;
 mod failure;
 mod gate;
 mod names;
@@ -31,15 +32,17 @@ pub use connection::ConnectTimes;
 pub use failure::CallFailure;
 pub use gate::LimitedAddresses;
 pub use signing_secrets::SigningSecrets;
-pub use target::canonical_url;
+pub use target::{canonical_host, canonical_url};
 
 use clock::CallClock;
+use engine::health::CallFault;
 use engine::ids::AccountId;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
 use engine::matches::response_excerpt::ResponseExcerpt;
 use exchange::{CallRoute, Request};
+use faces::FaceCache;
 use gate::{CallSubject, Ending, Gate, Purpose};
 use metrics::Metrics;
 use names::{Names, Sources};
@@ -47,19 +50,10 @@ use pool::Pool;
 use quotas::socket_budget::SocketBudget;
 use response::Response;
 use signing::CallSigner;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use target::Target;
-use tokio::sync::OnceCell;
 use tokio::time::Instant;
-
-/// How long a bot's face is cached.
-const FACE_TTL: Duration = Duration::from_secs(60);
-/// Faces that are cached at the same time.
-const FACES_MAX: usize = 10_000;
-
-type FaceCell = Arc<OnceCell<Face>>;
 
 #[derive(Clone)]
 pub struct BotClient {
@@ -67,7 +61,7 @@ pub struct BotClient {
     gate: Arc<Gate>,
     names: Names,
     is_private_allowed: bool,
-    faces: Arc<Mutex<HashMap<String, (Instant, FaceCell)>>>,
+    faces: Arc<FaceCache>,
     metrics: Arc<Metrics>,
 }
 
@@ -83,20 +77,9 @@ impl BotClient {
         metrics: Arc<Metrics>,
         sockets: Arc<SocketBudget>,
     ) -> Self {
-        let names = Names::new(Sources::system(), metrics.clone());
-        Self::with_names(names, connections_per_host, is_private_allowed, limited, metrics, sockets)
-    }
-
-    fn with_names(
-        names: Names,
-        connections_per_host: usize,
-        is_private_allowed: bool,
-        limited: LimitedAddresses,
-        metrics: Arc<Metrics>,
-        sockets: Arc<SocketBudget>,
-    ) -> Self {
         let pool = Arc::new(Pool::new(connections_per_host, sockets));
         let gate = Gate::new(limited, metrics.clone());
+        let names = Names::new(Sources::system(), metrics.clone());
         Self { pool, gate, names, is_private_allowed, faces: Arc::default(), metrics }
     }
 
@@ -108,7 +91,7 @@ impl BotClient {
         let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref());
         let is_move = call.webhook == Webhook::Move;
         let purpose = if is_move { Purpose::Move } else { Purpose::Notice };
-        let subject = CallSubject { url: &call.url, account: call.account, purpose };
+        let subject = CallSubject { url: &target.canonical_url(), account: call.account, purpose };
         let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
         let requested_at = Instant::now();
         let mut clock = CallClock::start(&self.metrics, call.timeout);
@@ -135,10 +118,13 @@ impl BotClient {
         BotAnswer { mv, shout, response, ..answer_without_move(class, took) }
     }
 
-    /// A bot's face; requested once a minute at most, however many matches open.
+    /// A bot's face. What it answers to one account is cached for a minute, so that it is not requested for each match; a request that was not
+    /// made tells nothing about the bot, and is not cached.
     pub async fn face(&self, url: &str, signer: Option<CallSigner>, account: AccountId) -> Face {
-        let cell = self.face_cell(url);
-        cell.get_or_init(|| self.fetch_face(url, signer, account)).await.clone()
+        let Some(target) = Target::parse(url) else { return Face::default() };
+        let url = target.canonical_url();
+        let face = self.faces.get_or_fetch(account, &url, || self.fetch_face(&target, &url, signer, account)).await;
+        face.unwrap_or_default()
     }
 
     /// Closes connections that were idle for a while, drops outdated faces and standings, and reads the system's DNS configuration again if it
@@ -147,11 +133,7 @@ impl BotClient {
         self.pool.sweep();
         self.gate.sweep();
         self.names.sweep();
-        let now = Instant::now();
-        self.faces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|_, (requested_at, _)| now - *requested_at < FACE_TTL);
+        self.faces.sweep();
     }
 
     /// Closes every idle connection.
@@ -165,34 +147,30 @@ impl BotClient {
         self.pool.has_reusable_idle()
     }
 
-    fn face_cell(&self, url: &str) -> FaceCell {
-        let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        if let Some((requested_at, cell)) = faces.get(url)
-            && now - *requested_at < FACE_TTL
-        {
-            return cell.clone();
-        }
-        if faces.len() >= FACES_MAX {
-            faces.clear();
-        }
-        let cell = FaceCell::default();
-        faces.insert(url.to_owned(), (now, cell.clone()));
-        cell
-    }
-
-    async fn fetch_face(&self, url: &str, signer: Option<CallSigner>, account: AccountId) -> Face {
-        let Some(target) = Target::parse(url) else { return Face::default() };
-        let request = Request::get(&target, signer.as_ref());
+    /// The face that a bot answers, the default one if its answer is none; `None`: it was not called.
+    async fn fetch_face(
+        &self,
+        target: &Target,
+        url: &str,
+        signer: Option<CallSigner>,
+        account: AccountId,
+    ) -> Option<Face> {
+        let request = Request::get(target, signer.as_ref());
         let subject = CallSubject { url, account, purpose: Purpose::Index };
-        let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        let route = CallRoute { target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
         match self.exchange(&route, request, true, &mut CallClock::start(&self.metrics, BOT_INDEX_TIMEOUT)).await {
             Ok((response, admission)) if response.status == 200 => {
                 admission.settle(Ending::Neutral);
-                replies::parse_face(&response.body)
+                Some(replies::parse_face(&response.body))
             }
-            // An admission that is dropped counts as a failed call.
-            Ok(_) | Err(_) => Face::default(),
+            Ok((_, admission)) => {
+                admission.settle(Ending::Failed);
+                Some(Face::default())
+            }
+            Err(failure) => {
+                let is_made = !matches!(failure.fault, CallFault::Throttled | CallFault::ServerFault);
+                is_made.then(Face::default)
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ use bytes::Bytes;
 use engine::health::CallFault;
 use engine::ids::AccountId;
 use engine::limits::{HEALTH_BODY_BYTES_SHOWN, HEALTH_CALL_TIMEOUT, HEALTH_HEADER_BYTES_SHOWN};
+use engine::printable::is_unprintable;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -102,7 +103,7 @@ impl BotClient {
                 Request::post(&target, call.step.name(), &call.body, call.signer.as_ref())
             }
         };
-        let subject = CallSubject { url: &call.url, account: call.account, purpose: Purpose::Probe };
+        let subject = CallSubject { url: &target.canonical_url(), account: call.account, purpose: Purpose::Probe };
         let permit_wait_max = Some(HEALTH_CALL_TIMEOUT);
         let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max };
         let mut trace = Trace::default();
@@ -149,8 +150,16 @@ impl BotClient {
             first_byte.get_or_insert_with(|| sent.elapsed());
         };
         let receive = exchange::send_and_receive(&mut opened.connection, request, &mut trace.incoming, on_arrival);
-        trace.whole = Some(clock.run(receive).await??);
-        Ok(opened)
+        match clock.run(receive).await.map_err(CallFailure::from).flatten() {
+            Ok(response) => {
+                trace.whole = Some(response);
+                Ok(opened)
+            }
+            Err(failure) => {
+                exchange::settle_failure(opened.admission, &failure);
+                Err(failure)
+            }
+        }
     }
 }
 
@@ -211,9 +220,13 @@ fn shown_headers(mut received: &[u8], status: u16) -> Vec<(&'static str, String)
     }
 }
 
-/// Bytes of a stranger as text that can be shown anywhere: what is no text, and what controls a terminal, is replaced.
+/// Bytes of a stranger as text that can be shown anywhere: what is no text, and what controls a terminal or the direction of text, is replaced.
 fn text(bytes: &[u8]) -> String {
-    let shown = |char: char| if char.is_control() && !matches!(char, '\n' | '\r' | '\t') { '\u{fffd}' } else { char };
+    let shown = |char: char| match char {
+        '\n' | '\r' | '\t' => char,
+        _ if is_unprintable(char) => char::REPLACEMENT_CHARACTER,
+        _ => char,
+    };
     String::from_utf8_lossy(bytes).chars().map(shown).collect()
 }
 
@@ -230,5 +243,6 @@ mod tests {
         let bytes = b"HTTP/1.1 103 Early Hints\r\nServer: hint\r\n\r\nHTTP/1.1 200 OK\r\nSERVER: nginx\r\nSet-Cookie: x\r\n\r\n";
         assert_eq!(shown_headers(bytes, 200), [("server", "nginx".to_owned())]);
         assert_eq!(text(b"a\x1b[2J\xffb\n"), "a\u{fffd}[2J\u{fffd}b\n");
+        assert_eq!(text("a\u{202e}gnp.exe\t\u{2066}".as_bytes()), "a\u{fffd}gnp.exe\t\u{fffd}");
     }
 }

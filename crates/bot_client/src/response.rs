@@ -26,7 +26,6 @@ enum Framing {
 #[derive(Clone, Copy, Debug)]
 struct Head {
     status: u16,
-    bytes: usize,
     framing: Framing,
     keeps_alive: bool,
 }
@@ -40,14 +39,18 @@ pub(super) enum Progress {
     Complete(Response),
 }
 
-/// Parses a response that arrives in pieces. What was parsed is not parsed again, so a peer that sends one byte at a time costs no more
-/// than one that sends all at once.
+/// Parses a response that arrives in pieces. Work grows with the bytes and not with the pieces, or a peer could send one byte at a time to keep
+/// a worker busy: what was parsed is not parsed again, and an end is sought only in what has arrived since.
 #[derive(Default)]
 pub(super) struct ResponseParser {
     bytes: Vec<u8>,
-    /// Bytes that are parsed: interim heads, the head, whole chunks.
+    /// Bytes that are parsed: interim heads, the head, whole chunks, the size of the next one.
     parsed: usize,
+    /// How many of the bytes after them were searched for the end of a head, of a chunk's size or of the trailers.
+    searched: usize,
     head: Option<Head>,
+    /// Of a chunked body, the size of the chunk that is arriving; zero is the last one's, which the trailers follow.
+    chunk: Option<usize>,
     /// Of a chunked body, the content of its whole chunks.
     content: Vec<u8>,
 }
@@ -74,7 +77,7 @@ impl ResponseParser {
 
     /// Continues with what has arrived; `is_closed` says that no more will come.
     pub(super) fn advance(&mut self, is_closed: bool) -> Result<Progress, CallFault> {
-        let Some(head) = self.head()? else {
+        let Some(head) = self.head(is_closed)? else {
             return if is_closed { Err(CallFault::Closed) } else { Ok(Progress::Partial) };
         };
         if self.bytes.len() > BOT_ANSWER_BYTES_MAX + 2 * BOT_ANSWER_HEAD_BYTES_MAX {
@@ -99,14 +102,28 @@ impl ResponseParser {
 
     /// The head, once it is complete. Interim responses before it are skipped; together with the head they have one limit, or a peer could
     /// send them for ever. 101 would change the protocol, which was not requested: it counts as the response.
-    fn head(&mut self) -> Result<Option<Head>, CallFault> {
+    fn head(&mut self, is_closed: bool) -> Result<Option<Head>, CallFault> {
         while self.head.is_none() {
-            let Some(head) = read_head(&self.bytes[self.parsed..])? else { return Ok(None) };
-            self.parsed += head.bytes;
+            let searched_before = self.searched;
+            let end = self.search(ends_with_empty_line)?;
+            let rest = &self.bytes[self.parsed..];
+            let Some(end) = end else {
+                // What is not HTTP is refused without its end, which may never come. Parsed each time that it has doubled, it costs no more
+                // than its length.
+                if is_closed || rest.len().checked_ilog2() > searched_before.checked_ilog2() {
+                    read_head(rest)?;
+                }
+                return Ok(None);
+            };
+            // Empty lines before a head are skipped.
+            if end > b"\r\n".len() {
+                let head = read_head(&rest[..end])?.ok_or(CallFault::NotHttp)?;
+                self.head = (head.status >= 200 || head.status == 101).then_some(head);
+            }
+            self.skip(end);
             if self.parsed > BOT_ANSWER_HEAD_BYTES_MAX {
                 return Err(CallFault::TooLarge);
             }
-            self.head = (head.status >= 200 || head.status == 101).then_some(head);
         }
         Ok(self.head)
     }
@@ -114,39 +131,70 @@ impl ResponseParser {
     /// The content of a chunked body, and whether nothing follows it; `None` while it is incomplete (RFC 9112, section 7.1).
     fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, CallFault> {
         loop {
-            let rest = &self.bytes[self.parsed..];
-            let (size_line, size) = match httparse::parse_chunk_size(rest) {
-                Ok(httparse::Status::Complete(found)) => found,
-                Ok(httparse::Status::Partial) => return Ok(None),
-                Err(_) => return Err(CallFault::NotHttp),
-            };
+            let Some(size) = self.chunk_size()? else { return Ok(None) };
             if size == 0 {
-                let end = end_of_trailers(&rest[size_line..]);
-                return Ok(end.map(|end| (std::mem::take(&mut self.content), rest.len() == size_line + end)));
+                let Some(end) = self.search(ends_with_empty_line)? else { return Ok(None) };
+                self.skip(end);
+                return Ok(Some((std::mem::take(&mut self.content), self.parsed == self.bytes.len())));
             }
-            if size > (BOT_ANSWER_BYTES_MAX - self.content.len()) as u64 {
-                return Err(CallFault::TooLarge);
-            }
-            let end = size_line + size as usize;
-            match rest.get(end..end + 2) {
-                Some(b"\r\n") => self.content.extend_from_slice(&rest[size_line..end]),
+            let rest = &self.bytes[self.parsed..];
+            match rest.get(size..size + 2) {
+                Some(b"\r\n") => self.content.extend_from_slice(&rest[..size]),
                 Some(_) => return Err(CallFault::NotHttp),
                 None => return Ok(None),
             }
-            self.parsed += end + 2;
+            self.skip(size + 2);
+            self.chunk = None;
         }
+    }
+
+    /// The size of the chunk that is arriving, once its line is complete.
+    fn chunk_size(&mut self) -> Result<Option<usize>, CallFault> {
+        if self.chunk.is_none()
+            && let Some(end) = self.search(|line| line.ends_with(b"\n"))?
+        {
+            let line = &self.bytes[self.parsed..][..end];
+            let Ok(httparse::Status::Complete((_, size))) = httparse::parse_chunk_size(line) else {
+                return Err(CallFault::NotHttp);
+            };
+            if size > (BOT_ANSWER_BYTES_MAX - self.content.len()) as u64 {
+                return Err(CallFault::TooLarge);
+            }
+            self.skip(end);
+            self.chunk = Some(size as usize);
+        }
+        Ok(self.chunk)
+    }
+
+    /// The first end of the bytes that are not parsed for which they are what is searched for. It may be as long as a head.
+    fn search(&mut self, is_found: impl Fn(&[u8]) -> bool) -> Result<Option<usize>, CallFault> {
+        let rest = &self.bytes[self.parsed..];
+        let end = (self.searched + 1..=rest.len()).find(|&end| is_found(&rest[..end]));
+        self.searched = end.unwrap_or(rest.len());
+        if self.searched > BOT_ANSWER_HEAD_BYTES_MAX { Err(CallFault::TooLarge) } else { Ok(end) }
+    }
+
+    /// The next bytes are parsed.
+    fn skip(&mut self, count: usize) {
+        self.parsed += count;
+        self.searched = 0;
     }
 }
 
+/// Whether these lines end with an empty one. A line may end without CR (RFC 9112, section 2.2).
+fn ends_with_empty_line(lines: &[u8]) -> bool {
+    matches!(lines, [b'\n'] | [b'\r', b'\n'] | [.., b'\n', b'\n'] | [.., b'\n', b'\r', b'\n'])
+}
+
+/// `None`: it is not whole.
 fn read_head(bytes: &[u8]) -> Result<Option<Head>, CallFault> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
-    let length = match response.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) if length <= BOT_ANSWER_HEAD_BYTES_MAX => length,
-        Ok(httparse::Status::Partial) if bytes.len() <= BOT_ANSWER_HEAD_BYTES_MAX => return Ok(None),
-        Ok(_) => return Err(CallFault::TooLarge),
+    match response.parse(bytes) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) => return Ok(None),
         Err(_) => return Err(CallFault::NotHttp),
-    };
+    }
     let status = response.code.ok_or(CallFault::NotHttp)?;
     let framing = framing(status, response.headers)?;
     let connection_has = |what: &str| {
@@ -158,7 +206,7 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, CallFault> {
         })
     };
     let keeps_alive = if response.version == Some(1) { !connection_has("close") } else { connection_has("keep-alive") };
-    Ok(Some(Head { status, bytes: length, framing, keeps_alive: keeps_alive && framing != Framing::UntilClose }))
+    Ok(Some(Head { status, framing, keeps_alive: keeps_alive && framing != Framing::UntilClose }))
 }
 
 /// RFC 9112, section 6.3. Several lengths that differ, or a transfer coding other than chunked, are refused.
@@ -187,14 +235,6 @@ fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, Cal
         Some(length) if length <= BOT_ANSWER_BYTES_MAX => Ok(Framing::Length(length)),
         _ => Err(CallFault::TooLarge),
     }
-}
-
-/// Bytes up to and with the empty line that ends the trailers.
-fn end_of_trailers(bytes: &[u8]) -> Option<usize> {
-    if bytes.starts_with(b"\r\n") {
-        return Some(2);
-    }
-    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
 #[cfg(test)]
@@ -247,6 +287,22 @@ mod tests {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
         check(&format!("{chunked}2\r\nok\r\n1;x=y\r\n!\r\n0\r\n\r\n"), &whole(200, "ok!", true));
         check(&format!("{chunked}1\r\nx\r\n0\r\nA: b\r\n\r\n"), &whole(200, "x", true));
+        check(&format!("{chunked}1\r\nx\r\n0\r\nA: b\r\nC: d\r\n\r\n"), &whole(200, "x", true));
+        check("\r\n\nHTTP/1.1 200 OK\ncontent-length: 2\n\nok", &whole(200, "ok", true));
+    }
+
+    #[test]
+    fn each_byte_is_searched_once_however_it_arrives() {
+        let (mut incoming, looks) = (ResponseParser::default(), std::cell::Cell::new(0));
+        for _ in 0..BOT_ANSWER_HEAD_BYTES_MAX {
+            incoming.buffer().push(b'x');
+            let count = |_: &[u8]| {
+                looks.set(looks.get() + 1);
+                false
+            };
+            assert_eq!(incoming.search(count), Ok(None));
+        }
+        assert_eq!(looks.get(), BOT_ANSWER_HEAD_BYTES_MAX);
     }
 
     #[test]
@@ -273,9 +329,14 @@ mod tests {
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n", &no(CallFault::TooLarge));
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", &no(CallFault::NotHttp));
         check(&format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(9_000)), &no(CallFault::TooLarge));
+        let last_chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
+        check(&format!("{last_chunk}\r\n{}", "A: b\r\n".repeat(2_000)), &no(CallFault::TooLarge));
+        check(&format!("{last_chunk};{}", "x".repeat(9_000)), &no(CallFault::TooLarge));
+        check(&"\r\n".repeat(5_000), &no(CallFault::TooLarge));
         // A flood of interim responses once kept a worker busy until its lease expired.
         check(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000), &no(CallFault::TooLarge));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), no(CallFault::Closed));
+        assert_eq!(read_one_by_one(b"HTTP/1.1 200 OK\r\nA B: c", true), no(CallFault::NotHttp));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true), no(CallFault::Closed));
     }
 

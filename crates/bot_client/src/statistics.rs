@@ -39,6 +39,17 @@ struct HourlyCalls {
     is_dirty: bool,
 }
 
+/// What a match says about whether a bot is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It gave a valid move.
+    Played,
+    /// It gave none in all of the match.
+    Silent,
+    /// It gave none, and the match was another's, who may have given it no time.
+    Unknown,
+}
+
 #[derive(Debug, Default)]
 struct Shard {
     calls: HashMap<(BotId, u32), HourlyCalls>,
@@ -70,11 +81,14 @@ impl BotStatistics {
     }
 
     /// A match ended in which the bot had a seat.
-    pub fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool) {
+    pub fn record_match(&self, bot: BotId, presence: Presence, is_competing: bool) {
         let mut shard = self.shard(bot);
         let Some(matches) = bounded_entry(&mut shard.matches, bot) else { return };
-        let count = if is_silent { &mut matches.silent } else { &mut matches.played };
-        *count = count.saturating_add(1);
+        match presence {
+            Presence::Played => matches.played = matches.played.saturating_add(1),
+            Presence::Silent => matches.silent = matches.silent.saturating_add(1),
+            Presence::Unknown => {}
+        }
         matches.is_competing |= is_competing;
     }
 
@@ -189,9 +203,10 @@ mod tests {
     #[test]
     fn matches_are_counted_by_bot() {
         let statistics = BotStatistics::new(Arc::default());
-        statistics.record_match(BotId(1), true, false);
-        statistics.record_match(BotId(1), false, true);
-        statistics.record_match(BotId(1), true, false);
+        statistics.record_match(BotId(1), Presence::Silent, false);
+        statistics.record_match(BotId(1), Presence::Played, true);
+        statistics.record_match(BotId(1), Presence::Silent, false);
+        statistics.record_match(BotId(1), Presence::Unknown, false);
         let want = BotMatches { played: 1, silent: 2, is_competing: true };
         assert_eq!(statistics.take_matches(), [(BotId(1), want)]);
     }

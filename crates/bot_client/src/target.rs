@@ -15,7 +15,7 @@ pub(super) struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct HostKey {
     pub(super) is_tls: bool,
-    /// A name or a literal address; IPv6 without brackets.
+    /// A name or a literal address in small letters, without a dot at its end; IPv6 without brackets.
     pub(super) host: String,
     /// The port, the scheme's own when the URL names none.
     pub(super) port: u16,
@@ -31,16 +31,23 @@ impl Target {
             _ => return None,
         };
         let authority = uri.authority()?;
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
         if host.is_empty() || authority.as_str().contains('@') {
             return None;
         }
         let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         Some(Self {
-            key: HostKey { is_tls, host: host.to_owned(), port },
+            key: HostKey { is_tls, host: host.to_ascii_lowercase(), port },
             authority: authority.as_str().to_owned(),
             base_path: uri.path().trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// See [`canonical_url`].
+    pub(super) fn canonical_url(&self) -> String {
+        let Self { key: HostKey { is_tls, host, port }, base_path, .. } = self;
+        let scheme = if *is_tls { "https" } else { "http" };
+        format!("{scheme}://{host}:{port}{base_path}")
     }
 }
 
@@ -48,12 +55,13 @@ impl Target {
 /// after the host, the scheme's own port, or a slash at the end. A URL that cannot be called stays as it is.
 #[must_use]
 pub fn canonical_url(url: &str) -> String {
-    let Some(Target { key: HostKey { is_tls, host, port }, base_path, .. }) = Target::parse(url) else {
-        return url.to_owned();
-    };
-    let scheme = if is_tls { "https" } else { "http" };
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    format!("{scheme}://{host}:{port}{base_path}")
+    Target::parse(url).map_or_else(|| url.to_owned(), |target| target.canonical_url())
+}
+
+/// The host of a bot's URL: the same text for all its spellings, as with [`canonical_url`]. `None`: the URL cannot be called.
+#[must_use]
+pub fn canonical_host(url: &str) -> Option<String> {
+    Target::parse(url).map(|target| target.key.host)
 }
 
 #[cfg(test)]
@@ -86,6 +94,10 @@ mod tests {
         check("https://bot.example/a/b/", Some((true, "bot.example", 443, "bot.example", "/a/b")));
         check("http://127.0.0.1:8000/snake", Some((false, "127.0.0.1", 8000, "127.0.0.1:8000", "/snake")));
         check("http://[::1]:9/x", Some((false, "::1", 9, "[::1]:9", "/x")));
+        // One pool for all spellings of a host; what is sent has the URL's own.
+        check("http://BOT.example.:81/X", Some((false, "bot.example", 81, "BOT.example.:81", "/X")));
+        check("http://127.0.0.1./", Some((false, "127.0.0.1", 80, "127.0.0.1.", "")));
+        check("http://./", None);
         check("ftp://bot.example/", None);
         check("bot.example", None);
         check("http://user@bot.example/", None);

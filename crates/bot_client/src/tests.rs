@@ -281,6 +281,70 @@ async fn a_move_is_repeated_on_a_new_connection_but_a_notice_is_not() {
     assert_eq!(break_on_second_request(Webhook::End).await, (AnswerClass::Unreachable, false));
 }
 
+/// Each of these calls, on an idle connection and on new ones, ends because this process is stalled: it is settled as if it was not made.
+#[tokio::test]
+async fn a_stall_counts_against_no_bot_and_no_account() {
+    let mut peer = Peer::new().await;
+    let metrics = Arc::<Metrics>::default();
+    let bots = BotClient::new(8, true, LimitedAddresses::All, metrics.clone(), Arc::new(SocketBudget::new(64, 64)));
+    let first = tokio::spawn({
+        let (bots, call) = (bots.clone(), call(peer.address, Webhook::Move));
+        async move { bots.call(call).await.class }
+    });
+    let mut stream = peer.connection().await;
+    read_request(&mut stream).await;
+    stream.write_all(http(r#"{"move":"up"}"#).as_bytes()).await.unwrap();
+    assert_eq!(first.await.unwrap(), AnswerClass::Valid);
+    assert!(bots.pool_has_reusable_idle());
+    let _stall = metrics.stalls.expect_wake(Instant::now().into_std());
+    tokio::time::pause();
+    let of_tls = BotCall { url: format!("https://{}", peer.address), ..call(peer.address, Webhook::Move) };
+    // On the idle connection, on a new one, and while one is opened.
+    for call in [call(peer.address, Webhook::Move), call(peer.address, Webhook::Move), of_tls] {
+        let what = call.url.clone();
+        assert_eq!(bots.call(call).await.class, AnswerClass::ServerFault, "{what}");
+        assert_eq!(bots.gate.calls_without_move(), 0, "{what}");
+    }
+    let report = bots.probe(probe::probe_of(peer.address, crate::probe::ProbeStep::Move)).await;
+    assert_eq!(report.failure.unwrap().fault, CallFault::ServerFault);
+    assert_eq!(bots.gate.calls_without_move(), 0);
+}
+
+/// What was not asked, because the account may not call there now or this process was stalled, is asked the next time.
+#[tokio::test]
+async fn a_face_that_was_not_requested_is_not_cached() {
+    let mut peer = Peer::new().await;
+    let metrics = Arc::<Metrics>::default();
+    let bots = BotClient::new(8, true, LimitedAddresses::All, metrics.clone(), Arc::new(SocketBudget::new(64, 64)));
+    let url = format!("http://{}/bot", peer.address);
+    // Of several bots: those of one that fails leave room for calls to others.
+    for bot in 0.. {
+        let url = &format!("http://{bot}.example");
+        let subject = CallSubject { url, account: AccountId(2), purpose: Purpose::Move };
+        let Ok(admission) = bots.gate.admit(peer.address.ip(), subject, Instant::now()).await else { break };
+        admission.settle(Ending::Failed);
+    }
+    tokio::time::pause();
+    assert_eq!(bots.face(&url, None, AccountId(2)).await, Face::default(), "throttled");
+    {
+        let _stall = metrics.stalls.expect_wake(Instant::now().into_std());
+        assert_eq!(bots.face(&url, None, AccountId(1)).await, Face::default(), "stalled");
+    }
+    tokio::time::resume();
+    drop(peer.connection().await);
+    let red = Face { color: "#ff0000".into(), ..Face::default() };
+    let face = tokio::spawn({
+        let (bots, url) = (bots.clone(), url.clone());
+        async move { bots.face(&url, None, AccountId(1)).await }
+    });
+    let mut stream = peer.connection().await;
+    read_request(&mut stream).await;
+    stream.write_all(http(r##"{"apiversion":"1","color":"#ff0000"}"##).as_bytes()).await.unwrap();
+    assert_eq!(face.await.unwrap(), red);
+    let respelled = format!("HTTP://{}/bot/", peer.address);
+    assert_eq!(bots.face(&respelled, None, AccountId(1)).await, red, "cached, however the URL is spelled");
+}
+
 #[tokio::test]
 async fn faces_are_requested_once_for_many_matches() {
     let mut peer = Peer::new().await;

@@ -22,6 +22,7 @@ use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use crate::ladders::entry::LadderEntry;
 use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
+use crate::matches::origin::{CompetitionKind, MatchOrigin};
 use crate::matches::result::MatchResult;
 use crate::matches::slots::SlotUsage;
 use crate::matches::spec::MatchSpec;
@@ -248,9 +249,26 @@ pub struct ClaimedMatch {
     pub attempts_charged: u32,
     /// Those of its bots whose calls are signed.
     pub signing: Vec<SigningRow>,
-    /// By seat, the account on whose behalf the bot is called: its owner when the match was created; of a bot that is not registered, the
-    /// match's.
+    /// By seat, whose the bot was when the match was created; of a bot that is not registered, the match's account.
     pub seat_accounts: Vec<AccountId>,
+}
+
+impl ClaimedMatch {
+    /// Whose the bot of a seat was when the match was created; the match's account if the bot is not registered.
+    #[must_use]
+    pub fn owner(&self, seat: usize) -> AccountId {
+        self.seat_accounts.get(seat).copied().unwrap_or(self.account)
+    }
+
+    /// On whose behalf the bot of a seat is called, whose budget of calls it uses: that of whoever created the match. Those of ladders are
+    /// created by this server for the owners who entered their bots.
+    #[must_use]
+    pub fn calling_account(&self, seat: usize) -> AccountId {
+        match self.spec.origin {
+            Some(MatchOrigin { kind: CompetitionKind::Ladder, .. }) => self.owner(seat),
+            _ => self.account,
+        }
+    }
 }
 
 /// What became of a command.
@@ -314,3 +332,6 @@ pub enum Outcome {
     /// It is over: nobody can enter any more, or (a hunt) only matched players may join.
     NotOpen,
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 use bot_client::BotCall;
 use bot_client::signing::{CallSigner, SigningKeys};
+use bot_client::statistics::Presence;
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
 use engine::matches::machine::BotAnswer;
@@ -32,8 +33,8 @@ pub trait MatchEnvironment: Clone + Send + Sync + 'static {
     fn signing_keys(&self, row: SigningRow) -> impl Future<Output = Result<Arc<SigningKeys>, StoreError>> + Send;
     /// A call for a move ended, and its turn is saved.
     fn record_call(&self, bot: BotId, class: AnswerClass, latency_ms: u16);
-    /// A match ended in which a bot had a seat, and gave no valid move or some.
-    fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool);
+    /// A match ended in which a bot had a seat, and gave valid moves or none.
+    fn record_match(&self, bot: BotId, presence: Presence, is_competing: bool);
     /// A match's log has grown and is saved, or its state changed: notifies spectators.
     fn notify_saved(&self, id: MatchId);
     /// Waits until a match may have joined the queue.

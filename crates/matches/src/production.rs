@@ -3,7 +3,7 @@
 use super::environment::MatchEnvironment;
 use crate::notifier::Notifier;
 use bot_client::signing::{CallSigner, SigningKeys};
-use bot_client::statistics::BotStatistics;
+use bot_client::statistics::{BotStatistics, Presence};
 use bot_client::{BotCall, BotClient, SigningSecrets};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
@@ -83,8 +83,8 @@ impl MatchEnvironment for ProductionEnvironment {
         self.statistics.record_call(bot, self.node.clock.now(), class, latency_ms);
     }
 
-    fn record_match(&self, bot: BotId, is_silent: bool, is_competing: bool) {
-        self.statistics.record_match(bot, is_silent, is_competing);
+    fn record_match(&self, bot: BotId, presence: Presence, is_competing: bool) {
+        self.statistics.record_match(bot, presence, is_competing);
     }
 
     fn notify_saved(&self, id: MatchId) {

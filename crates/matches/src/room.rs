@@ -3,10 +3,11 @@
 
 use super::environment::MatchEnvironment;
 use bot_client::signing::{CallSigner, SigningKeys};
+use bot_client::statistics::Presence;
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
-use engine::ids::{AccountId, BotId};
+use engine::ids::BotId;
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
@@ -126,14 +127,12 @@ where
 struct Room<'a, O> {
     environment: &'a O,
     lease: &'a Lease,
-    epoch: u32,
+    claimed: &'a ClaimedMatch,
     machine: MatchMachine,
     /// The log so far: packed for the archive at the end.
     log: Vec<MatchLogRow>,
     /// Of the bots whose calls are signed: as of the opening, or of the resume.
     keys: Vec<(BotId, Arc<SigningKeys>)>,
-    /// By seat, on whose behalf the bot is called.
-    seat_accounts: Vec<AccountId>,
     /// When the first /start was about to be sent, if this room sent it.
     started_at: Option<UnixMs>,
 }
@@ -142,7 +141,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
     async fn load(
         environment: &'a O,
         lease: &'a Lease,
-        claimed: &ClaimedMatch,
+        claimed: &'a ClaimedMatch,
         has_log: bool,
     ) -> Result<Self, StopReason> {
         let spec = claimed.spec.clone();
@@ -156,8 +155,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             let of_bot = retry(lease, || environment.signing_keys(row)).await.map_err(StopReason::Ended)?;
             keys.push((row.bot, of_bot));
         }
-        let seat_accounts = claimed.seat_accounts.clone();
-        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, keys, seat_accounts, started_at: None })
+        Ok(Self { environment, lease, claimed, machine, log, keys, started_at: None })
     }
 
     /// Plays until something stops it.
@@ -181,7 +179,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
     async fn open(&mut self) -> Result<(), StopReason> {
         let seats = self.machine.spec().seats.iter().enumerate();
         let fetch = |(seat, of): (usize, &SeatSpec)| {
-            self.environment.fetch_face(of.url.clone(), self.signer(of.bot), self.seat_account(seat))
+            self.environment.fetch_face(of.url.clone(), self.signer(of.bot), self.claimed.calling_account(seat))
         };
         let faces = futures_util::future::join_all(seats.map(fetch)).await;
         let step = self.machine.record_opened(faces);
@@ -256,16 +254,18 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         }
     }
 
-    /// Whether the bots played at all. A bot with several seats is counted for each.
+    /// Whether the bots played at all. A bot with several seats is counted for each. Silence counts against a bot only where its owner wanted
+    /// the match: others may give it no time to answer, as often as they like.
     fn record_bots(&self) {
         let spec = self.machine.spec();
         for (seat, of) in spec.seats.iter().enumerate() {
-            self.environment.record_match(of.bot, self.machine.is_silent(seat), spec.origin.is_some());
+            let presence = match self.machine.is_silent(seat) {
+                false => Presence::Played,
+                true if self.claimed.owner(seat) == self.claimed.calling_account(seat) => Presence::Silent,
+                true => Presence::Unknown,
+            };
+            self.environment.record_match(of.bot, presence, spec.origin.is_some());
         }
-    }
-
-    fn seat_account(&self, seat: usize) -> AccountId {
-        self.seat_accounts.get(seat).copied().unwrap_or(AccountId(0))
     }
 
     fn signer(&self, bot: BotId) -> Option<CallSigner> {
@@ -291,7 +291,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
 
     fn append_command(&self, rows: Vec<MatchLogRow>, started_at: Option<UnixMs>) -> MatchAppend {
         let expected_version = self.machine.version();
-        MatchAppend { id: self.machine.spec().id, epoch: self.epoch, rows, expected_version, started_at }
+        MatchAppend { id: self.machine.spec().id, epoch: self.claimed.epoch, rows, expected_version, started_at }
     }
 
     fn calls(&self, seats: SeatSet, path: Webhook) -> Vec<(usize, BotCall)> {
@@ -301,7 +301,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let call = |seat: usize| {
             let SeatSpec { bot, url, .. } = &spec.seats[seat];
             let signer = self.signer(*bot);
-            let account = self.seat_account(seat);
+            let account = self.claimed.calling_account(seat);
             BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer, account }
         };
         seats.iter().map(|seat| (seat, call(seat))).collect()

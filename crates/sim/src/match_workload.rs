@@ -6,6 +6,7 @@ use crate::oracle::MatchOracle;
 use crate::plan::MatchPlan;
 use crate::world::{Node, SimWorld, Workload};
 use bot_client::signing::{CallSigner, SecretDeriver, SigningKeys};
+use bot_client::statistics::Presence;
 use bot_client::{BotCall, Webhook};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::entry::{AnswerClass, Face};
@@ -85,7 +86,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
 
     fn record_call(&self, _bot: BotId, _class: AnswerClass, _latency_ms: u16) {}
 
-    fn record_match(&self, _bot: BotId, _is_silent: bool, _is_competing: bool) {}
+    fn record_match(&self, _bot: BotId, _presence: Presence, _is_competing: bool) {}
 
     fn notify_saved(&self, _id: MatchId) {}
 

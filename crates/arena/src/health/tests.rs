@@ -5,7 +5,7 @@ use super::{BotProber, HealthChange, record, recorder, sweep};
 use crate::testing::TestArena;
 use bot_client::probe::{ProbeCall, ProbeReport};
 use bot_client::signing::CallSigner;
-use bot_client::statistics::{BotStatistics, hour_of};
+use bot_client::statistics::{BotStatistics, Presence, hour_of};
 use engine::commands::Command;
 use engine::health::{CallFault, EvidenceSource, HealthRecord, HealthStatus};
 use engine::ids::{AccountId, BotId};
@@ -21,7 +21,8 @@ use store::StoreError;
 /// One match of a competition for each of these bots, played or silent.
 async fn play(arena: &TestArena, statistics: &BotStatistics, matches: &[(u128, bool)]) {
     for &(bot, is_silent) in matches {
-        statistics.record_match(BotId(bot), is_silent, true);
+        let presence = if is_silent { Presence::Silent } else { Presence::Played };
+        statistics.record_match(BotId(bot), presence, true);
     }
     write(arena, statistics, 1).await.unwrap();
 }
@@ -209,8 +210,8 @@ async fn evidence_of_matches_survives_a_store_that_is_away() {
     for commits_before in 0..4 {
         let arena = TestArena::new(2);
         let statistics = BotStatistics::new(arena.metrics.clone());
-        statistics.record_match(BotId(1), true, true);
-        statistics.record_match(BotId(2), true, true);
+        statistics.record_match(BotId(1), Presence::Silent, true);
+        statistics.record_match(BotId(2), Presence::Silent, true);
         arena.set_store_away_after(commits_before);
         assert!(write(&arena, &statistics, 1).await.is_err());
         arena.set_store_away(false);

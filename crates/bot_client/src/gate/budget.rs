@@ -33,7 +33,8 @@ pub(crate) enum Purpose {
     Probe,
 }
 
-/// A bot, by its URL's digest.
+/// A bot as one account calls it, by the digest of its URL and the account: games of others, which may give it no time to answer, do not
+/// touch the standing that it has here.
 pub(super) type BotKey = u64;
 
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +114,12 @@ impl AddressBudget {
     /// Accounts and bots that it has stored.
     pub(super) fn len(&self) -> (usize, usize) {
         (self.accounts.len(), self.standings.len())
+    }
+
+    /// Calls since the last valid move, over all accounts.
+    #[cfg(test)]
+    pub(super) fn calls_without_move(&self) -> u32 {
+        self.accounts.values().map(|account| account.streak).sum()
     }
 
     /// Counts a call where that is needed.

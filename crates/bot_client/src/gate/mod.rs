@@ -40,7 +40,9 @@ pub enum LimitedAddresses {
 /// Who is called, for whom and what for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallSubject<'a> {
+    /// The bot's URL, in one spelling: the bot's standing goes by it, and by the account.
     pub(super) url: &'a str,
+    /// Whose game or check it is.
     pub(super) account: AccountId,
     pub(super) purpose: Purpose,
 }
@@ -130,8 +132,8 @@ impl Gate {
         Arc::new(Self { limited, begun: Instant::now(), hasher, state, metrics })
     }
 
-    /// Waits until the call may be made, until `give_up_at` at the latest. The wait for a connection is not limited: it is fair between
-    /// accounts, and each connection ends with its bot's time.
+    /// Waits for a connection, and until the call may be made. Only the second wait ends at `give_up_at`; the wait for a connection has no limit:
+    /// it is fair between accounts, and each connection ends with its bot's time.
     ///
     /// # Errors
     /// It may not be made.
@@ -145,7 +147,7 @@ impl Gate {
             return Ok(Admission { counted: None });
         }
         let address = AddressKey::of(ip);
-        let bot: BotKey = self.hasher.hash_one(subject.url);
+        let bot: BotKey = self.hasher.hash_one((subject.url, subject.account));
         let caller = Caller { account: subject.account, bot, purpose: subject.purpose };
         loop {
             let Some((connections, access)) = self.permits(address, caller.account) else {
@@ -200,6 +202,12 @@ impl Gate {
             is_kept
         });
         (state.accounts, state.bots) = (accounts, bots);
+    }
+
+    /// Calls since the last valid move, over all accounts and addresses.
+    #[cfg(test)]
+    pub(super) fn calls_without_move(&self) -> u32 {
+        self.lock().addresses.values().map(|address| address.budget.calls_without_move()).sum()
     }
 
     fn is_limited(&self, ip: IpAddr) -> bool {

@@ -72,6 +72,29 @@ async fn a_call_waits_until_others_are_answered_or_its_patience_ends() {
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
+/// A stranger's games call the bot of another account and give it no time to answer.
+#[tokio::test(start_paused = true)]
+async fn games_of_others_take_nothing_from_a_bots_standing_with_its_own_account() {
+    let gate = gate();
+    let url = "http://bot.example/";
+    let call = async |account: u128, ending: Ending| {
+        let admitted = gate.admit(ip("192.0.2.1"), subject(account, url), Instant::now()).await;
+        admitted.map(|admission| admission.settle(ending)).is_ok()
+    };
+    for account in [1, 2] {
+        assert!(call(account, Ending::ValidMove).await);
+    }
+    let mut failed = 0;
+    while call(2, Ending::Failed).await {
+        failed += 1;
+    }
+    assert!((1..=100).contains(&failed), "{failed}");
+    for _ in 0..1_000 {
+        assert!(call(1, Ending::ValidMove).await);
+    }
+    assert!(!call(2, Ending::Failed).await);
+}
+
 /// Two accounts' bots never answer: another one's at the same address is called at once, and theirs have their share of connections.
 #[tokio::test(start_paused = true)]
 async fn connections_to_an_address_are_shared_between_accounts() {

@@ -124,7 +124,7 @@ impl Names {
         if let Some(lookup) = state.lookups.get(&name) {
             return Begin::Lookup(lookup.subscribe(), stale);
         }
-        let started = self.start(&mut state, name);
+        let started = self.start(&mut state, name, stale.is_some());
         // A runtime that shuts down drops what it is given at once, and a lookup that is dropped takes the lock.
         drop(state);
         match started {
@@ -136,8 +136,9 @@ impl Names {
         }
     }
 
-    /// Enters a lookup, which goes on without its callers: its answer serves the next call.
-    fn start(&self, state: &mut State, name: Arc<str>) -> Result<Started, CallFault> {
+    /// Enters a lookup. Once it is under way it goes on without its callers: its answer serves the next call. One that refreshes a stale address
+    /// waits for its turn without them, too: they have gone with that address.
+    fn start(&self, state: &mut State, name: Arc<str>, is_refresh: bool) -> Result<Started, CallFault> {
         if state.lookups.len() >= NAME_LOOKUPS_WAITING_MAX {
             self.0.metrics.matches.name_lookups_not_made.inc();
             return Err(CallFault::ServerFault);
@@ -161,7 +162,8 @@ impl Names {
         let (sender, receiver) = watch::channel(progress);
         let sender = Arc::new(sender);
         state.lookups.insert(name.clone(), sender.clone());
-        let lookup = Lookup { names: self.clone(), name, sender, begun: Instant::now() };
+        let kept = is_refresh.then(|| receiver.clone());
+        let lookup = Lookup { names: self.clone(), name, sender, begun: Instant::now(), _kept: kept };
         Ok((lookup, turns, receiver))
     }
 }
@@ -172,6 +174,8 @@ struct Lookup {
     name: Arc<str>,
     sender: Arc<watch::Sender<Progress>>,
     begun: Instant,
+    /// With a receiver of its own, it is never abandoned.
+    _kept: Option<watch::Receiver<Progress>>,
 }
 
 /// The turns that a lookup has from the beginning: its domain's, and one of all.

@@ -7,7 +7,7 @@ use crate::{BotCall, BotClient, LimitedAddresses, Webhook};
 use bytes::Bytes;
 use dns_server::{DnsServer, MANY};
 use engine::ids::AccountId;
-use engine::limits::NAME_ADDRESSES_MAX;
+use engine::limits::{NAME_ADDRESSES_MAX, NAME_FRESH_MIN};
 use engine::matches::entry::AnswerClass;
 use quotas::socket_budget::SocketBudget;
 use std::fs;
@@ -131,6 +131,27 @@ async fn dead_names_delay_only_their_own_domain_and_leave_with_their_games() {
     }
 }
 
+/// The only call for a name gets the stale address and goes; the lookup waits for its turn all the same, and refreshes the name.
+#[tokio::test]
+async fn a_stale_name_is_refreshed_without_its_callers() {
+    let (server, names, metrics) = served().await;
+    let turns = names.0.turns.clone().acquire_many_owned(NAME_LOOKUPS_AT_ONCE as u32).await.unwrap();
+    let stale = Answer::Found { addresses: vec![[192, 0, 2, 1].into()], ttl: NAME_FRESH_MIN };
+    let _ = names.0.state().cache.put("ok.example".into(), stale, Instant::now() - 2 * NAME_FRESH_MIN);
+    assert_eq!(resolve(&names, &metrics, "ok.example").await, Ok(vec!["192.0.2.1".to_owned()]));
+    // Time for the lookup to notice that no caller waits.
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert!(names.0.state().lookups.contains_key("ok.example"));
+    drop(turns);
+    server.wait_for_names(1).await;
+    while names.0.state().lookups.contains_key("ok.example") {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(resolve(&names, &metrics, "ok.example").await, Ok(vec!["127.0.0.1".to_owned()]));
+}
+
 /// The 513th name of a domain finds no room, and that is its own domain's doing.
 #[tokio::test]
 async fn more_names_of_a_domain_than_may_wait_are_too_late() {
@@ -189,7 +210,9 @@ async fn a_bot_is_called_by_its_name_and_its_address_is_checked() {
     };
     let client = |is_private_allowed| {
         let sockets = Arc::new(SocketBudget::new(8, 8));
-        BotClient::with_names(names.clone(), 8, is_private_allowed, LimitedAddresses::All, metrics.clone(), sockets)
+        let mut client = BotClient::new(8, is_private_allowed, LimitedAddresses::All, metrics.clone(), sockets);
+        client.names = names.clone();
+        client
     };
     let answer = tokio::spawn({
         let (client, call) = (client(true), call("ok.example"));

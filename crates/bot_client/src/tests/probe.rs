@@ -4,7 +4,7 @@ use super::*;
 use crate::probe::{ProbeCall, ProbeReport, ProbeStep, RepeatedCalls};
 use engine::health::CallFault;
 
-fn probe_of(address: SocketAddr, step: ProbeStep) -> ProbeCall {
+pub(super) fn probe_of(address: SocketAddr, step: ProbeStep) -> ProbeCall {
     let (url, body) = (format!("http://{address}/bot/"), Bytes::from_static(b"{}"));
     ProbeCall { url, step, body, signer: None, account: AccountId(1), repeats: 0 }
 }

@@ -137,19 +137,26 @@ fn act(accounts: u128) -> impl Strategy<Value = Act> {
     ]
 }
 
+/// One of an account's forty bots.
+fn own(account: u128, bot: u64) -> BotKey {
+    account as u64 * 40 + bot
+}
+
 /// The calls that were made after all bots were replaced by a host that gives no move, within the period.
 fn calls_after_replacement(acts: &[Act], accounts: u128) -> (u32, u32) {
     let mut budget = AddressBudget::new(at(0));
     for account in 1..=accounts {
-        (0..40)
-            .for_each(|bot| assert!(call(&mut budget, caller(account, bot, Purpose::Move), Ending::ValidMove, at(0))));
+        for bot in 0..40 {
+            let caller = caller(account, own(account, bot), Purpose::Move);
+            assert!(call(&mut budget, caller, Ending::ValidMove, at(0)));
+        }
     }
     let (mut now, mut of_first, mut of_all) = (at(0), 0, 0);
     let mut under_way: VecDeque<(Caller, Grant)> = VecDeque::new();
     for act in acts {
         match *act {
             Act::Begin { account, bot, purpose } => {
-                let caller = caller(account, bot, purpose);
+                let caller = caller(account, own(account, bot), purpose);
                 let of_account = under_way.iter().filter(|(other, _)| other.account == caller.account).count();
                 if under_way.len() >= CONNECTIONS_PER_BOT_ADDRESS_MAX as usize
                     || of_account >= ACCOUNT_CONNECTIONS_PER_ADDRESS_MAX as usize
