@@ -1,19 +1,42 @@
 //! Calls off matches that no longer count for what they were played for.
+//!
+//! The step by which they stop to count is saved with a competition that is due at once, and it stays due until the leader has called them
+//! off. So they end whether or not a process dies in between or the client whose request it was goes away, and none is called off again
+//! with each late result.
 
 use crate::environment::ArenaEnvironment;
 use engine::commands::{Command, Outcome};
-use engine::ids::MatchId;
+use engine::ids::{CompetitionId, MatchId};
+use store::StoreError;
 
-/// Calls off those of these matches that have not ended, and notifies their spectators. What could not be called off is logged, and played
-/// to its end: what the matches were for is decided already, and saved.
-pub(crate) async fn cancel_matches<E: ArenaEnvironment>(environment: &E, matches: &[MatchId]) {
-    for &id in matches {
-        let cancel = Command::CancelMatch { id, account: None, now: environment.now() };
-        match environment.commit(cancel).await {
-            Ok(Outcome::Done) => environment.notify_match(id),
-            // It has ended, or is deleted.
-            Ok(_) => {}
-            Err(error) => tracing::warn!(game = %id, %error, "a game that no longer counts was not called off"),
+/// Rows of one read.
+const PAGE: usize = 256;
+
+/// Calls off those of a competition's matches that do not count and have not ended, and notifies their spectators.
+///
+/// # Errors
+/// The store's: some of them may go on.
+pub(crate) async fn cancel_matches<E: ArenaEnvironment>(
+    environment: &E,
+    competition: CompetitionId,
+    counts: impl Fn(MatchId) -> bool + Send,
+) -> Result<(), StoreError> {
+    let mut before = None;
+    loop {
+        let live = environment.read(move |reader| reader.competition_matches(competition, true, before, PAGE)).await?;
+        let ids: Vec<MatchId> = live.iter().map(|row| row.spec.id).collect();
+        let Some(last) = ids.last() else { return Ok(()) };
+        before = Some(*last);
+        for id in ids {
+            if counts(id) {
+                continue;
+            }
+            // Anything else than `Done`: it has ended meanwhile, or is deleted.
+            if environment.commit(Command::CancelMatch { id, account: None, now: environment.now() }).await?
+                == Outcome::Done
+            {
+                environment.notify_match(id);
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ pub enum Driven {
 }
 
 /// Why one competition was not advanced. It is tried again.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdvanceError {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,6 +73,8 @@ struct Pass {
     driven: Driven,
     /// Those that had something to do, tried or not.
     found: BTreeSet<CompetitionId>,
+    /// Results that waited to be applied when it looked.
+    results_waiting: u64,
 }
 
 impl<E, A, F> Driver<E, A>
@@ -92,7 +94,7 @@ where
     /// The competitions cannot be read.
     pub(crate) async fn pass(&mut self, is_leading: &(impl Fn() -> bool + Sync)) -> Result<Driven, StoreError> {
         let kind = self.kind;
-        let mut pass = Pass { driven: Driven::Unchanged, found: BTreeSet::new() };
+        let mut pass = Pass { driven: Driven::Unchanged, found: BTreeSet::new(), results_waiting: 0 };
         let mut after = None;
         while is_leading() {
             let rows =
@@ -100,6 +102,7 @@ where
             let rows = rows.await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.id);
+            pass.results_waiting += rows.iter().map(CompetitionRow::results_waiting).sum::<u64>();
             self.advance_all(rows, &mut pass).await;
         }
         let now = self.environment.now();
@@ -114,6 +117,9 @@ where
         }
         if is_leading() {
             self.retries.retain(|id| pass.found.contains(&id));
+            if kind == CompetitionKind::Ladder {
+                self.environment.metrics().ladders.results_waiting.set(pass.results_waiting);
+            }
         }
         self.set_failing();
         Ok(pass.driven)

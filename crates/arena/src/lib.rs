@@ -24,7 +24,7 @@ pub mod tournaments;
 /// What the arena is started with.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaConfig {
-    /// Matches of ladders that may be under way at once, on all nodes together.
+    /// Matches of ladders whose results have not been rated that there may be, on all nodes together.
     pub ladder_matches_at_once: usize,
 }
 

@@ -35,6 +35,8 @@ struct Shared {
     draws: u64,
     /// Commits that were refused because another writer came first.
     conflicts: u64,
+    /// Commits that were to call a match off.
+    cancels: usize,
     is_store_away: bool,
     /// Commits until it is.
     away_after: Option<usize>,
@@ -64,6 +66,7 @@ impl TestArena {
             notified: Vec::new(),
             draws: 0,
             conflicts: 0,
+            cancels: 0,
             is_store_away: false,
             away_after: None,
             conflicts_to_come: 0,
@@ -91,6 +94,7 @@ impl TestArena {
 
     pub(crate) fn commit_now(&self, command: Command) -> Outcome {
         let mut shared = self.shared.lock().unwrap();
+        shared.cancels += usize::from(matches!(command, Command::CancelMatch { .. }));
         let outcome = shared.writer.commit(&[command]).unwrap().remove(0);
         shared.conflicts += u64::from(matches!(outcome, Outcome::VersionConflict(_)));
         outcome
@@ -102,6 +106,10 @@ impl TestArena {
 
     pub(crate) fn conflicts(&self) -> u64 {
         self.shared.lock().unwrap().conflicts
+    }
+
+    pub(crate) fn cancels(&self) -> usize {
+        self.shared.lock().unwrap().cancels
     }
 
     pub(crate) fn set_store_away(&self, is_away: bool) {

@@ -55,7 +55,7 @@ impl CompetitionStatus {
 pub struct CompetitionRow {
     pub id: CompetitionId,
     pub kind: CompetitionKind,
-    /// Its owner, in whose name its matches wait in the queue.
+    /// Its owner. Matches of tournaments and duels wait in the queue in its name, those of ladders in the server's own.
     pub account: AccountId,
     pub name: String,
     /// What is played and how, in the bytes of its kind.
@@ -115,6 +115,18 @@ impl CompetitionRow {
     #[must_use]
     pub fn matches_under_way(&self) -> u64 {
         self.matches_created.saturating_sub(self.results)
+    }
+
+    /// Results that were saved and have not been applied.
+    #[must_use]
+    pub fn results_waiting(&self) -> u64 {
+        self.results.saturating_sub(self.results_applied)
+    }
+
+    /// Matches whose results have not been applied: those under way, and those that have ended since.
+    #[must_use]
+    pub fn matches_unapplied(&self) -> u64 {
+        self.matches_created.saturating_sub(self.results_applied)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every hard limit of the server: a name with its unit, a sentence, and the relations between them, asserted at
+//! The hard limits of the server: a name with its unit, a sentence, and the relations between them, asserted at
 //! compile time.
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.

@@ -65,6 +65,18 @@ fn whole_number(text: &str) -> Option<i64> {
     is_number.then(|| text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
+/// Parses a choice of a query between yes and no, which is no when it is absent.
+pub(super) fn query_flag(key: &str, text: Option<&str>) -> ApiResult<bool> {
+    match text {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => {
+            let shown: String = other.chars().take(20).collect();
+            Err(ApiError::bad_value(key, format!("{key} is true or false, not {shown}")))
+        }
+    }
+}
+
 /// Parses an id in a query.
 pub(super) fn query_id<T: FromStr<Err: Display>>(key: &str, text: Option<&str>) -> ApiResult<Option<T>> {
     text.map(|text| text.parse().map_err(|error| ApiError::bad_value(key, format!("{key} is {error}")))).transpose()

@@ -137,6 +137,15 @@ pub enum ApiError {
     /// It does not exist, or not for this caller.
     #[error("there is no such {0}")]
     NotFound(Resource),
+    /// It exists, as everyone may know, and is another account's.
+    #[error("this {0} is another account's: only its owner may do this")]
+    NotOwner(Resource),
+    /// The game has fewer snakes.
+    #[error("this game has no such seat: its last one is {last}, and the first is 0")]
+    NoSuchSeat {
+        /// The last seat of the game.
+        last: usize,
+    },
     /// The snake has no saved answer of that turn.
     #[error(
         "there is no answer of this snake for that turn: it was out before, or the answer is not saved yet; GET /api/games/{{id}}/snakes/{{snake}}/turns lists what there is"
@@ -270,6 +279,9 @@ pub enum ApiError {
     /// A refusal about tournaments.
     #[error(transparent)]
     Tournament(#[from] TournamentRefusal),
+    /// Results of a duel come faster than it can be changed.
+    #[error("results of this duel are being counted at this moment: try again")]
+    DuelBusy,
     /// The content of a world was requested that has no visitors.
     #[error("no player is in this world, so that it is not in memory: enter it, or try again later")]
     WorldNotLoaded,
@@ -402,9 +414,12 @@ impl ApiError {
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::Leaderboard(refusal) => refusal.status_and_code(),
             Self::Tournament(refusal) => refusal.status_and_code(),
+            Self::DuelBusy => (StatusCode::SERVICE_UNAVAILABLE, "duel_busy"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
             Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
+            Self::NotOwner(_) => (StatusCode::FORBIDDEN, "not_owner"),
+            Self::NoSuchSeat { .. } => (StatusCode::NOT_FOUND, "no_such_seat"),
             Self::NoSuchTurn => (StatusCode::NOT_FOUND, "no_such_turn"),
             Self::NotYourSnake => (StatusCode::FORBIDDEN, "not_your_snake"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),

@@ -2,6 +2,7 @@
 
 use super::problem::{ApiError, ApiResult};
 use engine::limits::{BOT_NAME_CHARS_MAX, NAME_CHARS_MAX};
+use engine::printable::is_unprintable;
 
 /// A name of an account or a token, without the space around it: 1 to 100 characters, at least one of them visible, no control characters
 /// (a database may refuse them, and a terminal may obey them), none that changes the direction of the text around it.
@@ -22,7 +23,7 @@ pub(super) fn check_line(field: &str, what: &str, text: &str, chars_max: usize) 
         format!("the {what} is longer than {chars_max} characters")
     } else if text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
         format!("the {what} holds a control character, or more than one line")
-    } else if text.chars().any(is_bidi_control) {
+    } else if text.chars().any(is_unprintable) {
         format!("the {what} holds a character that changes the direction of text")
     } else {
         return Ok(text.to_owned());
@@ -38,14 +39,9 @@ fn capitalized(word: &str) -> String {
 /// Characters without width: a name of nothing else looks empty. Joiners among them are allowed inside a name, in emoji for
 /// example.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-        | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
-        || is_bidi_control(character)
-}
-
-/// The embeddings, overrides and isolates of the bidirectional algorithm: with them a name shows as another one.
-fn is_bidi_control(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
+        || is_unprintable(character)
 }
 
 #[cfg(test)]
@@ -72,6 +68,7 @@ mod tests {
         check("\u{200b}", false);
         check(" \u{2060}\u{feff}", false);
         check("evil\u{202e}live", false);
+        check("same\u{200f}", false);
         check("👩\u{200d}💻", true);
         check("שלום", true);
     }

@@ -1,5 +1,6 @@
 //! What a command prints: results on standard output, everything else on the error output.
 
+use engine::printable::is_unprintable;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -46,9 +47,10 @@ impl<E: Error> From<E> for CliError {
     }
 }
 
-/// Text of others in one line, in which nothing controls the terminal: each control character is a space.
+/// Text of others in one line, in which nothing controls the terminal or changes the direction of what follows: each such character is a
+/// space.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    text.chars().map(|char| if is_unprintable(char) { ' ' } else { char }).collect()
 }
 
 /// Writes an answer. A reader that has seen enough (`| head -1`) is no failure.
@@ -65,4 +67,22 @@ pub(crate) fn print_line(text: impl Display) -> Result<(), CliError> {
 /// Writes a remark. A closed error output is ignored.
 pub(crate) fn print_note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        assert_eq!(printable(text), want, "{text:?}");
+    }
+
+    #[test]
+    fn text_of_others_is_one_line_that_controls_nothing() {
+        check("Schlängel 🐍", "Schlängel 🐍");
+        check("two\nlines", "two lines");
+        check("\u{1b}[2J", " [2J");
+        check("evil\u{202e}live\u{2066}", "evil live ");
+    }
 }

@@ -221,8 +221,7 @@ settings! {
     turns_max: u32 = ranged("matches.turns_max", "turns-max", 1..=limits::TURNS_MAX as u64, "turns", "5000");
     /// Claims without any progress after which a match fails; its log is kept.
     attempts_max: u32 = ranged("matches.attempts_max", "attempts-max", 1..=limits::ATTEMPTS_MAX as u64, "attempts", "5");
-    /// Matches of ladders that may be under way at the same time, on all nodes together. While games of people wait for more than a second,
-    /// it is a sixteenth.
+    /// Matches of ladders that may be under way at the same time, on all nodes together.
     ladder_matches_at_once: usize = ranged("ladders.matches_at_once", "ladder-matches-at-once", 1..=limits::MATCHES_AT_ONCE_MAX as u64, "matches", AUTO)
         .or_auto("256, but at most half of matches.at_once", |c, _| {
             c.ladder_matches_at_once = limits::LADDER_MATCHES_AT_ONCE_DEFAULT.min(c.matches_at_once / 2).max(1);
@@ -347,8 +346,8 @@ settings! {
         ranged("stories.waiters_per_address_max", "stories-waiters-per-address-max", 1..=limits::TABLE_WAITERS_MAX as u64, "waits", AUTO)
         .or_auto("a quarter of stories.waiters_max",
             |c, _| c.stories_waiters_per_address_max = (c.stories_waiters_max / ADDRESSES_TO_EXHAUST_MIN).max(1));
-    /// Longest time that a poll may wait for an update.
-    stories_poll_wait_max: Duration =
+    /// Longest time that a poll may wait for an update: of a game of Stories, a tournament or a ticket.
+    poll_wait_max: Duration =
         millis("stories.poll_wait_max_ms", "stories-poll-wait-max-ms", 0..=ms(limits::POLL_WAIT_MAX), "600000");
     /// Time that a player counts as present after the end of the last poll or stream.
     stories_presence_grace: Duration = millis("stories.presence_grace_ms", "stories-presence-grace-ms", 100..=HOUR_MS, "15000");

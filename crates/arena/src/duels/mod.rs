@@ -7,7 +7,7 @@ use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
 use crate::silence::silent_seats;
 use crate::states::{LoggedState, States};
-use crate::step::{SaveStepError, save_step};
+use crate::step::save_step;
 use engine::commands::Advance;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus};
 use engine::duels::{Duel, DuelDefinition, DuelEnd, Entry, PairOutcome, SilentAnswer, SilentSeat, Step};
@@ -56,6 +56,9 @@ async fn advance_duel<E: ArenaEnvironment>(
     });
     let (duel, row) = read.await?;
     let duel = duel?;
+    if row.status.is_ended() && row.due_at.is_some() {
+        cancel_matches(&environment, row.id, |_| false).await?;
+    }
     let (id, after) = (row.id, row.results_applied);
     let read = environment.read(move |reader| {
         let results = reader.competition_results(id, after, DUEL_RESULTS_PER_STEP_MAX)?;
@@ -72,7 +75,7 @@ async fn advance_duel<E: ArenaEnvironment>(
     save(&environment, &states, &row, results_applied, step).await
 }
 
-/// Calls a duel off, with its games that are under way. Nothing changes when it has ended, or when another writer came first.
+/// Calls a duel off; the leader calls off its games that are under way. Nothing changes when it has ended, or when another writer came first.
 ///
 /// # Errors
 /// The store's.
@@ -154,25 +157,21 @@ async fn save<E: ArenaEnvironment>(
         let spec = definition.match_spec(row.id, game.key, game.match_id);
         spec.ok_or_else(|| AdvanceError::Unexpected(format!("the duel has no bots for {:?}", game.key)))
     };
+    let (now, status) = (environment.now(), status_of(&step.duel));
+    let ends_with_games = status.is_ended() && !row.status.is_ended() && step.duel.games_in_flight().len() > 0;
     let advance = Advance {
         entries: step.entries.iter().map(Entry::encode).collect(),
         results_applied,
-        status: status_of(&step.duel),
-        due_at: None,
+        status,
+        // The next look calls these games off.
+        due_at: ends_with_games.then_some(now),
         matches: step.start.iter().map(spec).collect::<Result<_, _>>()?,
-        ..Advance::of(row, environment.now())
+        ..Advance::of(row, now)
     };
-    match save_step(environment, advance).await {
-        Ok(()) => {}
-        Err(SaveStepError::Conflict | SaveStepError::NotFound) => return Ok(Driven::Unchanged),
-        Err(SaveStepError::Store(error)) => return Err(error.into()),
-        Err(error @ SaveStepError::Unexpected(_)) => return Err(AdvanceError::Unexpected(error.to_string())),
+    if let Err(error) = save_step(environment, advance).await {
+        return error.into_driven();
     }
     count(environment, &step);
-    if step.duel.end().is_some() {
-        let in_flight: Vec<MatchId> = step.duel.games_in_flight().map(|game| game.match_id).collect();
-        cancel_matches(environment, &in_flight).await;
-    }
     states.keep(row.id, row.version + step.entries.len() as u32, Arc::new(step.duel));
     Ok(Driven::Advanced)
 }
@@ -201,3 +200,6 @@ fn count<E: ArenaEnvironment>(environment: &E, step: &Step) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

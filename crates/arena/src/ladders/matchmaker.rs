@@ -1,11 +1,13 @@
-//! Pairs the bots of ladders, all the time: whenever fewer matches are under way than may be, it plans the next ones and puts them into the
+//! Pairs the bots of ladders, all the time: whenever fewer matches are unapplied than may be, it plans the next ones and puts them into the
 //! queue. What it decides by is read from the store, and a commit that finds others created is refused: so a crash or a change of the leader
 //! neither doubles a match nor loses one. It does not rate.
 
 use super::pairing_state::PairingState;
+use crate::driver::AdvanceError;
 use crate::environment::ArenaEnvironment;
 use crate::retries::Retries;
-use engine::commands::{AddMatches, Command, CompetitionCommand, Outcome};
+use crate::step::{SaveStepError, check_saved};
+use engine::commands::{AddMatches, Command, CompetitionCommand};
 use engine::competitions::{CompetitionKind, CompetitionStatus, MatchOrigin};
 use engine::ids::{AccountId, BotId, CompetitionId, MatchId};
 use engine::ladders::definition::SYSTEM_ACCOUNT;
@@ -19,6 +21,7 @@ use engine::time::UnixMs;
 use node::lease::Lease;
 use rules::chance::{Chance, Purpose, Seed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::{Instant, sleep};
@@ -33,7 +36,7 @@ const PAGE: usize = 500;
 /// The ladders of all nodes, as long as this process leads them.
 pub(super) struct Matchmaker<E> {
     environment: E,
-    /// Matches that may be under way at once, of all ladders together.
+    /// Matches of all ladders together that may be unapplied at once: created, and their results not rated.
     pub(super) matches_at_once: usize,
     ladders: BTreeMap<CompetitionId, RunningLadder>,
     paused: BTreeSet<BotId>,
@@ -50,15 +53,15 @@ struct RunningLadder {
     account: AccountId,
     /// `None`: it must be read before matches are created.
     state: Option<PairingState>,
-    /// Matches under way as its row had it: the budget counts those of ladders that have not been read, too.
-    under_way_unread: usize,
+    /// Unapplied matches as its row had it: the budget counts those of ladders that have not been read, too.
+    unapplied_unread: usize,
     /// In which look it was given matches last.
     filled_in: u64,
 }
 
 impl RunningLadder {
-    fn matches_under_way(&self) -> usize {
-        self.state.as_ref().map_or(self.under_way_unread, |state| state.history.matches_under_way())
+    fn matches_unapplied(&self) -> usize {
+        self.state.as_ref().map_or(self.unapplied_unread, |state| state.history.matches_unapplied())
     }
 
     /// Whether it has as many entries as a match has seats; one that has not been read may have.
@@ -101,11 +104,11 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         }
         due.retain(|id| self.retries.is_due(*id, self.environment.now()));
         // Those that have least come first, and of these those that wait longest: no ladder takes the place that another waits for.
-        due.sort_by_key(|id| self.ladders.get(id).map(|ladder| (ladder.matches_under_way(), ladder.filled_in)));
+        due.sort_by_key(|id| self.ladders.get(id).map(|ladder| (ladder.matches_unapplied(), ladder.filled_in)));
         self.looks += 1;
         for id in due {
             let (own_free, share) = self.share(id);
-            let free = self.matches_at_once.saturating_sub(self.matches_under_way()).min(own_free);
+            let free = self.matches_at_once.saturating_sub(self.matches_unapplied()).min(own_free);
             let filled = self.fill(id, free, share).await;
             match filled {
                 Ok(()) => self.retries.record_success(CompetitionKind::Ladder, id),
@@ -113,14 +116,14 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
             }
         }
         let metrics = &self.environment.metrics().pairing;
-        metrics.matches_under_way.set(self.matches_under_way() as u64);
+        metrics.matches_unapplied.set(self.matches_unapplied() as u64);
         metrics.matches_allowed.set(self.matches_at_once as u64);
-        metrics.failing.set(self.retries.len() as u64);
+        metrics.ladders_unpaired.set(self.retries.len() as u64);
         Ok(())
     }
 
     /// What came of one ladder: one that fails does not keep the others from their matches, and is tried again later.
-    fn note(&mut self, id: CompetitionId, done: Result<(), StoreError>) {
+    fn note(&mut self, id: CompetitionId, done: Result<(), impl Display>) {
         if let Err(error) = done {
             let now = self.environment.now();
             self.retries.record_failure(CompetitionKind::Ladder, id, now, &error);
@@ -147,18 +150,18 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         self.ladders.retain(|id, _| running.contains_key(id));
         self.retries.retain(|id| running.contains_key(&id));
         for (id, row) in running {
-            let under_way_unread = usize::try_from(row.matches_under_way()).unwrap_or(usize::MAX);
-            let new = RunningLadder { account: row.account, state: None, under_way_unread, filled_in: 0 };
-            self.ladders.entry(id).or_insert(new).under_way_unread = under_way_unread;
+            let unapplied_unread = usize::try_from(row.matches_unapplied()).unwrap_or(usize::MAX);
+            let new = RunningLadder { account: row.account, state: None, unapplied_unread, filled_in: 0 };
+            self.ladders.entry(id).or_insert(new).unapplied_unread = unapplied_unread;
         }
         Ok(())
     }
 
-    /// Those with matches under way, and some of the others in turn.
+    /// Those with unapplied matches, and some of the others in turn.
     fn due_ladders(&mut self) -> Vec<CompetitionId> {
         let now = self.environment.now();
         let ladders = || self.ladders.iter().filter(|(id, _)| self.retries.is_due(**id, now));
-        let plays = |ladder: &RunningLadder| ladder.state.is_some() && ladder.matches_under_way() > 0;
+        let plays = |ladder: &RunningLadder| ladder.state.is_some() && ladder.matches_unapplied() > 0;
         let idle = || ladders().filter(|(_, ladder)| !plays(ladder)).map(|(id, _)| *id);
         let behind = idle().filter(|id| self.last_idle.is_none_or(|last| *id > last));
         let chosen: Vec<CompetitionId> =
@@ -168,8 +171,8 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         playing.into_iter().chain(chosen).collect()
     }
 
-    fn matches_under_way(&self) -> usize {
-        self.ladders.values().fold(0, |sum, ladder| sum.saturating_add(ladder.matches_under_way()))
+    fn matches_unapplied(&self) -> usize {
+        self.ladders.values().fold(0, |sum, ladder| sum.saturating_add(ladder.matches_unapplied()))
     }
 
     /// How many more matches the ladders of this one's owner may have, and how many this one may have in all: what all ladders share, and what
@@ -186,7 +189,7 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         }
         let is_own = |ladder: &RunningLadder| ladder.account == owner;
         let own_max = (budget / LADDER_ACCOUNT_SHARE_DIVISOR).max(1);
-        let own = self.ladders.values().filter(|ladder| is_own(ladder)).map(RunningLadder::matches_under_way);
+        let own = self.ladders.values().filter(|ladder| is_own(ladder)).map(RunningLadder::matches_unapplied);
         let own_free = own_max.saturating_sub(own.fold(0, usize::saturating_add));
         (own_free, share.min(evenly(own_max, &is_own)))
     }
@@ -213,7 +216,7 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
     /// The state of a ladder, out of the map; what is not put back is read anew.
     fn take(&mut self, id: CompetitionId) -> Option<PairingState> {
         let ladder = self.ladders.get_mut(&id)?;
-        ladder.under_way_unread = ladder.matches_under_way();
+        ladder.unapplied_unread = ladder.matches_unapplied();
         ladder.state.take()
     }
 
@@ -223,17 +226,24 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
         }
     }
 
-    /// Creates at most `free` matches of a ladder, so that at most `share` are under way on it.
-    async fn fill(&mut self, id: CompetitionId, free: usize, share: usize) -> Result<(), StoreError> {
+    /// Creates at most `free` matches of a ladder, so that at most `share` are unapplied on it.
+    async fn fill(&mut self, id: CompetitionId, free: usize, share: usize) -> Result<(), AdvanceError> {
         let Some(state) = self.take(id) else { return Ok(()) };
-        let wanted = share.saturating_sub(state.history.matches_under_way()).min(free).min(LADDER_LINE_UPS_MAX);
+        let wanted = share.saturating_sub(state.history.matches_unapplied()).min(free).min(LADDER_LINE_UPS_MAX);
         let is_running = state.row.status == CompetitionStatus::Running;
         if !is_running || wanted == 0 {
             self.put(id, state);
             return Ok(());
         }
         let created_before = state.row.matches_created;
-        if let Some(state) = self.create(state, wanted).await? {
+        let created = self.create(state, wanted).await;
+        if created.is_err()
+            && let Some(ladder) = self.ladders.get_mut(&id)
+        {
+            // They may be created nevertheless: the other ladders get none in their place before its row is read again.
+            ladder.unapplied_unread = ladder.unapplied_unread.saturating_add(wanted);
+        }
+        if let Some(state) = created? {
             if state.row.matches_created > created_before {
                 self.ladders.entry(id).and_modify(|ladder| ladder.filled_in = self.looks);
             }
@@ -243,7 +253,11 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
     }
 
     /// Plans and creates matches. `None` when the state is not what is committed.
-    pub(super) async fn create(&self, state: PairingState, wanted: usize) -> Result<Option<PairingState>, StoreError> {
+    pub(super) async fn create(
+        &self,
+        state: PairingState,
+        wanted: usize,
+    ) -> Result<Option<PairingState>, AdvanceError> {
         let began = Instant::now();
         let rules = PairingRules {
             seats: state.seats(),
@@ -273,19 +287,17 @@ impl<E: ArenaEnvironment> Matchmaker<E> {
             matches,
             now,
         };
-        match self.environment.commit(Command::Competition(CompetitionCommand::AddMatches(add))).await? {
-            Outcome::Done => {
+        let outcome = self.environment.commit(Command::Competition(CompetitionCommand::AddMatches(add))).await?;
+        match check_saved(outcome) {
+            Ok(()) => {
                 state.start(&line_ups);
                 metrics.matches_created.add(line_ups.len() as u64);
                 self.environment.notify_queue();
                 Ok(Some(state))
             }
             // Others have created matches, or the ladder has ended.
-            Outcome::VersionConflict(_) | Outcome::NotFound => Ok(None),
-            other => {
-                tracing::error!(outcome = ?other, ladder.id = %state.row.id, "the store did not take matches of a ladder");
-                Ok(None)
-            }
+            Err(SaveStepError::Conflict | SaveStepError::NotFound) => Ok(None),
+            Err(other) => Err(AdvanceError::Unexpected(other.to_string())),
         }
     }
 

@@ -1,5 +1,5 @@
 //! What the matchmaker knows of one ladder: its entries and its recent past. Read from the store when this process becomes the leader, and
-//! followed from then on; a match under way is one whose result has not been applied, so that nothing is paired by ratings that are behind.
+//! followed from then on; what counts is unapplied matches, not those under way, so that nothing is paired by ratings that are behind.
 
 use bot_client::canonical_url;
 use engine::competitions::{CompetitionResult, CompetitionRow};
@@ -48,7 +48,7 @@ pub(super) struct Followed {
 }
 
 impl PairingState {
-    /// The state of a ladder, out of its last results and its matches under way.
+    /// The state of a ladder, out of its last results and its unapplied matches.
     pub(super) fn load(reader: &mut dyn Reader, id: CompetitionId, now: UnixMs) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.competition(id)? else { return Ok(None) };
         let definition = LadderDefinition::decode(&row.definition)
@@ -58,7 +58,7 @@ impl PairingState {
         state.refresh(reader, now)?;
         let remembered = history_results(state.entries.len(), state.seats()) as u64;
         state.apply_results(reader, state.row.results_applied.saturating_sub(remembered), state.row.results_applied)?;
-        for (key, seats) in state.matches_under_way(reader)? {
+        for (key, seats) in state.matches_unapplied(reader)? {
             state.history.start(key, &seats);
         }
         Ok(Some(state))
@@ -92,8 +92,7 @@ impl PairingState {
                 self.update(read);
             }
         }
-        let under_way = self.row.matches_created.saturating_sub(self.row.results_applied);
-        Ok((self.history.matches_under_way() as u64 == under_way).then_some(followed))
+        Ok((self.history.matches_unapplied() as u64 == self.row.matches_unapplied()).then_some(followed))
     }
 
     /// Bots in a match.
@@ -225,7 +224,7 @@ impl PairingState {
     }
 
     /// Key and bots of the matches whose results were not applied: those that have not ended, and those that have.
-    fn matches_under_way(&self, reader: &mut dyn Reader) -> Result<Vec<(u64, Vec<BotId>)>, StoreError> {
+    fn matches_unapplied(&self, reader: &mut dyn Reader) -> Result<Vec<(u64, Vec<BotId>)>, StoreError> {
         let mut all = Vec::new();
         for result in results(reader, self.row.id, self.row.results_applied, self.row.results)? {
             all.push((result.key, result.summary.seats.iter().map(|seat| seat.bot).collect()));

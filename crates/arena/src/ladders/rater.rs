@@ -1,9 +1,10 @@
 //! Rates the results of ladders in their order, and ends seasons. One commit moves a ladder over results and has everything that they
 //! change: a result counts once, whatever dies. Who else rates at the same time is told so by the store and reads again.
 
-use crate::driver::Driven;
+use crate::driver::{AdvanceError, Driven};
 use crate::environment::ArenaEnvironment;
-use engine::commands::{Advance, Command, LadderCommand, Outcome, RateResults};
+use crate::step::check_saved;
+use engine::commands::{Advance, Command, LadderCommand, RateResults};
 use engine::competitions::{CompetitionResult, CompetitionRow, CompetitionStatus};
 use engine::ids::{BotId, EntryId};
 use engine::ladders::definition::LadderDefinition;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use store::{Reader, StoreError};
 
 /// Applies the next results of a ladder, or ends its season when that is over.
-pub(super) async fn advance<E: ArenaEnvironment>(environment: E, row: CompetitionRow) -> Result<Driven, StoreError> {
+pub(super) async fn advance<E: ArenaEnvironment>(environment: E, row: CompetitionRow) -> Result<Driven, AdvanceError> {
     let (id, after, now) = (row.id, row.results_applied, environment.now());
     let results = environment.read(move |reader| reader.competition_results(id, after, RATED_AT_ONCE_MAX)).await?;
     let within = results_within(&results, row.due_at);
@@ -37,7 +38,7 @@ async fn rate<E: ArenaEnvironment>(
     row: &CompetitionRow,
     results: &[CompetitionResult],
     now: UnixMs,
-) -> Result<Driven, StoreError> {
+) -> Result<Driven, AdvanceError> {
     let (id, season) = (row.id, current_season(row));
     let bots: Vec<BotId> = RatingChanges::bots_of(results).into_iter().collect();
     let wanted = bots.clone();
@@ -50,19 +51,18 @@ async fn rate<E: ArenaEnvironment>(
     let results_applied = results.last().map_or(row.results_applied, |last| last.number);
     let advance = Advance { results_applied, ..Advance::of(row, now) };
     let command = LadderCommand::Rate(Box::new(RateResults { advance, season, changes, strangers }));
-    let driven = driven(&environment.commit(Command::Ladder(command)).await?);
-    if driven == Driven::Advanced {
-        let metrics = &environment.metrics().ladders;
-        metrics.results_rated.add(rated);
-        metrics.results_unrated.add(results.len() as u64 - rated);
-        metrics.results_waiting.set(row.results - results_applied.min(row.results));
-        let committed_at = environment.now();
-        for result in results {
-            let lag_ms = u64::try_from(committed_at.0.saturating_sub(result.ended_at.0)).unwrap_or_default();
-            metrics.rating_lag.observe(Duration::from_millis(lag_ms));
-        }
+    if let Err(error) = check_saved(environment.commit(Command::Ladder(command)).await?) {
+        return error.into_driven();
     }
-    Ok(driven)
+    let metrics = &environment.metrics().ladders;
+    metrics.results_rated.add(rated);
+    metrics.results_passed_over.add(results.len() as u64 - rated);
+    let committed_at = environment.now();
+    for result in results {
+        let lag_ms = u64::try_from(committed_at.0.saturating_sub(result.ended_at.0)).unwrap_or_default();
+        metrics.rating_lag.observe(Duration::from_millis(lag_ms));
+    }
+    Ok(Driven::Advanced)
 }
 
 /// Ends the season behind the last result that was applied.
@@ -70,7 +70,7 @@ async fn end_season<E: ArenaEnvironment>(
     environment: &E,
     row: &CompetitionRow,
     now: UnixMs,
-) -> Result<Driven, StoreError> {
+) -> Result<Driven, AdvanceError> {
     let definition = LadderDefinition::decode(&row.definition)
         .map_err(|error| StoreError::Corrupt { why: format!("the definition of ladder {}: {error}", row.id) })?;
     let due_at = row.due_at.unwrap_or(now);
@@ -78,24 +78,12 @@ async fn end_season<E: ArenaEnvironment>(
     let end = SeasonEnd { season, last_result: row.results_applied, ended_at: due_at, is_last: false };
     let next = definition.next_season_end(due_at, now);
     let advance = Advance { entries: vec![end.encode()], due_at: next, ..Advance::of(row, now) };
-    let driven = driven(&environment.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await?);
-    if driven == Driven::Advanced {
-        environment.metrics().ladders.seasons_ended.inc();
-        tracing::info!(ladder.id = %row.id, season, last_result = end.last_result, "a season of a ladder ended");
+    if let Err(error) = check_saved(environment.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await?) {
+        return error.into_driven();
     }
-    Ok(driven)
-}
-
-/// A conflict means that another writer came first; the next look sees what it wrote.
-fn driven(outcome: &Outcome) -> Driven {
-    match outcome {
-        Outcome::Done => Driven::Advanced,
-        Outcome::VersionConflict(_) | Outcome::NotFound => Driven::Unchanged,
-        other => {
-            tracing::error!(outcome = ?other, "the store answered a rating of results with something else");
-            Driven::Unchanged
-        }
-    }
+    environment.metrics().ladders.seasons_ended.inc();
+    tracing::info!(ladder.id = %row.id, season, last_result = end.last_result, "a season of a ladder ended");
+    Ok(Driven::Advanced)
 }
 
 /// What is known of bots that played: their entries; of those without one, the entry of the season before and the bot itself.

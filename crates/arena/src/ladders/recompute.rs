@@ -129,7 +129,7 @@ impl Comparison {
         if !(1..=current).contains(&season) {
             return Ok(Err(RecomputeError::NoSuchSeason { ladder, season, current }));
         }
-        let (begin, last) = results_of(reader, &stored.row, season)?;
+        let (begin, last) = results_of_season(reader, &stored.row, season)?;
         Ok(Ok(Self {
             stored,
             begin,
@@ -189,14 +189,17 @@ impl Comparison {
         let Some(stored) = reader.ladders().ladder_season(ladder, Some(season))? else {
             return Ok(Err(RecomputeError::NotFound(ladder)));
         };
-        (_, self.last) = results_of(reader, &stored.row, season)?;
+        (_, self.last) = results_of_season(reader, &stored.row, season)?;
         self.stored = stored;
         Ok(Ok(self))
     }
 }
 
 /// Behind which result a season begins, and with which it ends so far.
-fn results_of(reader: &mut dyn Reader, row: &CompetitionRow, season: u32) -> Result<(u64, u64), StoreError> {
+///
+/// # Errors
+/// The store's.
+pub fn results_of_season(reader: &mut dyn Reader, row: &CompetitionRow, season: u32) -> Result<(u64, u64), StoreError> {
     let mut end_of = |season: u32| -> Result<Option<u64>, StoreError> {
         let Some(version) = season.checked_sub(1) else { return Ok(Some(0)) };
         let Some(bytes) = reader.competition_log(row.id, version, 1)?.pop() else { return Ok(None) };

@@ -56,7 +56,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
                 Late::Void => Event::GameVoid { pairing, match_id, reason: VoidReason::Late },
             };
             step.happen(event)?;
-            step.given_up.push(match_id);
+            step.has_given_up = true;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use super::deadlines::next_deadline_look;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
+use crate::cancellation::cancel_matches;
 use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
 use crate::silence::silent_seats;
@@ -16,7 +17,7 @@ use engine::rows::OwnedBot;
 use engine::time::UnixMs;
 use engine::tournaments::{CancelReason, Event, GameOrder, GameScore, Phase, Refusal, Tournament, VoidReason};
 use node::lease::Lease;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::StoreError;
 
 impl<E: ArenaEnvironment> Tournaments<E> {
@@ -43,6 +44,9 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         let _writer = self.lock_writer(row.id).await;
         let loaded = self.load(row.id).await?;
         let now = self.0.environment.now();
+        if loaded.row.due_at.is_some_and(|due_at| due_at <= now) {
+            self.cancel_abandoned_games(&loaded).await?;
+        }
         let is_started_by_time = loaded.state.definition().starts_at.is_some_and(|at| at <= now);
         let mut step = Step::new(loaded, now);
         match step.state.phase() {
@@ -52,11 +56,13 @@ impl<E: ArenaEnvironment> Tournaments<E> {
                 self.apply_results(&mut step).await?;
                 self.end_late_games(&mut step, leading_since, now).await?;
                 self.review_absences(&mut step, leading_since, now).await?;
-                self.queue_games(&mut step).await?;
+                step = self.queue_games(step).await?;
                 step.due_at = next_due(&step.state, leading_since, now);
             }
             // What is still played counts for nothing.
-            Phase::Finished | Phase::Cancelled(_) => step.results_applied = step.row().results,
+            Phase::Finished | Phase::Cancelled(_) => {
+                (step.results_applied, step.due_at) = (step.row().results, None);
+            }
         }
         if step.is_empty() {
             return Ok(Driven::Unchanged);
@@ -65,6 +71,21 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Saved::Yes(LoadedTournament { .. }) => Ok(Driven::Advanced),
             Saved::Conflict => Ok(Driven::Unchanged),
         }
+    }
+
+    /// Calls off the games of its log that no longer count. Those that another process creates meanwhile are not among them.
+    async fn cancel_abandoned_games(&self, loaded: &LoadedTournament) -> Result<(), StoreError> {
+        let is_running = loaded.state.phase() == Phase::Running;
+        let mut abandoned = BTreeSet::new();
+        for pairing in loaded.state.pairings() {
+            let counts = is_running && pairing.outcome.is_none();
+            let games = pairing.games.iter().filter(|game| !counts || game.end.is_some());
+            abandoned.extend(games.map(|game| game.match_id));
+        }
+        if abandoned.is_empty() {
+            return Ok(());
+        }
+        cancel_matches(&self.0.environment, loaded.row.id, |id| !abandoned.contains(&id)).await
     }
 
     async fn start_by_time(&self, step: &mut Step) -> Result<(), TournamentError> {
@@ -105,24 +126,24 @@ impl<E: ArenaEnvironment> Tournaments<E> {
 
     /// Puts into the queue what is to be played now. Bots that are gone leave first, and those that are paused are waited for, which may
     /// change what that is.
-    async fn queue_games(&self, step: &mut Step) -> Result<(), TournamentError> {
+    async fn queue_games(&self, mut step: Step) -> Result<Step, TournamentError> {
         loop {
-            while let Some(round) = step.state.next_round() {
-                step.happen(round)?;
-            }
-            let orders = step.state.next_games();
+            // On a reader's thread: the pairs of a large Swiss tournament take a while.
+            let (planned, orders) = self.0.environment.read(|_| Ok(plan_games(step))).await??;
+            step = planned;
             if orders.is_empty() {
-                return Ok(());
+                return Ok(step);
             }
             let mut ids: Vec<BotId> =
                 orders.iter().flat_map(|order| &order.seats).map(|seat| bot_of(&step.state, *seat)).collect();
             ids.sort_unstable();
             ids.dedup();
             let before = step.state.version();
-            let bots = self.withdraw_gone_of(step, ids.clone()).await?;
-            self.note_absences(step, ids).await?;
+            let bots = self.withdraw_gone_of(&mut step, ids.clone()).await?;
+            self.note_absences(&mut step, ids).await?;
             if step.state.version() == before {
-                return self.add_games(step, &orders, &bots);
+                self.add_games(&mut step, &orders, &bots)?;
+                return Ok(step);
             }
         }
     }
@@ -148,6 +169,15 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         }
         Ok(())
     }
+}
+
+/// Adds the rounds that are due, and what is to be played now.
+fn plan_games(mut step: Step) -> Result<(Step, Vec<GameOrder>), Refusal> {
+    while let Some(round) = step.state.next_round() {
+        step.happen(round)?;
+    }
+    let orders = step.state.next_games();
+    Ok((step, orders))
 }
 
 fn bot_of(state: &Tournament, entrant: u16) -> BotId {

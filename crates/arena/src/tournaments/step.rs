@@ -2,12 +2,10 @@
 //! it saved at once.
 
 use super::{LoadedTournament, TournamentError, Tournaments};
-use crate::cancellation::cancel_matches;
 use crate::environment::ArenaEnvironment;
 use crate::step::{SaveStepError, save_step};
 use engine::commands::Advance;
 use engine::competitions::CompetitionStatus;
-use engine::ids::MatchId;
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 use engine::tournaments::{Event, LogEntry, Phase, Refusal, Tournament};
@@ -19,8 +17,8 @@ pub(super) struct Step {
     pub(super) state: Tournament,
     entries: Vec<LogEntry>,
     pub(super) matches: Vec<MatchSpec>,
-    /// Matches that did not end in time.
-    pub(super) given_up: Vec<MatchId>,
+    /// Whether games were given up that did not end in time.
+    pub(super) has_given_up: bool,
     pub(super) results_applied: u64,
     pub(super) due_at: Option<UnixMs>,
     now: UnixMs,
@@ -39,7 +37,7 @@ impl Step {
             state: Tournament::clone(&before.state),
             entries: Vec::new(),
             matches: Vec::new(),
-            given_up: Vec::new(),
+            has_given_up: false,
             results_applied: before.row.results_applied,
             due_at: before.row.due_at,
             before,
@@ -64,19 +62,18 @@ impl Step {
         self.entries.is_empty() && self.results_applied == row.results_applied && self.due_at == row.due_at
     }
 
-    /// Games that no longer matter since this step.
-    fn abandoned_matches(&self) -> Vec<MatchId> {
+    /// Whether there are games that no longer count since this step.
+    fn has_abandoned_games(&self) -> bool {
         let is_cancelled = matches!(self.state.phase(), Phase::Cancelled(_));
         let was_cancelled = matches!(self.before.state.phase(), Phase::Cancelled(_));
         let is_decided = |state: &Tournament, pairing: u32| {
             state.pairings().get(pairing as usize).is_some_and(|pairing| pairing.outcome.is_some())
         };
-        let open = self.state.open_games();
-        let abandoned = open.filter(|(pairing, _)| {
+        let is_abandoned = |pairing| {
             (is_cancelled && !was_cancelled)
-                || (is_decided(&self.state, *pairing) && !is_decided(&self.before.state, *pairing))
-        });
-        abandoned.map(|(_, game)| game.match_id).chain(self.given_up.iter().copied()).collect()
+                || (is_decided(&self.state, pairing) && !is_decided(&self.before.state, pairing))
+        };
+        self.has_given_up || self.state.open_games().any(|(pairing, _)| is_abandoned(pairing))
     }
 }
 
@@ -97,7 +94,11 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             entries: step.entries.iter().map(LogEntry::encode).collect(),
             results_applied: step.results_applied,
             status,
-            due_at: step.due_at.filter(|_| !status.is_ended()),
+            due_at: match step.has_abandoned_games() {
+                // The next look calls them off.
+                true => Some(step.now),
+                false => step.due_at.filter(|_| !status.is_ended()),
+            },
             matches: step.matches.clone(),
             ..Advance::of(&step.before.row, step.now)
         };
@@ -109,7 +110,6 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Err(SaveStepError::Store(error)) => return Err(error.into()),
             Err(SaveStepError::Unexpected(outcome)) => return Err(TournamentError::Unexpected(outcome)),
         }
-        let abandoned = step.abandoned_matches();
         let metrics = &environment.metrics().tournaments;
         metrics.games_created.add(step.matches.len() as u64);
         metrics.results_applied.add(step.results_applied - step.before.row.results_applied);
@@ -122,7 +122,6 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         let state = Arc::new(step.state);
         self.0.states.keep(row.id, row.version, state.clone());
         self.0.feeds.publish(row.id, row.version);
-        cancel_matches(environment, &abandoned).await;
         Ok(Saved::Yes(LoadedTournament { row, state }))
     }
 }

@@ -493,6 +493,13 @@ async fn spectators_are_notified_of_games_that_are_called_off() {
     let mut games: Vec<MatchId> = cup.claim().iter().map(|game| game.spec.id).collect();
     games.sort_unstable();
     cup.leader.cancel(cup.id).await.unwrap();
+    // The process that was to call them off is gone in the middle of it.
+    cup.arena.set_store_away_after(1);
+    cup.settle().await;
+    cup.arena.set_store_away(false);
+    cup.change_leader();
+    cup.settle().await;
+    assert_eq!(cup.arena.cancels(), games.len(), "each once");
     let mut notified = cup.arena.notified();
     notified.sort_unstable();
     assert_eq!(notified, games);

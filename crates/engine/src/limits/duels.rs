@@ -26,6 +26,8 @@ pub const DUEL_RESULTS_PER_STEP_MAX: usize = 256;
 pub const DUEL_CANCEL_ATTEMPTS_MAX: usize = 8;
 /// Duels of one account that have not ended.
 pub const DUELS_PER_ACCOUNT_MAX: usize = 4;
+/// Points of a test's history that a duel shows: each costs some fifty microseconds.
+pub const DUEL_HISTORY_POINTS_MAX: usize = 100;
 /// Farthest bound of a duel's test, in Elo: at 1,000 the weaker bot wins three games in a thousand.
 pub const DUEL_ELO_MAX: f64 = 1_000.0;
 /// Least distance of a test's bounds, in Elo.

@@ -45,8 +45,13 @@ pub const HEALTH_HEADER_BYTES_SHOWN: usize = 200;
 
 const _: () =
     assert!(BOT_TIMEOUT_DEFAULT.as_millis() < HEALTH_CALL_TIMEOUT.as_millis(), "a bot in time passes its probe");
-const _: () =
-    assert!(HEALTH_RETRY_MIN.as_millis() > 4 * HEALTH_CALL_TIMEOUT.as_millis(), "a probe ends before the next");
+// Each call may also wait aside from its bot's time: for its name's lookup (`NAME_TURN_WAIT_MAX`, 10 s), for its account's budget
+// (`CALL_BUDGET_WAIT_MAX`, 5 s), for the connection of each of four addresses (`HEALTH_CALL_TIMEOUT`, 2 s), and without a bound for its
+// account's turn at an address. So a probe may take some 100 s and more; that a bot's probes never overlap is seen to by the sweep.
+const _: () = assert!(
+    HEALTH_RETRY_MIN.as_millis() > 4 * HEALTH_CALL_TIMEOUT.as_millis(),
+    "a probe that waits for nothing ends before the next is due"
+);
 const _: () =
     assert!(HEALTH_PROBES_PER_ACCOUNT * 4 < HEALTH_PROBES_AT_ONCE, "several accounts' bots are probed at once");
 const _: () = assert!(HEALTH_RETRY_MIN.as_millis() < HEALTH_INTERVAL.as_millis());

@@ -42,6 +42,8 @@ pub const LADDER_MATCHES_AT_ONCE_DEFAULT: usize = 256;
 /// The ladders of one account have at most one in so many of the matches that all ladders may have under way; those of the server itself may
 /// have all.
 pub const LADDER_ACCOUNT_SHARE_DIVISOR: usize = 4;
+/// How often the end of a ladder is tried again because results were rated first.
+pub const LADDER_END_ATTEMPTS_MAX: usize = 10;
 /// Entries of one page of a ranking, ranked and in placement together: programs that know no pages get as many.
 pub const RANKING_PAGE_MAX: usize = 1_000;
 /// Results that are rated in one commit.

@@ -102,7 +102,7 @@ pub struct TournamentRules {
     pub replays_max: u8,
     /// What decides after that. The last one always decides.
     pub tie_breaks: Vec<TieBreak>,
-    /// How long after its creation a game counts.
+    /// How long a game is played, from its first `/start`, before its board decides it.
     pub game_deadline: Duration,
     /// Games in the queue or running at once.
     pub games_at_once: u16,

@@ -96,22 +96,27 @@ async fn load_bots(app: &App, chosen: &[ChosenBot]) -> ApiResult<HashMap<BotId, 
 #[utoipa::path(post, path = "/api/duels/{id}/cancel", tag = "duels", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is over: called off, or it had ended before.", body = DuelDetails),
     (status = 404, description = "The account has no such duel."),
+    (status = 503, description = "`duel_busy`: results are being counted at this moment. Try again."),
 ))]
 pub(super) async fn cancel_duel(
     State(app): State<App>,
     Player(caller): Player,
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<Json<DuelDetails>> {
-    for _ in 0..DUEL_CANCEL_ATTEMPTS_MAX {
-        let (row, duel) = find_duel(&app, id).await?;
-        if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
-            return Err(ApiError::NotFound(Resource::Duel));
-        }
-        if duel.end().is_some() {
-            return Ok(Json(view::details(&row, &duel, DuelAccess::Owner)));
-        }
-        // Read again after that: it is over, or another writer came first.
-        arena::duels::cancel(&app.arena, &app.duels, &row, &duel).await?;
+    let (mut row, mut duel) = find_duel(&app, id).await?;
+    if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
+        return Err(ApiError::NotFound(Resource::Duel));
     }
-    Err(ApiError::Internal(format!("duel {id} moved on faster than it could be called off")))
+    for _ in 0..DUEL_CANCEL_ATTEMPTS_MAX {
+        if duel.end().is_some() {
+            break;
+        }
+        arena::duels::cancel(&app.arena, &app.duels, &row, &duel).await?;
+        // It is over now, or another writer came first.
+        (row, duel) = find_duel(&app, id).await?;
+    }
+    if duel.end().is_none() {
+        return Err(ApiError::DuelBusy);
+    }
+    Ok(Json(view::details(&row, &duel, DuelAccess::Owner)))
 }

@@ -1,14 +1,15 @@
 //! `/duels/{id}`: a duel for people, to be linked to. No script: while the duel runs, the browser loads the page anew.
 
-use super::read::{account_of, find_visible};
+use super::read::find_visible;
 use crate::app::App;
-use crate::console::{HTML, SECURITY_HEADERS};
+use crate::auth::Principal;
+use crate::console::{self, HTML, SECURITY_HEADERS};
 use crate::extract::{MaybePrincipal, PathId};
 use crate::problem::ApiResult;
 use crate::view_cache::ViewKind;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::{AppendHeaders, IntoResponse};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::get;
 use engine::ids::CompetitionId;
 use maud::{DOCTYPE, Markup, html};
@@ -27,17 +28,25 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 async fn duel_page(
     State(app): State<App>,
-    MaybePrincipal(principal): MaybePrincipal,
-    PathId(id): PathId<CompetitionId>,
+    principal: ApiResult<MaybePrincipal>,
+    id: ApiResult<PathId<CompetitionId>>,
     headers: HeaderMap,
-) -> ApiResult<impl IntoResponse> {
-    let found = find_visible(&app, id, account_of(principal.as_ref())).await?;
+) -> Response {
+    let page = async {
+        let (MaybePrincipal(principal), PathId(id)) = (principal?, id?);
+        show(&app, principal, id, &headers).await
+    };
+    page.await.unwrap_or_else(|error| console::refusal(error, &headers))
+}
+
+async fn show(app: &App, principal: Option<Principal>, id: CompetitionId, headers: &HeaderMap) -> ApiResult<Response> {
+    let found = find_visible(app, id, principal.as_ref().and_then(Principal::account)).await?;
     let refresh = found.duel.end().is_none().then_some([(REFRESH, REFRESH_S)]);
     // It shows nothing that its owner alone may see: one page for all.
     let version = found.version();
     let page = app.views.get(id, ViewKind::DuelPage, version, move || render(&found.details()).into_string().into());
-    let shown = page.await?.into_response(&headers, HeaderValue::from_static(HTML));
-    Ok((SECURITY_HEADERS, refresh.map(AppendHeaders), shown))
+    let shown = page.await?.into_response(headers, HeaderValue::from_static(HTML));
+    Ok((SECURITY_HEADERS, refresh.map(AppendHeaders), shown).into_response())
 }
 
 fn render(duel: &DuelDetails) -> Markup {

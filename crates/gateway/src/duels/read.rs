@@ -72,7 +72,7 @@ pub(super) async fn duel_details(
     PathId(id): PathId<CompetitionId>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let found = find_visible(&app, id, account_of(principal.as_ref())).await?;
+    let found = find_visible(&app, id, principal.as_ref().and_then(Principal::account)).await?;
     let kind = match found.access {
         DuelAccess::Owner => ViewKind::DuelOfOwner,
         DuelAccess::Everyone => ViewKind::Duel,
@@ -80,14 +80,6 @@ pub(super) async fn duel_details(
     let version = found.version();
     let shown = app.views.get(id, kind, version, move || json_body(&found.details())).await?;
     Ok(shown.into_response(&headers, HeaderValue::from_static("application/json")))
-}
-
-/// A guest sees what everyone sees.
-pub(super) fn account_of(principal: Option<&Principal>) -> Option<Caller> {
-    match principal {
-        Some(Principal::Account(caller)) => Some(*caller),
-        Some(Principal::Guest(_)) | None => None,
-    }
 }
 
 /// A duel that a caller may see.
@@ -127,7 +119,7 @@ pub(super) async fn list_duel_games(
     QueryParams(query): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<DuelGame>> {
     let (limit, before) = (query.limit(PAGE_DEFAULT)?, query.after()?);
-    let caller = account_of(principal.as_ref());
+    let caller = principal.as_ref().and_then(Principal::account);
     find_row(&app, id)
         .await?
         .filter(|row| DuelAccess::of(row, caller).is_some())

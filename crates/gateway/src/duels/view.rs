@@ -9,11 +9,9 @@ use engine::duels::{
     score_interval,
 };
 use engine::health::CallFault;
+use engine::limits::DUEL_HISTORY_POINTS_MAX;
 use engine::matches::response_excerpt::ResponseExcerpt;
 use wire::api::{DuelDetails, DuelPairing, DuelPoint, DuelSilentBot, DuelStrength, DuelSummary, DuelTest, LeagueRow};
-
-/// Most points of a test's history: each costs some fifty microseconds.
-const HISTORY_POINTS_MAX: usize = 100;
 
 /// A duel as lists show it, without its log.
 pub(super) fn summary_of_row(row: &CompetitionRow, access: DuelAccess) -> ApiResult<DuelSummary> {
@@ -107,7 +105,7 @@ fn history(state: &PairingState, test: &Sprt) -> Vec<DuelPoint> {
         PairOutcome::Played([one, other]) => Some(one + other),
         PairOutcome::Void => None,
     });
-    let step = (state.counts().pairs() as usize).div_ceil(HISTORY_POINTS_MAX).max(1);
+    let step = (state.counts().pairs() as usize).div_ceil(DUEL_HISTORY_POINTS_MAX).max(1);
     let (mut counts, mut points) = (PairCounts::default(), Vec::new());
     let left = state.counts().pairs() as usize % step;
     for (at, half_points) in played.enumerate() {

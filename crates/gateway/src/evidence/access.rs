@@ -90,7 +90,7 @@ impl SnakeRef {
     fn seat(self, spec: &MatchSpec) -> ApiResult<usize> {
         let id = match self {
             Self::Seat(seat) if seat < spec.seats.len() => return Ok(seat),
-            Self::Seat(_) => return Err(ApiError::NotFound(Resource::Snake)),
+            Self::Seat(_) => return Err(ApiError::NoSuchSeat { last: spec.seats.len().saturating_sub(1) }),
             Self::Id(id) => id,
         };
         let is_meant = |seat: &usize| spec.snake_id(*seat).0 == id || spec.seats[*seat].bot.0 == id;

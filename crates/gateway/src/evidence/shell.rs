@@ -2,6 +2,7 @@
 //! no quote ends early, and no character controls the terminal that it is pasted into.
 
 use bot_client::Webhook;
+use engine::printable::is_unprintable;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -41,12 +42,6 @@ fn printable_json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(printable)
-}
-
-/// Control characters, line separators, and those that change the direction of text (Unicode Standard Annex 9).
-fn is_unprintable(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub(super) struct TurnsQuery {
     responses(
         (status = 200, description = "The turns", body = SnakeTurns),
         (status = 403, description = "`not_your_snake`, or the token's role is too weak"),
-        (status = 404, description = "`no_such_game` or `no_such_snake`"),
+        (status = 404, description = "`no_such_game`, `no_such_snake` or `no_such_seat`"),
         (status = 429, description = "`too_many_responses`: this address has as many large answers under way as it may have"),
         (status = 503, description = "`responses_full`: as many large answers are under way as may be"),
     ),

@@ -118,7 +118,7 @@ async fn get_ticket(
     QueryParams(query): QueryParams<WaitQuery>,
     MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
-    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let wait = parse_wait(query.wait.as_deref(), app.config.poll_wait_max)?;
     let Some(seen) = app.hunts.matchmaker.find(id, player.player()) else {
         return resolve_elsewhere(&app, id, player.player()).await.map(|view| Json(view).into_response());
     };

@@ -12,15 +12,16 @@ use crate::idempotency::{
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use crate::text;
+use arena::ladders::{EndLadderError, end};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::commands::{Advance, Command, LadderCommand, Outcome};
+use engine::commands::Outcome;
 use engine::competitions::{CompetitionKind, CompetitionRow, CompetitionStatus};
 use engine::ids::CompetitionId;
 use engine::ladders::definition::{LadderDefinition, LadderError, STANDARD_LADDER};
-use engine::ladders::season::{SeasonEnd, current_season};
+use engine::ladders::season::current_season;
 use engine::limits::{LADDERS_OF_OPERATOR_MAX, LADDERS_PER_ACCOUNT_MAX, PAGE_MAX};
 use engine::matches::settings::MatchSettings;
 use engine::rows::Role;
@@ -32,9 +33,6 @@ use store::CompetitionFilter;
 use wire::api::{CreateGame, CreateLeaderboard, Leaderboard, LeaderboardDetails};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
-const DAYS_MAX: i64 = 100_000;
-/// How often an end is tried again that results came before.
-const END_TRIES_MAX: usize = 10;
 
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -136,8 +134,7 @@ fn validate(app: &App, wanted: &CreateLeaderboard) -> ApiResult<LadderDefinition
     let players = u8::try_from(players).map_err(|_| LeaderboardRefusal::from(LadderError::Players(u8::MAX)))?;
     LadderDefinition { players, ..standard }.validate().map_err(LeaderboardRefusal::from)?;
     let season = match wanted.season_days {
-        Some(days @ 1..=DAYS_MAX) => Some(DAY * days as u32),
-        Some(_) => return Err(LeaderboardRefusal::from(LadderError::Season).into()),
+        Some(days) => Some(DAY * u32::try_from(days).map_err(|_| LeaderboardRefusal::from(LadderError::Season))?),
         None => None,
     };
     let game = CreateGame {
@@ -185,6 +182,7 @@ pub(super) async fn get_leaderboard(
 /// No snake can enter any more and no game begins. Games under way still count. Its standings stay.
 #[utoipa::path(delete, path = "/api/leaderboards/{id}", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It has ended."),
+    (status = 403, description = "`not_owner`: it is another account's."),
     (status = 409, description = "`built_in`: every server has this one."),
 ))]
 pub(super) async fn end_leaderboard(
@@ -192,25 +190,14 @@ pub(super) async fn end_leaderboard(
     Player(caller): Player,
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<StatusCode> {
-    for _ in 0..END_TRIES_MAX {
-        let row = find(&app, Some(&Principal::Account(caller)), id).await?;
-        require_owner(&row, caller.account, caller.role)?;
-        if row.id == STANDARD_LADDER {
-            return Err(LeaderboardRefusal::BuiltIn.into());
-        }
-        if row.status.is_ended() {
-            return Ok(StatusCode::NO_CONTENT);
-        }
-        let now = app.node.clock.now();
-        let (season, last_result) = (current_season(&row), row.results_applied);
-        let end = SeasonEnd { season, last_result, ended_at: now, is_last: true };
-        let status = CompetitionStatus::Finished;
-        let advance = Advance { entries: vec![end.encode()], status, due_at: None, ..Advance::of(&row, now) };
-        match app.node.store.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await? {
-            Outcome::Done => return Ok(StatusCode::NO_CONTENT),
-            Outcome::VersionConflict(_) => {}
-            other => return Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
-        }
+    let row = find(&app, Some(&Principal::Account(caller)), id).await?;
+    require_owner(&row, caller.account, caller.role)?;
+    if row.id == STANDARD_LADDER {
+        return Err(LeaderboardRefusal::BuiltIn.into());
     }
-    Err(LeaderboardRefusal::Busy.into())
+    match end(&app.arena, id).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(EndLadderError::Busy) => Err(LeaderboardRefusal::Busy.into()),
+        Err(EndLadderError::Advance(error)) => Err(error.into()),
+    }
 }

@@ -1,16 +1,19 @@
 //! Entries: a snake enters and leaves, and what is kept of it.
 
+use super::note::entry_note;
 use super::{SeasonQuery, find, view};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::extract::{JsonBody, MaybePrincipal, PathId, PathIds, Player, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
+use arena::ladders::recompute::results_of_season;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, LadderCommand, Outcome};
-use engine::ids::{BotId, CompetitionId, EntryId};
+use engine::competitions::CompetitionRow;
+use engine::ids::{AccountId, BotId, CompetitionId, EntryId};
 use engine::ladders::entry::{LadderEntry, RatedGame};
 use engine::ladders::ranking::{RankingCursor, RankingOrder};
 use engine::ladders::season::current_season;
@@ -44,13 +47,7 @@ pub(super) async fn create_entry(
         .parse()
         .map_err(|error| ApiError::bad_value("/battlesnake_id", format!("the snake's id is {error}")))?;
     let row = find(&app, Some(&Principal::Account(caller)), id).await?;
-    let known = app.node.store.read(move |reader| reader.bots_by_id(&[bot])).await?;
-    match known.first() {
-        None => return Err(ApiError::NotFound(Resource::Snake)),
-        Some(known) if known.account != caller.account => return Err(LeaderboardRefusal::NotSnakeOwner.into()),
-        Some(known) if !known.is_public => return Err(LeaderboardRefusal::PrivateSnake.into()),
-        Some(_) => {}
-    }
+    require_enterable(&app, bot, caller.account).await?;
     let now = app.node.clock.now();
     let (entry, account) = (EntryId::new(now, random_bytes()), caller.account);
     let enter = LadderCommand::Enter { ladder: row.id, entry, bot, account, now };
@@ -59,9 +56,23 @@ pub(super) async fn create_entry(
         Outcome::NotOpen => Err(LeaderboardRefusal::Ended.into()),
         Outcome::LimitReached => Err(LeaderboardRefusal::TooManyEntries.into()),
         Outcome::Full => Err(LeaderboardRefusal::Full.into()),
-        // An operator may see it without being invited; the snake may have been deleted or made private just now.
-        Outcome::NotFound => Err(ApiError::NotFound(Resource::Leaderboard)),
+        Outcome::NotFound => {
+            // The snake may have been deleted or made private just now; if not, an operator sees the leaderboard without being invited.
+            require_enterable(&app, bot, caller.account).await?;
+            Err(ApiError::NotFound(Resource::Leaderboard))
+        }
         other => Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
+    }
+}
+
+/// Refuses a snake that is not this account's, or is private.
+async fn require_enterable(app: &App, bot: BotId, account: AccountId) -> ApiResult<()> {
+    let known = app.node.store.read(move |reader| reader.bots_by_id(&[bot])).await?;
+    match known.first() {
+        None => Err(ApiError::NotFound(Resource::Snake)),
+        Some(known) if known.account != account => Err(LeaderboardRefusal::NotSnakeOwner.into()),
+        Some(known) if !known.is_public => Err(LeaderboardRefusal::PrivateSnake.into()),
+        Some(_) => Ok(()),
     }
 }
 
@@ -112,13 +123,17 @@ pub(super) async fn get_entry(
     let row = find(&app, caller.as_ref(), id).await?;
     let season = season.of(&row)?;
     let entry = read_entry(&app, id, season, bot).await?;
+    let players = usize::from(view::definition(&row)?.players);
+    let is_paired = season == current_season(&row) && entry.is_active;
+    let note =
+        if is_paired { app.node.store.read(move |reader| entry_note(reader, &row, players, bot)).await? } else { None };
     let rank = if entry.is_active && entry.record.is_ranked() {
         let at = RankingCursor::of(&entry, RankingOrder::Rating);
         Some(app.node.store.read(move |reader| reader.ladders().ladder_rank(id, season, at)).await? + 1)
     } else {
         None
     };
-    Ok(Json(view::entry_details(&entry, rank)))
+    Ok(Json(view::entry_details(&entry, rank, note)))
 }
 
 /// List the rated games of an entry, most recent first
@@ -183,7 +198,7 @@ pub(super) async fn entry_opponents(
     let path = format!("/api/leaderboards/{id}/entries/{bot}/opponents");
     let filter = format!("season={season}&");
     if let Some(opponent) = opponent {
-        let found = app.node.store.read(move |reader| read_pair(reader, id, season, bot, opponent)).await?;
+        let found = app.node.store.read(move |reader| read_pair(reader, &row, season, bot, opponent)).await?;
         let found: Vec<OpponentView> = found.into_iter().collect();
         return Ok(Page::new(&path, &filter, found, 1, |_| None::<BotId>).response(|pair| pair));
     }
@@ -196,16 +211,23 @@ pub(super) async fn entry_opponents(
 /// What a bot has against one opponent, with their last games; `None` if they have not met in that season.
 fn read_pair(
     reader: &mut dyn store::Reader,
-    id: CompetitionId,
+    row: &CompetitionRow,
     season: u32,
     bot: BotId,
     opponent: BotId,
 ) -> Result<Option<OpponentView>, store::StoreError> {
+    let id = row.id;
     let before = opponent.0.checked_sub(1).map(BotId);
     let meetings = reader.ladders().ladder_meetings_of(id, season, bot, before, 1)?;
     let Some(pair) = meetings.into_iter().find(|(meeting, _)| meeting.opponent == opponent) else { return Ok(None) };
-    let own = reader.ladders().ladder_games_of(id, bot, None, LADDER_PAIR_GAMES_READ)?;
-    let of_opponent = reader.ladders().ladder_games_of(id, opponent, None, LADDER_PAIR_GAMES_READ)?;
+    let (after, last) = results_of_season(reader, row, season)?;
+    let mut last_games_of = |bot| -> Result<Vec<RatedGame>, store::StoreError> {
+        let before = last.saturating_add(1);
+        let mut games = reader.ladders().ladder_games_of(id, bot, Some(before), LADDER_PAIR_GAMES_READ)?;
+        games.retain(|game| game.number > after);
+        Ok(games)
+    };
+    let (own, of_opponent) = (last_games_of(bot)?, last_games_of(opponent)?);
     let last_games = view::games_of_pair(&own, &of_opponent, LADDER_PAIR_GAMES_SHOWN);
     Ok(Some(OpponentView { last_games: Some(last_games), ..view::opponent(pair) }))
 }

@@ -43,6 +43,7 @@ pub(super) async fn list_invitations(
 /// It may see the leaderboard and enter its snakes. Inviting again changes nothing.
 #[utoipa::path(post, path = "/api/leaderboards/{id}/invitations", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path)), request_body = CreateInvitation, responses(
     (status = 204, description = "It is invited."),
+    (status = 403, description = "`not_owner`: the leaderboard is another account's."),
     (status = 404, description = "`no_such_leaderboard`, `no_such_account`"),
     (status = 409, description = "`leaderboard_public`, `too_many`"),
 ))]
@@ -71,6 +72,7 @@ pub(super) async fn create_invitation(
 /// The account's entries are taken out.
 #[utoipa::path(delete, path = "/api/leaderboards/{id}/invitations/{account}", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path), ("account" = String, Path, description = "The account's id.")), responses(
     (status = 204, description = "It is not invited any more."),
+    (status = 403, description = "`not_owner`: the leaderboard is another account's."),
     (status = 404, description = "`no_such_leaderboard`, `no_such_account`"),
 ))]
 pub(super) async fn delete_invitation(

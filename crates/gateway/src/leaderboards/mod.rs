@@ -46,13 +46,16 @@ struct SeasonQuery {
 }
 
 impl SeasonQuery {
+    /// The season that is named.
+    fn named(&self) -> ApiResult<Option<u32>> {
+        let season = self.season.as_deref().map(str::parse).transpose();
+        season.map_err(|_| ApiError::bad_value("season", "season must be a whole number from 1, or absent"))
+    }
+
     /// A season of this leaderboard.
     fn of(&self, row: &CompetitionRow) -> ApiResult<u32> {
         let current = current_season(row);
-        let Some(text) = &self.season else { return Ok(current) };
-        let season: u32 = text
-            .parse()
-            .map_err(|_| ApiError::bad_value("season", "season must be a whole number from 1, or absent"))?;
+        let Some(season) = self.named()? else { return Ok(current) };
         if !(1..=current).contains(&season) {
             return Err(LeaderboardRefusal::NoSuchSeason { season, current }.into());
         }
@@ -62,10 +65,7 @@ impl SeasonQuery {
 
 /// A leaderboard that this caller may see: it is public, or the caller owns it, is invited, or is an operator. For all others there is none.
 async fn find(app: &App, caller: Option<&Principal>, id: CompetitionId) -> ApiResult<CompetitionRow> {
-    let account = match caller {
-        Some(Principal::Account(caller)) => Some(caller.account),
-        Some(Principal::Guest(_)) | None => None,
-    };
+    let account = caller.and_then(Principal::account).map(|caller| caller.account);
     let is_operator = caller.is_some_and(Principal::is_operator);
     let found = app.node.store.read(move |reader| {
         let Some(row) = reader.competition(id)?.filter(|row| row.kind == CompetitionKind::Ladder) else {

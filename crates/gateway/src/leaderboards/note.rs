@@ -1,12 +1,17 @@
-//! Why nothing is played on a leaderboard.
+//! Why nothing is played on a leaderboard, or not by one of its entries.
 
 use bot_client::canonical_url;
 use engine::competitions::CompetitionRow;
 use engine::ids::BotId;
 use engine::ladders::season::current_season;
 use engine::limits::{LADDER_PAUSED_BOTS_MAX, RANKING_PAGE_MAX};
+use engine::rows::Bot;
 use std::collections::BTreeSet;
 use store::{Reader, StoreError};
+
+/// What is said of a paused snake.
+const PAUSED_WHY: &str = "failed three times in a row: GET /api/snakes/{id}/health says to its owner why, and two checks that pass \
+                          bring it back";
 
 /// Snakes, of how many accounts, and how many programs they are: snakes with one URL are one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,26 +47,61 @@ pub(super) fn note(
     }
     let is_enough =
         |count: SnakeCount| count.snakes >= players && count.accounts >= strangers && count.programs >= strangers;
-    let unpaused = count_unpaused(reader, row, is_enough)?;
+    let paused = paused(reader)?;
+    let unpaused = count_snakes(reader, row, |bot| !paused.contains(&bot.id), is_enough)?;
     Ok((!is_enough(unpaused)).then(|| cannot_play(entries_active, players, row.is_public, unpaused)))
 }
 
-/// The active snakes of a leaderboard that are not paused; it stops counting once they are enough.
-fn count_unpaused(
+/// Why this active entry is not paired, with so many players in a game; none: it is, if others play.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn entry_note(
     reader: &mut dyn Reader,
     row: &CompetitionRow,
+    players: usize,
+    bot: BotId,
+) -> Result<Option<String>, StoreError> {
+    let entries_active = reader.ladders().ladder_active_entries(row.id, current_season(row))?;
+    if let Some(of_all) = note(reader, row, players, entries_active)? {
+        return Ok(Some(of_all));
+    }
+    let paused = paused(reader)?;
+    if paused.contains(&bot) {
+        return Ok(Some(format!("this snake is paused, because it {PAUSED_WHY}")));
+    }
+    let Some(own) = reader.bots_by_id(&[bot])?.pop() else { return Ok(None) };
+    if !row.is_public {
+        return Ok(None);
+    }
+    let (others, url) = (players - 1, canonical_url(&own.url));
+    let may_meet =
+        |bot: &Bot| !paused.contains(&bot.id) && bot.account != own.account && canonical_url(&bot.url) != url;
+    let is_enough = |count: SnakeCount| count.accounts >= others && count.programs >= others;
+    let opponents = count_snakes(reader, row, may_meet, is_enough)?;
+    Ok((!is_enough(opponents)).then(|| no_opponents(others, opponents)))
+}
+
+fn paused(reader: &mut dyn Reader) -> Result<BTreeSet<BotId>, StoreError> {
+    Ok(reader.paused_bots(LADDER_PAUSED_BOTS_MAX)?.into_iter().collect())
+}
+
+/// The active snakes of a leaderboard that count; it stops counting once they are enough.
+fn count_snakes(
+    reader: &mut dyn Reader,
+    row: &CompetitionRow,
+    counts: impl Fn(&Bot) -> bool,
     is_enough: impl Fn(SnakeCount) -> bool,
 ) -> Result<SnakeCount, StoreError> {
-    let paused: BTreeSet<BotId> = reader.paused_bots(LADDER_PAUSED_BOTS_MAX)?.into_iter().collect();
     let (mut count, mut accounts, mut programs) = (SnakeCount::default(), BTreeSet::new(), BTreeSet::new());
     let mut after = None;
     while !is_enough(count) {
         let page = reader.ladders().ladder_entries(row.id, current_season(row), after, RANKING_PAGE_MAX)?;
         let Some(last) = page.last() else { break };
         after = Some(last.entrant.bot);
-        let unpaused = page.iter().filter(|entry| entry.is_active && !paused.contains(&entry.entrant.bot));
-        let bots: Vec<BotId> = unpaused.map(|entry| entry.entrant.bot).collect();
-        for bot in reader.bots_by_id(&bots)? {
+        let active = page.iter().filter(|entry| entry.is_active);
+        let bots: Vec<BotId> = active.map(|entry| entry.entrant.bot).collect();
+        for bot in reader.bots_by_id(&bots)?.into_iter().filter(&counts) {
             accounts.insert(bot.account);
             programs.insert(canonical_url(&bot.url));
             count = SnakeCount { snakes: count.snakes + 1, accounts: accounts.len(), programs: programs.len() };
@@ -96,12 +136,17 @@ fn cannot_play(entries_active: usize, players: usize, is_public: bool, unpaused:
     };
     let mut text = format!("{snakes} of {entries_active} snakes can play; a game needs {players}{of_strangers}");
     if paused > 0 {
-        text += &format!(
-            ". Paused are {paused}, which failed three times in a row: GET /api/snakes/{{id}}/health says to a snake's owner why, and \
-             two checks that pass bring it back"
-        );
+        text += &format!(". Paused are {paused}; each {PAUSED_WHY}");
     }
     text
+}
+
+fn no_opponents(others: usize, opponents: SnakeCount) -> String {
+    let SnakeCount { accounts, programs, .. } = opponents;
+    format!(
+        "this snake has too few opponents: it never meets a snake of its own account or with its own URL. A game needs {others} more of \
+         as many accounts with as many URLs; those that it may meet are of {accounts} with {programs}"
+    )
 }
 
 #[cfg(test)]
@@ -120,14 +165,16 @@ mod tests {
     fn it_says_who_cannot_play() {
         let count = |snakes, accounts, programs| SnakeCount { snakes, accounts, programs };
         let check = |is_public, unpaused, want: &str| assert_eq!(cannot_play(5, 2, is_public, unpaused), want);
-        let why = "which failed three times in a row: GET /api/snakes/{id}/health says to a snake's owner why, and two checks that pass \
-                   bring it back";
-        check(false, count(1, 1, 1), &format!("1 of 5 snakes can play; a game needs 2. Paused are 4, {why}"));
+        check(
+            false,
+            count(1, 1, 1),
+            &format!("1 of 5 snakes can play; a game needs 2. Paused are 4; each {PAUSED_WHY}"),
+        );
         check(
             true,
             count(3, 1, 3),
             &format!(
-                "3 of 5 snakes can play; a game needs 2 of 2 accounts with 2 URLs, and these are of 1 with 3. Paused are 2, {why}"
+                "3 of 5 snakes can play; a game needs 2 of 2 accounts with 2 URLs, and these are of 1 with 3. Paused are 2; each {PAUSED_WHY}"
             ),
         );
         check(

@@ -1,8 +1,10 @@
 //! For operators: a season's ratings computed anew from its results, compared with what is stored and on request put right. One at a time in
 //! a process: each reads all results of a season.
 
+use super::SeasonQuery;
 use crate::app::App;
 use crate::extract::{Operator, PathId, QueryParams};
+use crate::pagination::query_flag;
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use arena::ladders::recompute::{RecomputeError, SeasonReport, recompute};
 use axum::Json;
@@ -14,11 +16,9 @@ use wire::api::RatingsReport;
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct RecomputeQuery {
-    /// A season, from 1; the one under way when absent.
-    #[param(minimum = 1)]
-    season: Option<u32>,
     /// Whether what differs is put right; it is left as it is when absent.
-    write: Option<bool>,
+    #[param(value_type = Option<bool>)]
+    write: Option<String>,
 }
 
 /// Rate a season again from its results, and compare every row with what is stored
@@ -26,7 +26,7 @@ pub(super) struct RecomputeQuery {
 /// To the last bit, as `gauntlet ratings recompute` does, beside a server that goes on. The report is of what was found; with `write=true` it is
 /// put right. A rating that was computed from what was wrong is refused
 /// and computed again: one repair is enough. It goes on when the client leaves.
-#[utoipa::path(post, path = "/api/admin/leaderboards/{id}/recompute", tag = "admin", security(("bearer" = [])), params(("id" = String, Path), RecomputeQuery), responses(
+#[utoipa::path(post, path = "/api/admin/leaderboards/{id}/recompute", tag = "admin", security(("bearer" = [])), params(("id" = String, Path), SeasonQuery, RecomputeQuery), responses(
     (status = 200, description = "What was found.", body = RatingsReport),
     (status = 404, description = "`no_such_leaderboard` or `no_such_season`"),
     (status = 503, description = "`recompute_running`: this process recomputes one already; `leaderboard_busy`: results were rated meanwhile, again and again"),
@@ -35,13 +35,14 @@ pub(super) async fn recompute_ratings(
     State(app): State<App>,
     Operator(caller): Operator,
     PathId(id): PathId<CompetitionId>,
+    QueryParams(season): QueryParams<SeasonQuery>,
     QueryParams(query): QueryParams<RecomputeQuery>,
 ) -> ApiResult<Json<RatingsReport>> {
+    let (season, is_written) = (season.named()?, query_flag("write", query.write.as_deref())?);
     let permit = app.recomputations.clone().try_acquire_owned().map_err(|_| LeaderboardRefusal::RecomputeRunning)?;
-    let is_written = query.write.unwrap_or(false);
     let running = tokio::spawn(async move {
         let _permit = permit;
-        let report = recompute(&app.node.store, id, query.season, is_written, app.node.clock.now()).await?;
+        let report = recompute(&app.node.store, id, season, is_written, app.node.clock.now()).await?;
         tracing::info!(ladder = %id, account = %caller.account, ?report, is_written, "an operator recomputed ratings");
         Ok::<_, RecomputeError>(report)
     });

@@ -94,7 +94,7 @@ pub(super) fn entry(entry: &LadderEntry) -> LeaderboardEntry {
     }
 }
 
-pub(super) fn entry_details(of: &LadderEntry, rank: Option<usize>) -> EntryDetails {
+pub(super) fn entry_details(of: &LadderEntry, rank: Option<usize>, note: Option<String>) -> EntryDetails {
     EntryDetails {
         entry: entry(of),
         snake_name: of.entrant.name.clone(),
@@ -105,6 +105,7 @@ pub(super) fn entry_details(of: &LadderEntry, rank: Option<usize>) -> EntryDetai
         last_game_at: of.record.last_game_at.map(timestamp),
         scores: scores(&of.record),
         seats: of.record.seats.clone(),
+        note,
     }
 }
 

@@ -59,7 +59,7 @@ impl LeaderboardRefusal {
             Self::Ended => (StatusCode::CONFLICT, "leaderboard_ended"),
             Self::TooManyEntries | Self::TooManyInvitations | Self::TooMany => (StatusCode::CONFLICT, "too_many"),
             Self::Full => (StatusCode::CONFLICT, "leaderboard_full"),
-            Self::NotOwner => (StatusCode::FORBIDDEN, "not_maker"),
+            Self::NotOwner => (StatusCode::FORBIDDEN, "not_owner"),
             Self::BuiltIn => (StatusCode::CONFLICT, "built_in"),
             Self::Public => (StatusCode::CONFLICT, "leaderboard_public"),
             Self::NoSuchAccount => (StatusCode::NOT_FOUND, "no_such_account"),

@@ -41,7 +41,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// what to do about it. It counts as evidence of the snake's health.
 #[utoipa::path(post, path = "/api/snakes/{id}/check", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "What was found, whether the snake passed or not.", body = SnakeCheck),
-    (status = 404, description = "The account has no such snake."),
+    (status = 403, description = "`not_owner`: the snake is another account's and public."),
+    (status = 404, description = "There is no such snake, or it is another account's and private."),
     (status = 429, description = "`too_many_checks`: the account, the client's address or the snake's host had as many checks in this minute as it may have."),
     (status = 503, description = "`snake_busy`: other evidence about the snake was saved at the same time, again and again, and this check counts for nothing; `store_unavailable`, `overloaded` as elsewhere. Try again after `Retry-After`."),
 ))]
@@ -67,7 +68,8 @@ async fn check_snake(
 /// Get the health of a snake
 #[utoipa::path(get, path = "/api/snakes/{id}/health", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "Its status, why it is paused if it is, and the latest evidence.", body = SnakeHealth),
-    (status = 404, description = "The account has no such snake."),
+    (status = 403, description = "`not_owner`: the snake is another account's and public."),
+    (status = 404, description = "There is no such snake, or it is another account's and private."),
 ))]
 async fn get_health(
     State(app): State<App>,
@@ -85,7 +87,8 @@ async fn get_health(
 /// Counted in games, over the last two weeks; new answers appear after some seconds.
 #[utoipa::path(get, path = "/api/snakes/{id}/latency", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "Percentiles of its latency and the classes of its answers, for each hour of the day.", body = SnakeLatency),
-    (status = 404, description = "The account has no such snake."),
+    (status = 403, description = "`not_owner`: the snake is another account's and public."),
+    (status = 404, description = "There is no such snake, or it is another account's and private."),
 ))]
 async fn get_latency(
     State(app): State<App>,
@@ -104,13 +107,15 @@ async fn get_latency(
 /// before too, so that the snake can be given the new one in peace.
 #[utoipa::path(post, path = "/api/snakes/{id}/signing-secret", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 201, description = "The secret. It is shown this once.", body = SigningSecret),
-    (status = 404, description = "The account has no such snake."),
+    (status = 403, description = "`not_owner`: the snake is another account's and public."),
+    (status = 404, description = "There is no such snake, or it is another account's and private."),
 ))]
 async fn rotate_signing_secret(
     State(app): State<App>,
     Player(caller): Player,
     PathId(id): PathId<BotId>,
 ) -> ApiResult<(StatusCode, Json<SigningSecret>)> {
+    find_own_bot(&app, caller.account, id).await?;
     let now = app.node.clock.now();
     let overlap_until = now.plus(SIGNING_SECRET_OVERLAP);
     let rotate = BotCommand::RotateSigningSecret { bot: id, account: caller.account, now, overlap_until };
@@ -131,13 +136,15 @@ async fn rotate_signing_secret(
 /// Stop signing the calls of a snake
 #[utoipa::path(delete, path = "/api/snakes/{id}/signing-secret", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "Its calls are not signed any more, from the next game on."),
-    (status = 404, description = "The account has no such snake, or its calls are not signed."),
+    (status = 403, description = "`not_owner`: the snake is another account's and public."),
+    (status = 404, description = "There is no such snake, it is another account's and private, or its calls are not signed."),
 ))]
 async fn stop_signing(
     State(app): State<App>,
     Player(caller): Player,
     PathId(id): PathId<BotId>,
 ) -> ApiResult<StatusCode> {
+    find_own_bot(&app, caller.account, id).await?;
     let stop = BotCommand::StopSigning { bot: id, account: caller.account };
     match app.node.store.commit(Command::Bot(stop)).await? {
         Outcome::Done => Ok(StatusCode::NO_CONTENT),
@@ -147,7 +154,11 @@ async fn stop_signing(
 
 async fn find_own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot> {
     let bots = app.node.store.read(move |reader| reader.bots_by_id(&[id])).await?;
-    bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::NotFound(Resource::Snake))
+    match bots.into_iter().next() {
+        Some(bot) if bot.account == account => Ok(bot),
+        Some(bot) if bot.is_public => Err(ApiError::NotOwner(Resource::Snake)),
+        Some(_) | None => Err(ApiError::NotFound(Resource::Snake)),
+    }
 }
 
 fn timestamp(at: UnixMs) -> Timestamp {

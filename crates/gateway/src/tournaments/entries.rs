@@ -32,9 +32,12 @@ pub(super) async fn enter(
     let loaded = find_visible(&app, id, Some(&caller)).await?;
     let is_organizer = may_organize(&loaded, &caller);
     let owned = find_bot(&app, &wanted.snake_id, caller.account, is_organizer).await?;
-    let entered = app.tournaments.enter(id, &BotEntry { by_organizer: is_organizer, owned: owned.clone() }).await?;
-    let entrant =
-        entrant_of(&entered, owned.bot.id).ok_or(ApiError::Internal("an entry without an entrant".to_owned()))?;
+    let bot = owned.bot.id;
+    // An operator who enters an own snake in another account's tournament does so as its owner: entered by the organizer, a private
+    // snake would leave at the start.
+    let is_own_entry = owned.bot.account == caller.account && loaded.row.account != caller.account;
+    let entered = app.tournaments.enter(id, &BotEntry { by_organizer: is_organizer && !is_own_entry, owned }).await?;
+    let entrant = entrant_of(&entered, bot).ok_or(ApiError::Internal("an entry without an entrant".to_owned()))?;
     Ok((StatusCode::CREATED, Json(entrant)))
 }
 

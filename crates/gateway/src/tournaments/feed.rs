@@ -113,7 +113,7 @@ async fn get_feed(
             None => Err(ApiError::bad_value("Accept", "a stream is requested by a GET without a body")),
         };
     }
-    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let wait = parse_wait(query.wait.as_deref(), app.config.poll_wait_max)?;
     if wait.is_zero() || last_seq > after || is_at_end {
         return Ok(poll_response(&read_page(&app, id, after).await?).map(Body::from));
     }

@@ -5,7 +5,7 @@ use super::view;
 use crate::app::App;
 use crate::extract::{MaybePrincipal, PathId, QueryParams};
 use crate::idempotency::json_body;
-use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
+use crate::pagination::{ListResponse, Page, PageQuery, query_flag, readable_rows};
 use crate::problem::{ApiError, ApiResult};
 use crate::view_cache::{ViewKind, ViewVersion};
 use axum::Json;
@@ -23,7 +23,8 @@ use wire::api::{TournamentDetails, TournamentSummary};
 #[into_params(parameter_in = Query)]
 pub(super) struct TournamentsQuery {
     /// `true`: the caller's own, private ones included.
-    own: Option<bool>,
+    #[param(value_type = Option<bool>)]
+    own: Option<String>,
 }
 
 /// List tournaments, newest first
@@ -39,7 +40,7 @@ pub(super) async fn list_tournaments(
     QueryParams(query): QueryParams<TournamentsQuery>,
 ) -> ApiResult<ListResponse<TournamentSummary>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<CompetitionId>()?);
-    let is_own = query.own.unwrap_or(false);
+    let is_own = query_flag("own", query.own.as_deref())?;
     let account = match principal.and_then(|principal| principal.account()) {
         Some(caller) if is_own => Some(caller.account),
         None if is_own => return Err(ApiError::TokenMissing),

@@ -322,6 +322,7 @@ mod tests {
         check_refused("http://a new=b.example:80/x", "such as http://b.example:80/x");
         check_refused("ftp://a http://b", "begins with http:// or https://");
         check_refused("http://a HTTP://A.:80/", "the same program");
+        check_refused("http://LOCALHOST:8000/x http://localhost:8000/x", "the same program");
         check_refused("old=http://a/x http://b new=http://a/x/", "the same program");
         check_refused(&format!("{id} http://b"), "--server");
         check_refused(&format!("{id} {} --server http://s", id.to_uppercase()), "the same program");

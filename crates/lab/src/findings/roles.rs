@@ -27,7 +27,7 @@ pub const ROLE_METRICS: [(&str, Option<&str>); 16] = [
     // Gauges.
     ("queue_depth", None),
     ("work_in_memory", Some("gauntlet_matches_running")),
-    ("own_work", Some("gauntlet_ladder_matches_under_way")),
+    ("own_work", Some("gauntlet_ladder_matches_unapplied")),
     ("open_files", None),
 ];
 

@@ -1,6 +1,6 @@
 //! `/api/duels`: creating, following, calling off; who sees what; and a duel that is played, with results that are given by hand.
 
-use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, OTHER_OPERATOR, TestServer};
 use engine::limits::DUELS_PER_ACCOUNT_MAX;
 use serde_json::{Value, json};
 
@@ -84,14 +84,25 @@ async fn others_see_what_is_public_and_no_urls() {
         server.call(&format!("GET {path}")).by("bob").check("404 no_such_duel").await;
         server.call(&format!("GET {path}")).by("").check("404 no_such_duel").await;
     }
+    for (path, want) in [(format!("/duels/{private}"), "404 no_such_duel"), ("/duels/x".to_owned(), "400 bad_id")] {
+        server.call(&format!("GET {path}")).by("").check(want).await;
+        let browser = server.call(&format!("GET {path}")).by("").header("accept", "text/html, */*;q=0.8");
+        let page = browser.send().await;
+        assert_eq!(page.status.as_str(), &want[..3], "{path}");
+        assert_eq!(page.headers["content-type"], "text/html; charset=utf-8", "{path}");
+        assert!(page.headers.contains_key("content-security-policy"), "{path}");
+    }
     for call in [
         server.call(&format!("GET /api/duels/{public}")).by("bob"),
         server.call(&format!("GET /api/duels/{public}")).by(""),
+        server.call(&format!("GET /api/duels/{private}")).by(OTHER_OPERATOR),
     ] {
         let shown = call.check("200").await.body;
         assert!(shown["bots"].as_array().expect("bots").iter().all(|bot| bot.get("url").is_none()), "{shown}");
     }
-    server.call(&format!("POST /api/duels/{public}/cancel")).by("bob").check("404 no_such_duel").await;
+    for by in ["bob", OTHER_OPERATOR] {
+        server.call(&format!("POST /api/duels/{public}/cancel")).by(by).check("404 no_such_duel").await;
+    }
     assert_eq!(server.call("GET /api/duels").by("bob").check("200").await.body, json!([]));
 }
 
@@ -165,8 +176,7 @@ async fn a_game_that_was_called_off_is_repeated() {
     );
     // The owner calls the duel off, and its games with it.
     server.call(&format!("POST /api/duels/{id}/cancel")).check("200").await;
-    let games = server.call(&format!("GET {path}")).check("200").await.body;
-    assert_eq!(games_of(&games, "cancelled").len(), 3);
+    until(&server, &path, |games| games_of(games, "cancelled").len() == 3).await;
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ async fn a_snake_is_named_by_seat_or_id() {
         assert_eq!(same, subject, "{name}");
     }
     let rows = [
-        (format!("{id}/snakes/2/turns"), "404 no_such_snake"),
+        (format!("{id}/snakes/2/turns"), "404 no_such_seat"),
         (format!("{id}/snakes/99999999999999999999/turns"), "400 bad_id"),
         (format!("{id}/snakes/-1/turns"), "400 bad_id"),
         (format!("{id}/snakes/+0/turns"), "400 bad_id"),

@@ -1,11 +1,12 @@
 //! `/api/leaderboards`: made and seen by whom, entered by whom, and what is shown of results that were rated.
 
-use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, OTHER_OPERATOR, TestServer};
 use engine::commands::{Advance, Command, CompetitionCommand, LadderCommand, Outcome, RateResults};
 use engine::competitions::{CompetitionKind, CompetitionResult, MatchOrigin, ResultSummary, SeatSummary};
 use engine::ids::{BotId, CompetitionId, MatchId};
 use engine::ladders::definition::LadderDefinition;
 use engine::ladders::rating::RatingChanges;
+use engine::ladders::season::{SeasonEnd, current_season};
 use engine::matches::lifecycle::MatchState;
 use serde_json::{Value, json};
 
@@ -69,9 +70,9 @@ async fn a_leaderboard_is_seen_and_ended() {
     let want = json!(["mine", true, 4, "11x11", 10, 1, 0, "no snake has entered; a game needs 4"]);
     let keys = ["name", "active", "players", "board", "min_games", "season", "entries_active", "note"];
     assert_eq!(Value::from(keys.map(|key| seen[key].clone()).to_vec()), want);
-    server.call(&format!("DELETE {path}")).by("bob").check("403 not_maker").await;
+    server.call(&format!("DELETE {path}")).by("bob").check("403 not_owner").await;
     server.call(&format!("DELETE {path}")).by("").check("401 token_missing").await;
-    server.call(&format!("DELETE {path}")).check("204").await;
+    server.call(&format!("DELETE {path}")).by(OTHER_OPERATOR).check("204").await;
     server.call(&format!("DELETE {path}")).check("204").await;
     let seen = server.call(&format!("GET {path}")).by("").check("200").await.body;
     assert_eq!((&seen["active"], &seen["note"]), (&json!(false), &json!("this leaderboard has ended")));
@@ -119,7 +120,7 @@ async fn a_snake_enters_and_leaves() {
     server.call(&format!("POST {path}/entries")).json(&json!({})).check("422 bad_shape").await;
     let of_entry = format!("{path}/entries/{id}");
     server.call(&format!("DELETE {of_entry}")).by("bob").check("403 not_snake_owner").await;
-    server.call(&format!("DELETE {of_entry}")).check("204").await;
+    server.call(&format!("DELETE {of_entry}")).by(OTHER_OPERATOR).check("204").await;
     server.call(&format!("DELETE {of_entry}")).check("204").await;
     server.call(&format!("DELETE {path}/entries/{ANNS}")).check("404 no_such_entry").await;
     assert_eq!(server.call(&format!("GET {of_entry}")).by("").check("200").await.body["active"], json!(false));
@@ -159,6 +160,16 @@ async fn a_leaderboard_says_why_nothing_is_played() {
             let other = format!("PUT /api/snakes/{}", id.as_str().unwrap());
             server.call(&other).by("bob").json(&json!({"url": "http://127.0.0.1:4100/y"})).check("200").await;
             assert_eq!(shown().await, Value::Null);
+            // Others play, and this one has no opponent: one has its URL, and the other one its account.
+            let (fourth, alone) = enter("bob", "fourth".to_owned()).await;
+            assert_eq!(fourth, Value::Null);
+            let note = async |id: &Value| {
+                let of_entry = format!("GET {path}/entries/{}", id.as_str().unwrap());
+                server.call(&of_entry).by("").check("200").await.body["note"].clone()
+            };
+            let why = note(&alone).await;
+            assert!(why.as_str().unwrap().contains("too few opponents"), "{why}");
+            assert_eq!(note(&id).await, Value::Null);
         }
     }
 }
@@ -175,9 +186,9 @@ async fn a_private_leaderboard_is_for_those_invited() {
     server.call(&format!("GET {path}/invitations")).by("bob").check("404 no_such_leaderboard").await;
     let invite = |name: &str| server.call(&format!("POST {path}/invitations")).json(&json!({"account": name}));
     invite("nobody").check("404 no_such_account /account").await;
+    invite("bob").by(OTHER_OPERATOR).check("204").await;
     invite("bob").check("204").await;
-    invite("bob").check("204").await;
-    invite("ann").by("bob").check("403 not_maker").await;
+    invite("ann").by("bob").check("403 not_owner").await;
     let invited = server.call(&format!("GET {path}/invitations")).check("200").await.body;
     assert_eq!((invited.as_array().unwrap().len(), &invited[0]["account"]), (1, &json!("bob")));
     let listed = server.call("GET /api/leaderboards?of=invited").by("bob").check("200").await.body;
@@ -193,23 +204,25 @@ async fn a_private_leaderboard_is_for_those_invited() {
     invite.check("409 leaderboard_public").await;
 }
 
-/// Twelve results of two bots: the first always wins.
+/// The twelve next results of two bots: the first always wins.
 async fn rate(server: &TestServer, ladder: CompetitionId, bots: [BotId; 2]) {
     let store = &server.app.node.store;
     let row = store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
+    let (season, first) = (current_season(&row), row.results_applied + 1);
+    let numbers = first..first + 12;
     let now = server.app.node.clock.now();
     let settings = LadderDefinition::decode(&row.definition).unwrap().settings;
     let origin = |key| Some(MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key });
     let spec = |n: u64| settings.spec(MatchId(n.into()), rules::chance::Seed(n), origin(n), Vec::new(), true);
-    let advance = Advance { matches: (1..=12).map(spec).collect(), ..Advance::of(&row, now) };
+    let advance = Advance { matches: numbers.clone().map(spec).collect(), ..Advance::of(&row, now) };
     let done = server.commit(Command::Competition(CompetitionCommand::Advance(advance))).await;
     assert_eq!(done, Outcome::Done);
-    for n in 1..=12 {
-        let cancel = Command::CancelMatch { id: MatchId(n), account: None, now };
+    for n in numbers.clone() {
+        let cancel = Command::CancelMatch { id: MatchId(n.into()), account: None, now };
         assert_eq!(server.commit(cancel).await, Outcome::Done);
     }
     let mut changes = RatingChanges::default();
-    for number in 1..=12 {
+    for number in numbers {
         let seat = |(bot, place)| SeatSummary { bot, place, cause: None, food_eaten: 2 };
         let seats = bots.into_iter().zip(1..).map(seat).collect();
         let summary = ResultSummary { seats, ..ResultSummary::default() };
@@ -217,8 +230,8 @@ async fn rate(server: &TestServer, ladder: CompetitionId, bots: [BotId; 2]) {
         changes.apply(&CompetitionResult { number, match_id, key: number, ended_at: now, ending, summary });
     }
     let row = store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
-    let advance = Advance { results_applied: 12, ..Advance::of(&row, now) };
-    let rate = RateResults { advance, season: 1, changes, strangers: Vec::new() };
+    let advance = Advance { results_applied: first + 11, ..Advance::of(&row, now) };
+    let rate = RateResults { advance, season, changes, strangers: Vec::new() };
     assert_eq!(server.commit(Command::Ladder(LadderCommand::Rate(Box::new(rate)))).await, Outcome::Done);
 }
 
@@ -293,6 +306,36 @@ async fn ratings_are_shown() {
     assert_eq!((&seats[0]["place_mean"], &seats[1]["first_place_finishes"]), (&json!(1.0), &json!(0)));
 }
 
+#[tokio::test]
+async fn the_last_games_of_a_pair_are_of_the_season() {
+    let server = TestServer::open().await;
+    let (path, ladder) = board(&server, &json!({"name": "mine", "players": 2, "season_days": 1})).await;
+    let mut snakes = Vec::new();
+    for name in ["strong", "weak"] {
+        let id = snake(&server, "player", name).await;
+        let entry = json!({"battlesnake_id": id.to_string()});
+        server.call(&format!("POST {path}/entries")).json(&entry).check("201").await;
+        snakes.push(id);
+    }
+    rate(&server, ladder, [snakes[0], snakes[1]]).await;
+    let row = server.app.node.store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
+    let now = server.app.node.clock.now();
+    let end = SeasonEnd { season: 1, last_result: 12, ended_at: now, is_last: false };
+    let advance = Advance { entries: vec![end.encode()], ..Advance::of(&row, now) };
+    assert_eq!(server.commit(Command::Ladder(LadderCommand::EndSeason(advance))).await, Outcome::Done);
+    rate(&server, ladder, [snakes[0], snakes[1]]).await;
+    let check = async |season: &str, want: [u64; 3]| {
+        let call = format!("GET {path}/entries/{}/opponents?opponent={}{season}", snakes[1], snakes[0]);
+        let pair = server.call(&call).check("200").await.body[0].clone();
+        let games = pair["last_games"].as_array().unwrap();
+        let numbers = [&pair["losses"], &games[0]["number"], &games[games.len() - 1]["number"]];
+        assert_eq!((numbers.map(|number| number.as_u64().unwrap()), games.len()), (want, 12), "{season}");
+    };
+    check("&season=1", [12, 12, 1]).await;
+    check("&season=2", [12, 24, 13]).await;
+    check("", [12, 24, 13]).await;
+}
+
 /// What is stored without a result is found, put right on request, and equal from then on.
 #[tokio::test]
 async fn an_operator_recomputes_ratings() {
@@ -326,7 +369,7 @@ async fn an_operator_recomputes_ratings() {
     assert_eq!((&equal["wrong"], &equal["is_written"]), (&json!(0), &json!(false)));
     recompute("?season=2").check("404 no_such_season").await;
     recompute("?season=0").check("404 no_such_season").await;
-    recompute("?season=x").check("400 bad_query").await;
+    recompute("?season=x").check("400 bad_value").await;
     recompute("").by("player").check("403 role_too_weak").await;
     let unknown = server.call(&format!("POST /api/admin/leaderboards/{ANNS}/recompute")).by("operator");
     unknown.check("404 no_such_leaderboard").await;

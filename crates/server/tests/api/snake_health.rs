@@ -171,8 +171,8 @@ async fn only_the_owner_may_look_and_only_so_often() {
     for route in
         ["POST {}/check", "GET {}/health", "GET {}/latency", "POST {}/signing-secret", "DELETE {}/signing-secret"]
     {
-        for other in [BOBS_PUBLIC, BOBS_PRIVATE] {
-            server.call(&route.replace("{}", &format!("/api/snakes/{other}"))).check("404 no_such_snake").await;
+        for (other, want) in [(BOBS_PUBLIC, "403 not_owner"), (BOBS_PRIVATE, "404 no_such_snake")] {
+            server.call(&route.replace("{}", &format!("/api/snakes/{other}"))).check(want).await;
         }
     }
     let (url, _received) = bot(GOOD).await;

@@ -38,6 +38,8 @@ pub(crate) const HOUSE: AccountId = AccountId(0xc);
 pub(crate) const BOOTSTRAP: &str = "bootstrap-secret";
 /// The secret of a player's token of Ann's that is for load tests.
 pub(crate) const LOAD_TEST: &str = "load-test";
+/// The secret of an operator's token of another account than Ann's: what it may do, it may do for others.
+pub(crate) const OTHER_OPERATOR: &str = "other-operator";
 /// A bot of Ann's that nobody else may use.
 pub(crate) const ANNS: BotId = BotId(0x1a);
 /// A public bot of Bob's.
@@ -105,6 +107,7 @@ impl TestServer {
         }
         self.add_token(TokenId(8), ANN, Role::Player, TokenPurpose::LoadTest, LOAD_TEST).await;
         self.add_token(TokenId(9), BOB, Role::Player, TokenPurpose::Use, "bob").await;
+        self.add_token(TokenId(10), HOUSE, Role::Operator, TokenPurpose::Use, OTHER_OPERATOR).await;
         for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
             let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
             let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };

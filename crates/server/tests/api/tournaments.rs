@@ -1,6 +1,6 @@
 //! Tournaments as their users meet them: what may be asked for, who may do what, and what is said when it cannot be done.
 
-use crate::test_server::{ANN, ANNS, BOB, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use crate::test_server::{ANN, ANNS, BOB, BOBS_PRIVATE, BOBS_PUBLIC, OTHER_OPERATOR, TestServer};
 use engine::commands::{BotCommand, Command, MatchAppend, Outcome};
 use engine::health::{BotHealth, HealthStatus};
 use engine::ids::{BotId, MatchId};
@@ -138,6 +138,7 @@ async fn roles() {
     call("POST /api/tournaments", "guest").json(&json!({"name": "cup"})).check("403 role_too_weak").await;
     call("GET /api/tournaments", "").check("200").await;
     call("GET /api/tournaments?own=true", "").check("401 token_missing").await;
+    call("GET /api/tournaments?own=yes", "player").check("400 bad_value").await;
     call(&format!("GET {path}"), "").check("200").await;
     for action in ["start", "cancel"] {
         call(&format!("POST {path}/{action}"), "").check("401 token_missing").await;
@@ -149,11 +150,26 @@ async fn roles() {
     enter(&server, &path, "bob", ANNS, "400 unknown_snake").await;
     enter(&server, &path, "player", BOBS_PRIVATE, "400 unknown_snake").await;
     // An operator acts for everyone.
-    call(&format!("POST {path}/cancel"), "operator").check("200").await;
+    call(&format!("POST {path}/cancel"), OTHER_OPERATOR).check("200").await;
     let nowhere = "/api/tournaments/0190b5a4-7c1e-7000-8000-000000000001";
     call(&format!("GET {nowhere}"), "").check("404 no_such_tournament").await;
     call(&format!("POST {nowhere}/start"), "player").check("404 no_such_tournament").await;
     call("GET /api/tournaments/cup", "").check("400 bad_id").await;
+}
+
+#[tokio::test]
+async fn an_operator_enters_own_snakes_and_public_ones() {
+    let server = TestServer::open().await;
+    let (path, _) = with_field(&server, &json!({"name": "cup"}), 1).await;
+    let private = json!({"name": "own", "url": "http://127.0.0.1:4100/own", "is_public": false});
+    let own = server.call("POST /api/snakes").by(OTHER_OPERATOR).json(&private).check("201").await.body;
+    enter(&server, &path, OTHER_OPERATOR, own["id"].as_str().unwrap().parse().unwrap(), "201").await;
+    enter(&server, &path, OTHER_OPERATOR, BOBS_PUBLIC, "201").await;
+    enter(&server, &path, OTHER_OPERATOR, BOBS_PRIVATE, "400 unknown_snake").await;
+    let started = server.call(&format!("POST {path}/start")).by(OTHER_OPERATOR).check("200").await.body;
+    let withdrawn: Vec<_> =
+        started["entrants"].as_array().unwrap().iter().map(|entrant| &entrant["withdrawn"]).collect();
+    assert_eq!(withdrawn, [&Value::Null; 3], "a private snake that its own owner entered plays");
 }
 
 #[tokio::test]
@@ -170,6 +186,7 @@ async fn a_private_one_exists_for_those_who_are_in_it() {
         server.call(&format!("GET {path}")).by(by).check("404 no_such_tournament").await;
         server.call(&format!("GET {path}/feed")).by(by).check("404 no_such_tournament").await;
     }
+    server.call(&format!("GET {path}")).by(OTHER_OPERATOR).check("200").await;
     enter(&server, &path, "bob", BOBS_PRIVATE, "404 no_such_tournament").await;
     let invitation = json!({"account_id": BOB.to_string()});
     for _ in 0..2 {

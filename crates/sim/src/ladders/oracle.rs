@@ -4,9 +4,10 @@ use super::plan::LadderPlan;
 use crate::cluster::ClusterPlan;
 use crate::world::{Oracle, Violations, Workload};
 use engine::commands::{AddMatches, Advance, Command, CompetitionCommand, LadderCommand, Outcome, RateResults};
-use engine::ids::{BotId, CompetitionId, MatchId, WorkerId};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId, WorkerId};
+use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::ladders::season::SeasonEnd;
-use engine::limits::LADDER_GAMES_AT_ONCE_PER_BOT;
+use engine::limits::{LADDER_ACCOUNT_SHARE_DIVISOR, LADDER_GAMES_AT_ONCE_PER_BOT};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,10 +45,12 @@ pub(super) struct LadderOracle {
 /// What was saved of one ladder.
 #[derive(Default)]
 pub(super) struct SavedLadder {
+    /// Its owner.
+    pub(super) account: Option<AccountId>,
     /// Matches that were ever created.
     pub(super) created: BTreeSet<MatchId>,
     /// Those whose results have not been rated, with their bots.
-    pub(super) under_way: BTreeMap<MatchId, Vec<BotId>>,
+    pub(super) unapplied: BTreeMap<MatchId, Vec<BotId>>,
     /// In the order in which they ended.
     pub(super) ended: Vec<MatchId>,
     /// How many of them were rated, or passed over.
@@ -60,6 +63,9 @@ pub(super) struct SavedLadder {
 impl Oracle for LadderOracle {
     fn committed(&mut self, _at: Duration, command: &Command, outcome: &Outcome) {
         match (command, outcome) {
+            (Command::Competition(CompetitionCommand::Create { row, .. }), Outcome::Done) => {
+                self.ladders.entry(row.id).or_default().account = Some(row.account);
+            }
             (Command::Competition(CompetitionCommand::AddMatches(add)), Outcome::Done) => self.check_new_matches(add),
             (Command::Ladder(LadderCommand::Rate(rate)), Outcome::Done) => self.check_rating(rate),
             (Command::Ladder(LadderCommand::EndSeason(advance)), Outcome::Done) => self.check_season_end(advance),
@@ -88,10 +94,10 @@ impl LadderOracle {
         self.stepped.notify_one();
     }
 
-    /// Each match is new, no bot has more games than it may have at once, and no more are under way than may be.
+    /// Each match is new, no bot has more games than it may have at once, and no more are unapplied than may be.
     fn check_new_matches(&mut self, add: &AddMatches) {
         self.note_step();
-        let (id, most) = (add.id, self.matches_at_once);
+        let id = add.id;
         let violations = &mut self.violations;
         let ladder = self.ladders.entry(id).or_default();
         let keys = add.matches.iter().map(|spec| spec.origin.map_or(0, |origin| origin.key));
@@ -102,17 +108,34 @@ impl LadderOracle {
             let different: BTreeSet<&BotId> = bots.iter().collect();
             violations.check(different.len() == bots.len(), || format!("ladder {id}: a bot sits twice: {bots:?}"));
             violations.check(ladder.created.insert(spec.id), || format!("ladder {id}: match {} again", spec.id));
-            ladder.under_way.insert(spec.id, bots);
+            ladder.unapplied.insert(spec.id, bots);
         }
-        let under_way = ladder.under_way.len();
-        violations.check(under_way <= most, || format!("ladder {id}: {under_way} matches under way, {most} may be"));
         let mut games: BTreeMap<BotId, u32> = BTreeMap::new();
-        for bot in ladder.under_way.values().flatten() {
+        for bot in ladder.unapplied.values().flatten() {
             *games.entry(*bot).or_default() += 1;
         }
         for (bot, games) in games.into_iter().filter(|(_, games)| *games > LADDER_GAMES_AT_ONCE_PER_BOT) {
             violations.check(false, || format!("ladder {id}: bot {bot} has {games} games at once"));
         }
+        let account = ladder.account;
+        self.check_budget(id, account);
+    }
+
+    /// All ladders together have no more matches than may be, and those of one account no more than its share.
+    fn check_budget(&mut self, id: CompetitionId, account: Option<AccountId>) {
+        let unapplied = |of: &dyn Fn(&SavedLadder) -> bool| -> usize {
+            self.ladders.values().filter(|ladder| of(ladder)).map(|ladder| ladder.unapplied.len()).sum()
+        };
+        let (all, most) = (unapplied(&|_| true), self.matches_at_once);
+        let own = unapplied(&|ladder| ladder.account == account);
+        let own_most = match account == Some(SYSTEM_ACCOUNT) {
+            true => most,
+            false => (most / LADDER_ACCOUNT_SHARE_DIVISOR).max(1),
+        };
+        self.violations.check(all <= most, || format!("ladder {id}: {all} matches of all ladders, {most} may be"));
+        self.violations.check(own <= own_most, || {
+            format!("ladder {id}: {own} matches of the ladders of {account:?}, {own_most} may be")
+        });
     }
 
     fn note_end(&mut self, id: MatchId) {
@@ -139,7 +162,7 @@ impl LadderOracle {
         let are_next = rate.changes.games.iter().all(|game| (applied + 1..=last).contains(&(game.number as usize)));
         violations.check(are_next, || format!("ladder {id}: games of other results than {applied} to {last}"));
         for id in ladder.ended.iter().take(last).skip(applied) {
-            ladder.under_way.remove(id);
+            ladder.unapplied.remove(id);
         }
         ladder.applied = ladder.applied.max(last);
     }

@@ -8,11 +8,9 @@ use super::verify::{check_counts, check_ended};
 use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
 use crate::referee;
 use crate::world::{Freeze, Node, SimWorld};
-use engine::commands::{Advance, Command, LadderCommand, Outcome};
-use engine::competitions::{CompetitionRow, CompetitionStatus};
+use engine::competitions::CompetitionRow;
 use engine::ids::CompetitionId;
 use engine::ladders::definition::STANDARD_LADDER;
-use engine::ladders::season::{SeasonEnd, current_season};
 use engine::leadership::LeaderJob;
 use metrics::Metrics;
 use node::drain::Drain;
@@ -87,7 +85,7 @@ async fn simulate(plan: LadderPlan) -> LadderReport {
     suspended.set(true);
     eventually(&world, &ids, "all results are applied", |row| row.results == row.results_applied).await;
     let left_under_way = take_over(&world, &ids, nodes).await;
-    end_all(&world, &ids);
+    end_all(&world, &ids).await;
     let (last, _) = start(&world, &ids, 10);
     suspended.set(false);
     let is_over = |row: &CompetitionRow| row.results_applied == row.matches_created;
@@ -170,21 +168,17 @@ async fn take_over(world: &World, ids: &[CompetitionId], nodes: Vec<Process>) ->
     let (next, metrics) = start(world, ids, 9);
     sleep(SETTLED_FOR).await;
     assert_eq!(created(), before, "the next process created matches though nothing had ended");
-    let under_way: u64 = rows(world, ids).iter().map(CompetitionRow::matches_under_way).sum();
-    assert_eq!(metrics.pairing.matches_under_way.get(), under_way as i64, "what the next process counts is not so");
+    let under_way: u64 = rows(world, ids).iter().map(CompetitionRow::matches_unapplied).sum();
+    assert_eq!(metrics.pairing.matches_unapplied.get(), under_way as i64, "what the next process counts is not so");
     next.kill().await;
     under_way
 }
 
 /// As their owners do.
-fn end_all(world: &World, ids: &[CompetitionId]) {
-    for row in rows(world, ids) {
-        let now = world.now();
-        let (season, last_result) = (current_season(&row), row.results_applied);
-        let end = SeasonEnd { season, last_result, ended_at: now, is_last: true };
-        let status = CompetitionStatus::Finished;
-        let advance = Advance { entries: vec![end.encode()], status, due_at: None, ..Advance::of(&row, now) };
-        assert_eq!(world.commit(&Command::Ladder(LadderCommand::EndSeason(advance))), Outcome::Done);
+async fn end_all(world: &World, ids: &[CompetitionId]) {
+    let owner = Node::new(world.clone(), "owner.example:4000".to_owned(), Arc::default());
+    for id in ids {
+        assert_eq!(arena::ladders::end(&owner, *id).await, Ok(()), "ladder {id}");
     }
 }
 

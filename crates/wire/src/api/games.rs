@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 /// A game to be created.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+// Unknown keys are ignored: programs that were written for other arenas send keys of their own.
 pub struct CreateGame {
     /// Ids of the snakes, by seat. The same snake may sit twice. How many may play depends on the map, 16 at most.
     #[schema(min_items = 1, max_items = 16, example = json!(["0190b5a4-7c1e-7000-8000-000000000001"]))]

@@ -196,6 +196,8 @@ pub struct EntryDetails {
     pub scores: EntryScores,
     /// Rated games by seat.
     pub seats: Vec<u32>,
+    /// Why it is not paired, where that is so.
+    pub note: Option<String>,
 }
 
 /// A rated game of an entry.

@@ -5,7 +5,7 @@ mod rating;
 
 use super::recompute::{Comparison, RecomputeError, recompute};
 use super::{rater, standard};
-use crate::driver::Driven;
+use crate::driver::{Driven, Driver};
 use crate::production::ProductionEnvironment;
 use engine::commands::{
     Advance, ClaimedMatch, Command, CompetitionCommand, LadderCommand, MatchAppend, Outcome, RepairRatings,
@@ -101,14 +101,18 @@ impl Fixture {
 
     /// A match of the ladder between these bots is played to its end, the first wins; it ends at `now`.
     async fn play(&self, bots: [u128; 2], now: UnixMs) {
+        self.play_on(LADDER, bots, now).await;
+    }
+
+    async fn play_on(&self, ladder: CompetitionId, bots: [u128; 2], now: UnixMs) {
         let number = self.matches.fetch_add(1, Ordering::Relaxed) + 1;
         let seat =
             |n: u128| SeatSpec { bot: BotId(n), name: format!("bot {n}"), owner: String::new(), url: String::new() };
-        let origin = MatchOrigin { kind: CompetitionKind::Ladder, competition: LADDER, key: number };
+        let origin = MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key: number };
         let settings = LadderDefinition::standard().settings;
         let id = MatchId(number.into());
         let spec = settings.spec(id, Seed(number), Some(origin), bots.map(seat).to_vec(), true);
-        let advance = Advance { matches: vec![spec], ..Advance::of(&self.row().await, now) };
+        let advance = Advance { matches: vec![spec], ..Advance::of(&self.row_of(ladder).await, now) };
         let created = self.commit(Command::Competition(CompetitionCommand::Advance(advance))).await;
         assert_eq!(created, Outcome::Done);
         self.finish_next(now).await;

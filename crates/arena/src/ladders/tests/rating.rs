@@ -24,8 +24,23 @@ async fn each_result_is_rated_once_whoever_else_rates() {
     }
     assert_eq!(fixture.row().await.results_applied, 5);
     assert_eq!(fixture.metrics.ladders.results_rated.get(), 5);
-    assert_eq!(fixture.metrics.ladders.results_waiting.get(), 0);
     assert_eq!(fixture.wrong(1, false).await, 0);
+}
+
+#[tokio::test]
+async fn the_results_that_wait_are_those_of_all_ladders() {
+    let fixture = Fixture::new(None).await;
+    let other = CompetitionId(20);
+    fixture.create_ladder(other, None).await;
+    for ladder in [LADDER, other, other] {
+        fixture.play_on(ladder, [1, 2], UnixMs(5)).await;
+    }
+    let rate = |row| rater::advance(fixture.environment.clone(), row);
+    let mut driver = Driver::new(fixture.environment.clone(), CompetitionKind::Ladder, rate);
+    for (driven, waiting) in [(Driven::Advanced, 3), (Driven::Unchanged, 0)] {
+        assert_eq!(driver.pass(&|| true).await, Ok(driven));
+        assert_eq!(fixture.metrics.ladders.results_waiting.get(), waiting);
+    }
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ impl PairingHistory {
 
     /// Matches whose results have not been applied.
     #[must_use]
-    pub fn matches_under_way(&self) -> usize {
+    pub fn matches_unapplied(&self) -> usize {
         self.under_way.len()
     }
 
@@ -168,10 +168,10 @@ mod tests {
         for _ in 0..2 {
             history.start(1, &bots(&[1, 2]));
         }
-        assert_eq!((history.share(BotId(1)), history.matches_under_way()), (1, 1));
+        assert_eq!((history.share(BotId(1)), history.matches_unapplied()), (1, 1));
         assert_eq!(history.of(BotId(2)).map(|bot| bot.under_way.clone()), Some(vec![0, 1]));
         history.end(1, &bots(&[1, 2]));
-        assert_eq!((history.share(BotId(1)), history.matches_under_way()), (1, 0));
+        assert_eq!((history.share(BotId(1)), history.matches_unapplied()), (1, 0));
         assert_eq!(history.of(BotId(2)).map(BotHistory::games_under_way), Some(0));
     }
 

@@ -49,7 +49,7 @@ fn check_history(pairs: u32) {
     let details = details(&row, &duel, DuelAccess::Everyone);
     let played = duel.pairings()[0].counts().pairs();
     assert_eq!(details.history.last().map_or(0, |point| point.pairs), played);
-    assert!(details.history.len() <= HISTORY_POINTS_MAX, "{}", details.history.len());
+    assert!(details.history.len() <= DUEL_HISTORY_POINTS_MAX, "{}", details.history.len());
     assert_eq!(details.history.last().map(|point| point.llr), details.pairings[0].llr.filter(|_| played > 0));
 }
 

@@ -109,7 +109,7 @@ async fn get_feed(
             None => Err(ApiError::bad_value("Accept", "a stream is requested by a GET without a body")),
         };
     }
-    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let wait = parse_wait(query.wait.as_deref(), app.config.poll_wait_max)?;
     match query.after {
         Some(after) => poll::respond(&app, reader, grant, after, wait, park_token).await,
         None => {

@@ -65,7 +65,7 @@ fn cpu_saturated() {
 fn own_work_of_the_target_is_named() {
     let with_ladder = |t: u64, second: &mut StorySecond| {
         no_core_left(t, second);
-        second.gauges.insert("gauntlet_ladder_matches_under_way", 64.0);
+        second.gauges.insert("gauntlet_ladder_matches_unapplied", 64.0);
     };
     let said = ["1.90 of 2.00 cores", "64.0 pieces of its own work", "cannot be told apart"];
     check_sentence(&Story::busy(with_ladder), &said);
@@ -74,7 +74,7 @@ fn own_work_of_the_target_is_named() {
     assert!(advice(no_core_left).contains("for each request") && !advice(no_core_left).contains("own work"));
     let idle = |t: u64, second: &mut StorySecond| {
         no_core_left(t, second);
-        second.gauges.insert("gauntlet_ladder_matches_under_way", 0.0);
+        second.gauges.insert("gauntlet_ladder_matches_unapplied", 0.0);
     };
     assert!(!advice(idle).contains("own work"), "no ladder plays");
 }
