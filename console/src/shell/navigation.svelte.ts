@@ -13,32 +13,52 @@ class Navigation {
     document.addEventListener('click', (event) => this.#follow(event));
   }
 
+  /** What the URL's query says of this; null without it. */
+  query(name: string): string | null {
+    return this.url.searchParams.get(name);
+  }
+
   /** Puts this into the URL without a new entry in the history; null takes it out. */
   setQuery(name: string, value: string | null) {
     const url = new URL(location.href);
     if (value === null) url.searchParams.delete(name);
     else url.searchParams.set(name, value);
-    if (url.href !== location.href) history.replaceState(history.state, '', url);
+    if (url.href === location.href) return;
+    history.replaceState(history.state, '', url);
+    this.url = url;
+  }
+
+  /** Opens another page of the console, as a link would; `replace` leaves no way back to this one. */
+  open(path: string, { replace = false } = {}) {
+    const url = new URL(path, location.href);
+    if (!isWithin(this.route, routeOf(url.pathname))) return void location.assign(url);
+    if (replace) history.replaceState(null, '', url);
+    else if (url.href !== location.href) history.pushState(null, '', url);
+    this.#show();
+    scrollTo(0, 0);
   }
 
   #follow(event: MouseEvent) {
     if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-    const to = routeOf(link.pathname);
-    if (!isWithin(this.route, to)) return;
+    if (!isWithin(this.route, routeOf(link.pathname)) || this.#isOnPage(link)) return;
     event.preventDefault();
-    if (link.href !== location.href) history.pushState(null, '', link.href);
-    this.#show();
-    scrollTo(0, 0);
+    this.open(link.href);
+  }
+
+  /** A link to a part of the page that is shown: the browser goes there. */
+  #isOnPage({ hash, pathname, search }: HTMLAnchorElement): boolean {
+    return hash !== '' && pathname === location.pathname && search === location.search;
   }
 
   #show() {
     const before = this.route;
     const url = new URL(location.href);
-    if (routeOf(url.pathname).key !== before.key) this.opened += 1;
+    const route = routeOf(url.pathname);
+    if (route.key !== before.key) this.opened += 1;
     // Only a document of its own begins or ends a world.
-    if (before.page !== 'world' && routeOf(url.pathname).page === 'world') location.reload();
+    if (before.page !== 'world' && route.page === 'world') location.reload();
     else this.url = url;
   }
 }

@@ -8,7 +8,6 @@ import { piecesOf } from '../../src/match/path.ts';
 import { advance, AT_START, faster, follow, type Playback, seek, step, toggle, turnIn, turnOf } from '../../src/match/playback.ts';
 import { Recording, TURNS_MAX } from '../../src/match/recording.ts';
 import { deathText, errorText, resultText } from '../../src/match/words.ts';
-import { isWithin, routeOf } from '../../src/shell/routes.ts';
 
 const snakeData = (seat: number, more: object = {}) => ({ ID: `s${seat}`, Name: `Snake ${seat}`, Body: [{ X: 1, Y: 2 }], Health: 90, Latency: '12', Color: '#112233', Death: null, ...more });
 const frameData = (Turn: number, Snakes: readonly object[] = [snakeData(0)]) => ({ Turn, Snakes, Food: [], Hazards: [] });
@@ -209,13 +208,4 @@ test('deaths, errors and results are said in words', () => {
   expect(resultText(frame(9, [snakeData(0), snakeData(1, dead)]))).toBe('Snake 0 wins');
   expect(resultText(frame(9, [snakeData(0, dead), snakeData(1, dead)]))).toBe('A draw');
   expect(resultText(frame(9, [snakeData(0)]))).toBe('Over after 9 turns');
-});
-
-test('paths are pages', () => {
-  const id = '01a20a0e-e204-71dd-a91a-45e6f3d457af';
-  expect(routeOf(`/games/${id.toUpperCase()}`)).toEqual({ page: 'match', key: `match ${id}`, id });
-  expect(['/world', '/games/1', `/games/${id}/x`, '/worlds', '/'].map((path) => routeOf(path).page)).toEqual(['world', 'missing', 'missing', 'missing', 'missing']);
-  expect(isWithin(routeOf('/x'), routeOf(`/games/${id}`))).toBe(true);
-  expect(isWithin(routeOf('/world'), routeOf(`/games/${id}`))).toBe(false);
-  expect(isWithin(routeOf(`/games/${id}`), routeOf('/api/openapi.json'))).toBe(false);
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { guestName } from '../../src/world/api.ts';
 import { waitMs } from '../../src/common/backoff.ts';
+import { nextCursor } from '../../src/common/cursor.ts';
+import { ago } from '../../src/common/format.ts';
 import { corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
 import { blend, colour, crowded, type Density, mostOf, paint, palette, region, scaleOf, sparse, warmth } from '../../src/world/heat.ts';
@@ -11,6 +13,8 @@ import { cellSide, radiusFor } from '../../src/world/sight.ts';
 import { clock, counted, lookOf, sentence } from '../../src/common/words.ts';
 import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
 import { DARK, LIGHT } from '../../src/world/theme.ts';
+import { menuFor } from '../../src/shell/menu.ts';
+import { isWithin, routeOf } from '../../src/shell/routes.ts';
 
 describe('grid', () => {
   test('every step leads one way, and back', () => {
@@ -224,4 +228,49 @@ describe('words', () => {
 test('guests have names', () => {
   expect(guestName(() => 0)).toBe('Amber Badger');
   expect(guestName(() => 0.999)).toBe('Lunar Marten');
+});
+
+describe('routes', () => {
+  test.each([
+    ['/world', 'world', {}],
+    ['/games/01A20a0e-e204-71dd-a91a-45e6f3d457af', 'match', { id: '01a20a0e-e204-71dd-a91a-45e6f3d457af' }],
+    ['/games/01a20a0e-e204-71dd-a91a-45e6f3d457af/', 'missing', {}],
+    ['/games/x', 'missing', {}],
+    ['/worlds', 'missing', {}],
+    ['//world', 'missing', {}],
+  ])('%s shows %s', (path, page, params) => {
+    const route = routeOf(path);
+    expect([route.page, { ...route.params }]).toEqual([page, params]);
+  });
+  test.each([
+    ['/x', '/games/01a20a0e-e204-71dd-a91a-45e6f3d457af', true],
+    ['/world', '/games/01a20a0e-e204-71dd-a91a-45e6f3d457af', false],
+    ['/games/01a20a0e-e204-71dd-a91a-45e6f3d457af', '/world', false],
+    ['/games/01a20a0e-e204-71dd-a91a-45e6f3d457af', '/api/openapi.json', false],
+  ])('from %s to %s without a load: %j', (from, to, want) => expect(isWithin(routeOf(from), routeOf(to))).toBe(want));
+  test('two addresses of one thing are one page', () =>
+    expect(routeOf('/games/01A20A0E-e204-71dd-a91a-45e6f3d457af').key).toBe(routeOf('/games/01a20a0e-E204-71dd-a91a-45e6f3d457af').key));
+});
+
+test.each([
+  [null, null],
+  ['', null],
+  ['</api/snakes?limit=20&after=01a2>; rel="next"', '01a2'],
+  ['</api/snakes?after=a%2Fb>; rel="next"', 'a/b'],
+  ['</api/snakes?after=x>; rel="prev"', null],
+])('the cursor of %j', (link, want) => expect(nextCursor(link)).toBe(want));
+
+test.each([
+  ['2026-01-01T00:00:00Z', 'now'],
+  ['2025-12-31T23:59:18Z', '42 seconds ago'],
+  ['2025-12-31T23:57:01Z', '2 minutes ago'],
+  ['2025-12-30T00:00:00Z', '2 days ago'],
+  ['2026-01-01T02:00:00Z', 'in 2 hours'],
+])('%s is %s', (time, want) => expect(ago(time, Date.parse('2026-01-01T00:00:00Z'))).toBe(want));
+
+describe('menu', () => {
+  const pages = (role: string | null) => menuFor(role).map(({ page }) => page);
+  test('everybody can enter a world', () => expect(pages(null)).toContain('world'));
+  test.each([null, 'guest', 'player', 'operator', 'admin', 'nonsense'])('a %s sees no more than an admin', (role) =>
+    expect(pages('admin')).toEqual(expect.arrayContaining(pages(role))));
 });

@@ -1,4 +1,5 @@
-//! The console, embedded in the program: one HTML document for every page, which its own router reads the path of, and its files. Every
+//! The console, embedded in the program: one HTML document for every page, which its own router reads the path of, and its files. Where a
+//! page stands is written once, in `console/src/shell/pages.json`, which that router reads too. Every
 //! response forbids what the pages never do: scripts and styles of other origins or inline, frames around them, content sniffing.
 //! The match viewer alone may be framed, and only where its URL asks for it (decision 0060).
 //!
@@ -10,14 +11,18 @@ use super::problem::ApiError;
 use super::response_budget::BudgetExempt;
 use crate::app::App;
 use axum::body::Body;
+use axum::extract::RawPathParams;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use engine::ids::MatchId;
 use maud::{DOCTYPE, Markup, html};
 use pages::Asset;
+use std::collections::BTreeMap;
 use wire::problem::Problem;
 
 /// Sockets to the own origin are `'self'` (Content Security Policy Level 3, section 6.7.2.8).
@@ -54,10 +59,36 @@ cargo build --release -p gauntlet</pre>
 <p>Then start the new program, and come back to this address.</p></body></html>
 ";
 
+/// The paths of all pages by their names: `{id}` in them stands for a UUID, `{name}` for a word.
+const PAGES: &str = include_str!("../../../console/src/shell/pages.json");
+/// The page that has a file of its own here: it may be framed.
+const MATCH_PAGE: &str = "match";
+/// Letters of a word in a path.
+const WORD_CHARS_MAX: usize = 64;
+
 pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/world", get(async |headers: HeaderMap| page(&headers)))
+    let pages: BTreeMap<String, String> = serde_json::from_str(PAGES).expect("a file of this repository, tested");
+    let others = pages.iter().filter(|(name, _)| *name != MATCH_PAGE);
+    others
+        .fold(Router::new(), |router, (_, path)| router.route(path, get(show_page)))
         .route("/console/{*file}", get(get_file))
+}
+
+/// A page, where what its path names can exist at all.
+async fn show_page(params: RawPathParams, parts: Parts) -> Response {
+    let is_possible = params.iter().all(|(name, value)| if name == "id" { is_uuid(value) } else { is_word(value) });
+    if is_possible { page(&parts.headers) } else { not_found(parts.uri, parts.headers).await }
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.parse::<MatchId>().is_ok()
+}
+
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.len() <= WORD_CHARS_MAX
+        && text.bytes().next().is_some_and(is_plain)
+        && text.bytes().all(|byte| is_plain(byte) || b"_.-".contains(&byte))
 }
 
 /// Whether this program was built with its console.
@@ -233,6 +264,33 @@ mod tests {
             assert_eq!(takes_brotli(&headers), want, "{line:?}");
         }
         assert!(!takes_brotli(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn pages_have_addresses_that_a_router_takes() {
+        drop(routes());
+        let pages: BTreeMap<String, String> = serde_json::from_str(PAGES).unwrap();
+        assert!(pages.contains_key(MATCH_PAGE));
+        for path in pages.values() {
+            let params = path.split('/').filter(|part| part.starts_with('{'));
+            assert!(params.into_iter().all(|param| ["{id}", "{name}"].contains(&param)), "{path}");
+        }
+    }
+
+    #[test]
+    fn words_of_paths_are_small_letters() {
+        for (text, want) in [
+            ("ladders", true),
+            ("0060-one", true),
+            ("games.md", true),
+            ("", false),
+            ("Up", false),
+            ("-a", false),
+            ("a/b", false),
+        ] {
+            assert_eq!(is_word(text), want, "{text}");
+        }
+        assert!(!is_word(&"a".repeat(WORD_CHARS_MAX + 1)));
     }
 
     #[test]

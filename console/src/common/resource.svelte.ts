@@ -1,0 +1,98 @@
+// Something that a server has, as a page shows it: asked for, asked for again when it fails or may have changed, and never shown as
+// current when it is not. Pages ask through this instead of counting failures each in its own way.
+import { refusalText } from '../api/client.ts';
+import { connection } from '../shell/connection.svelte.ts';
+import { waitMs } from './backoff.ts';
+
+/** An answer of the generated client. */
+export interface Answer<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+export type Standing = 'loading' | 'ready' | 'missing' | 'refused';
+
+const UNREACHABLE = 'The server cannot be reached.';
+/** What another attempt may change: too many requests, and what the server could not do just now. */
+const isPassing = (status: number) => status === 429 || status >= 500;
+
+export class Resource<T> {
+  value = $state.raw<T | null>(null);
+  /** Why it is not shown, with the code to quote. */
+  refusal = $state('');
+  standing = $state<Standing>('loading');
+
+  readonly #ask: () => Promise<Answer<T>>;
+  readonly #everyMs: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  /** Answers to earlier questions are not shown. */
+  #round = 0;
+  #isStopped = true;
+
+  /** With `everyMs` it is asked for again after this time, while the page is looked at: for what no feed tells. */
+  constructor(ask: () => Promise<Answer<T>>, everyMs = 0) {
+    this.#ask = ask;
+    this.#everyMs = everyMs;
+  }
+
+  /** Begins, and returns how to stop: made for `onMount`. */
+  start = () => {
+    this.#isStopped = false;
+    document.addEventListener('visibilitychange', this.#look);
+    void this.refresh();
+    return () => {
+      this.#isStopped = true;
+      clearTimeout(this.#timer);
+      document.removeEventListener('visibilitychange', this.#look);
+    };
+  };
+
+  /** Asks now. What is shown stays until the answer is there. */
+  refresh = async () => {
+    clearTimeout(this.#timer);
+    const round = ++this.#round;
+    const isLate = () => this.#isStopped || round !== this.#round;
+    try {
+      const { data, error, response } = await this.#ask();
+      if (isLate()) return;
+      connection.found();
+      if (response.ok) return this.#receive(data as T);
+      if (response.status === 404 || response.status === 410) return void (this.standing = 'missing');
+      this.refusal = refusalText(error, response.status);
+      if (this.value === null || !isPassing(response.status)) this.standing = 'refused';
+      if (!isPassing(response.status)) return;
+    } catch {
+      if (isLate()) return;
+      connection.lost(UNREACHABLE);
+    }
+    this.#failures += 1;
+    this.#again(waitMs(this.#failures, Math.random()));
+  };
+
+  /** Shows what is known from elsewhere: a feed, or the answer to an action. */
+  set(value: T) {
+    this.#round += 1;
+    this.#receive(value);
+  }
+
+  #receive(value: T) {
+    this.#failures = 0;
+    this.value = value;
+    this.refusal = '';
+    this.standing = 'ready';
+    if (this.#everyMs > 0) this.#again(this.#everyMs);
+  }
+
+  #again(ms: number) {
+    clearTimeout(this.#timer);
+    if (!this.#isStopped && !document.hidden) this.#timer = setTimeout(() => void this.refresh(), ms);
+  }
+
+  /** Nobody looks: nothing is asked. Somebody looks again: it may be old. */
+  #look = () => {
+    if (document.hidden) clearTimeout(this.#timer);
+    else if (this.#everyMs > 0 || this.standing !== 'ready') void this.refresh();
+  };
+}
