@@ -16,6 +16,6 @@ standard=$(sample_match 11x11 standard standard "${snakes[@]:0:4}")
 rivers=$(sample_match 25x25 hz_rivers_bridges_xl standard "${snakes[@]}")
 maze=$(sample_match 19x21 arcade_maze wrapped "${snakes[@]:0:4}")
 node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/console" \
-    "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
+    "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
     "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500"
 echo "Pictures in $folder"

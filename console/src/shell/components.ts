@@ -2,9 +2,14 @@
 import type { Component } from 'svelte';
 import type { PageName, Route } from './routes.ts';
 
-type Page = Component<{ route: Route }>;
+export type Page = Component<{ route: Route }>;
+/** Pages of one address need no route, and take it without looking at it. */
+type AnyPage = Page | Component<Record<string, never>>;
 
-export const PAGES: Readonly<Record<PageName, () => Promise<{ default: Page }>>> = {
+export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }>>> = {
   world: () => import('../pages/world/World.svelte'),
   match: () => import('../pages/match/Match.svelte'),
+  docs: () => import('../pages/docs/Documents.svelte'),
+  api: () => import('../pages/docs/Reference.svelte'),
+  document: () => import('../pages/docs/Document.svelte'),
 };

@@ -11,7 +11,10 @@ export interface MenuEntry {
   readonly role?: 'player' | 'operator';
 }
 
-const ENTRIES: readonly MenuEntry[] = [{ page: 'world', path: '/world', text: 'World', below: [] }];
+const ENTRIES: readonly MenuEntry[] = [
+  { page: 'world', path: '/world', text: 'World', below: [] },
+  { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
+];
 
 const RANKS = ['guest', 'player', 'operator', 'admin'];
 
