@@ -64,19 +64,27 @@ pub(super) async fn list_leaderboards(
         }
     };
     let is_invited = of.as_deref() == Some("invited");
-    let rows = app.node.store.read(move |reader| match account.filter(|_| is_invited) {
-        Some(account) => {
-            let ids = reader.ladders().ladders_invited_to(account, after, limit + 1)?;
-            ids.into_iter().filter_map(|id| reader.competition(id).transpose()).collect()
+    let rows = app.node.store.read(move |reader| {
+        let rows: Vec<CompetitionRow> = match account.filter(|_| is_invited) {
+            Some(account) => {
+                let ids = reader.ladders().ladders_invited_to(account, after, limit + 1)?;
+                ids.into_iter().filter_map(|id| reader.competition(id).transpose()).collect::<Result<_, _>>()?
+            }
+            None => {
+                let kind = CompetitionKind::Ladder;
+                reader.competitions(&CompetitionFilter { kind, account, before: after, limit: limit + 1 })?
+            }
+        };
+        let mut counted = Vec::with_capacity(rows.len());
+        for row in rows {
+            let entries_active = reader.ladders().ladder_active_entries(row.id, current_season(&row))?;
+            counted.push((row, entries_active));
         }
-        None => {
-            let kind = CompetitionKind::Ladder;
-            reader.competitions(&CompetitionFilter { kind, account, before: after, limit: limit + 1 })
-        }
+        Ok(counted)
     });
     let filter = of.map_or_else(String::new, |of| format!("of={of}&"));
-    let Page { rows, link } = Page::new("/api/leaderboards", &filter, rows.await?, limit, |row| Some(row.id));
-    Ok((link, Json(readable_rows(rows.iter().map(view::leaderboard)))))
+    let Page { rows, link } = Page::new("/api/leaderboards", &filter, rows.await?, limit, |(row, _)| Some(row.id));
+    Ok((link, Json(readable_rows(rows.iter().map(|(row, entries)| view::leaderboard(row, *entries))))))
 }
 
 /// Make a leaderboard
@@ -124,7 +132,7 @@ fn new_leaderboard(app: &App, caller: Caller, request: &RawJson) -> ApiResult<Ne
         ..CompetitionRow::new(id, kind, caller.account, name, definition.encode(), now)
     };
     let live_max = if caller.role >= Role::Operator { LADDERS_OF_OPERATOR_MAX } else { LADDERS_PER_ACCOUNT_MAX };
-    let response = json_body(&view::leaderboard(&row)?);
+    let response = json_body(&view::leaderboard(&row, 0)?);
     Ok(NewCompetition { row, live_max, response })
 }
 
@@ -164,17 +172,17 @@ pub(super) async fn get_leaderboard(
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<Json<LeaderboardDetails>> {
     let row = find(&app, caller.as_ref(), id).await?;
-    let leaderboard = view::leaderboard(&row)?;
-    let players = usize::from(leaderboard.players);
-    let (entries_active, note) = app
+    let players = usize::from(view::definition(&row)?.players);
+    let (row, entries_active, note) = app
         .node
         .store
         .read(move |reader| {
             let entries_active = reader.ladders().ladder_active_entries(id, current_season(&row))?;
-            Ok((entries_active, note(reader, &row, players, entries_active)?))
+            let note = note(reader, &row, players, entries_active)?;
+            Ok((row, entries_active, note))
         })
         .await?;
-    Ok(Json(LeaderboardDetails { leaderboard, entries_active, note }))
+    Ok(Json(LeaderboardDetails { leaderboard: view::leaderboard(&row, entries_active)?, note }))
 }
 
 /// End a leaderboard

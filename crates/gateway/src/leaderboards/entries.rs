@@ -4,7 +4,7 @@ use super::note::entry_note;
 use super::{SeasonQuery, find, view};
 use crate::app::App;
 use crate::auth::Principal;
-use crate::extract::{JsonBody, MaybePrincipal, PathId, PathIds, Player, QueryParams};
+use crate::extract::{AnyAccount, JsonBody, MaybePrincipal, PathId, PathIds, Player, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use arena::ladders::recompute::results_of_season;
@@ -17,11 +17,12 @@ use engine::ids::{AccountId, BotId, CompetitionId, EntryId};
 use engine::ladders::entry::{LadderEntry, RatedGame};
 use engine::ladders::ranking::{RankingCursor, RankingOrder};
 use engine::ladders::season::current_season;
-use engine::limits::{LADDER_PAIR_GAMES_READ, LADDER_PAIR_GAMES_SHOWN, PAGE_DEFAULT};
+use engine::limits::{LADDER_PAIR_GAMES_READ, LADDER_PAIR_GAMES_SHOWN, PAGE_DEFAULT, PAGE_MAX};
 use engine::rows::Role;
 use node::clock::random_bytes;
 use serde::Deserialize;
 use std::str::FromStr;
+use store::BotFilter;
 use wire::api::{CreateEntry, EntryDetails, LeaderboardEntry, OpponentView, RatedGameView};
 
 /// A leaderboard and a snake in the path.
@@ -63,6 +64,30 @@ pub(super) async fn create_entry(
         }
         other => Err(ApiError::from_outcome(&other, Resource::Leaderboard)),
     }
+}
+
+/// List your entries
+///
+/// Of each page of your snakes, newest first, those that have entered in the season under way, active or not: a page may have fewer
+/// than its limit, and the next one follows while there is a `Link`.
+#[utoipa::path(get, path = "/api/leaderboards/{id}/entries", tag = "leaderboards", security(("bearer" = [])), params(("id" = String, Path), PageQuery), responses(
+    (status = 200, description = "Your entries, of 100 snakes when no limit is given.", body = Vec<LeaderboardEntry>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+))]
+pub(super) async fn list_own_entries(
+    State(app): State<App>,
+    AnyAccount(caller): AnyAccount,
+    PathId(id): PathId<CompetitionId>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<ListResponse<LeaderboardEntry>> {
+    let (limit, before) = (page.limit(PAGE_MAX)?, page.after::<BotId>()?);
+    let row = find(&app, Some(&Principal::Account(caller)), id).await?;
+    let filter = BotFilter { account: caller.account, before, limit: limit + 1 };
+    let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
+    let Page { rows, link } = Page::new(&format!("/api/leaderboards/{id}/entries"), "", bots, limit, |bot| Some(bot.id));
+    let bots: Vec<BotId> = rows.iter().map(|bot| bot.id).collect();
+    let season = current_season(&row);
+    let entries = app.node.store.read(move |reader| reader.ladders().ladder_entries_of(id, season, &bots)).await?;
+    Ok((link, Json(entries.iter().map(view::entry).collect())))
 }
 
 /// Refuses a snake that is not this account's, or is private.

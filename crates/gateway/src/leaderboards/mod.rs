@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(boards::list_leaderboards, boards::create_leaderboard))
         .routes(routes!(boards::get_leaderboard, boards::end_leaderboard))
         .routes(routes!(rankings::rankings))
-        .routes(routes!(entries::create_entry))
+        .routes(routes!(entries::list_own_entries, entries::create_entry))
         .routes(routes!(entries::get_entry, entries::delete_entry))
         .routes(routes!(entries::entry_games))
         .routes(routes!(entries::entry_opponents))

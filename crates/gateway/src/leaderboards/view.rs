@@ -26,12 +26,13 @@ fn timestamp(at: UnixMs) -> Timestamp {
     Timestamp(at.0)
 }
 
-pub(super) fn leaderboard(row: &CompetitionRow) -> ApiResult<Leaderboard> {
+pub(super) fn leaderboard(row: &CompetitionRow, entries_active: usize) -> ApiResult<Leaderboard> {
     let definition = definition(row)?;
     let settings = definition.settings;
     Ok(Leaderboard {
         id: row.id.to_string(),
         name: row.name.clone(),
+        owner_id: row.account.to_string(),
         active: !row.status.is_ended(),
         created_at: timestamp(row.created_at),
         ended_at: row.ended_at.map(timestamp),
@@ -48,6 +49,7 @@ pub(super) fn leaderboard(row: &CompetitionRow) -> ApiResult<Leaderboard> {
         games_ended: row.results,
         games_applied: row.results_applied,
         games_under_way: row.matches_under_way(),
+        entries_active,
     })
 }
 

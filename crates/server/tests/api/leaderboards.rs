@@ -119,6 +119,10 @@ async fn a_snake_enters_and_leaves() {
     }
     server.call(&format!("POST {path}/entries")).json(&json!({})).check("422 bad_shape").await;
     let of_entry = format!("{path}/entries/{id}");
+    let own = async |by: &str| server.call(&format!("GET {path}/entries")).by(by).check("200").await.body;
+    assert_eq!([own("player").await, own("bob").await], [json!([entry]), json!([])]);
+    let listed = server.call("GET /api/leaderboards?limit=1").by("").check("200").await.body;
+    assert_eq!((&listed[0]["name"], &listed[0]["entries_active"]), (&json!("mine"), &json!(1)));
     server.call(&format!("DELETE {of_entry}")).by("bob").check("403 not_snake_owner").await;
     server.call(&format!("DELETE {of_entry}")).by(OTHER_OPERATOR).check("204").await;
     server.call(&format!("DELETE {of_entry}")).check("204").await;

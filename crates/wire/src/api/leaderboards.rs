@@ -46,6 +46,8 @@ pub struct Leaderboard {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// The account that made it.
+    pub owner_id: String,
     /// Whether games are played and snakes can enter.
     pub active: bool,
     /// When it was made.
@@ -79,6 +81,8 @@ pub struct Leaderboard {
     pub games_applied: u64,
     /// Games that wait or are played.
     pub games_under_way: u64,
+    /// Active entries of the season under way.
+    pub entries_active: usize,
 }
 
 /// A leaderboard with what its page says beside the ranking.
@@ -86,8 +90,6 @@ pub struct Leaderboard {
 pub struct LeaderboardDetails {
     #[serde(flatten)]
     pub leaderboard: Leaderboard,
-    /// Active entries of the season under way.
-    pub entries_active: usize,
     /// Why no game is played, where that is so.
     pub note: Option<String>,
 }
