@@ -47,6 +47,7 @@ pub(super) fn details(row: &CompetitionRow, duel: &Duel, access: DuelAccess) -> 
     let first = &duel.pairings()[0];
     DuelDetails {
         summary: summary(row, definition, access),
+        is_own: access == DuelAccess::Owner,
         end: duel.end().map(|end| end.name().to_owned()),
         verdict: verdict(duel),
         silent_bot: silent_bot(duel, access),

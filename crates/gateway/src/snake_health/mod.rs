@@ -66,7 +66,7 @@ async fn check_snake(
 }
 
 /// Get the health of a snake
-#[utoipa::path(get, path = "/api/snakes/{id}/health", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/snakes/{id}/health", operation_id = "get_snake_health", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "Its status, why it is paused if it is, and the latest evidence.", body = SnakeHealth),
     (status = 403, description = "`not_owner`: the snake is another account's and public."),
     (status = 404, description = "There is no such snake, or it is another account's and private."),

@@ -75,7 +75,7 @@ impl PlayerInGame {
 /// **Who:** anyone with a player's or a guest's token who is not a member yet, invited or not. **When:** in `create` and `invitation`, while
 /// a seat is free. The player gets the hand that they left in this game, else one that another player left, else a new one. The last seat goes
 /// to the first who joins.
-#[utoipa::path(post, path = "/api/stories/games/{game}/join", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
+#[utoipa::path(post, path = "/api/stories/games/{game}/join", operation_id = "join_story", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
     (status = 409, description = "`already_joined`, `table_full`, `wrong_phase`, `game_not_live`"),
 ))]

@@ -29,7 +29,7 @@ type Created = (StatusCode, [(HeaderName, String); 1], Json<StoryState>);
 /// them, and anyone otherwise. It is durable before the response. With an `Idempotency-Key` (stored for a day), the same request sent again creates nothing
 /// and returns the game that the first one created.
 #[utoipa::path(
-    post, path = "/api/stories/games", tag = "stories", security(("bearer" = []), ("cookie" = [])), request_body = CreateStory,
+    post, path = "/api/stories/games", operation_id = "create_story", tag = "stories", security(("bearer" = []), ("cookie" = [])), request_body = CreateStory,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
     responses(
         (status = 201, description = "The game, as its storyteller sees it.", body = StoryState, headers(("Location" = String, description = "The game's path"))),

@@ -67,7 +67,7 @@ type NextPage = BoxFuture<'static, ApiResult<TournamentFeed>>;
 ///
 /// The last event is `ended`, with the champion. Behind it a stream ends; a request that comes back with its number is answered 204, which
 /// browsers take for the end (a poll: at once, with `is_over`).
-#[utoipa::path(get, path = "/api/tournaments/{id}/feed", tag = "tournaments", security((), ("bearer" = [])),
+#[utoipa::path(get, path = "/api/tournaments/{id}/feed", operation_id = "get_tournament_feed", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
         ("after" = Option<u32>, Query, description = "The last event that the client has"),
@@ -270,7 +270,7 @@ struct SocketQuery {
 /// The events of a tournament, over a WebSocket
 ///
 /// Each text frame is a `TournamentFeed`. Send nothing. Behind the event `ended` the server closes the socket with the status 1000.
-#[utoipa::path(get, path = "/api/tournaments/{id}/socket", tag = "tournaments", security((), ("bearer" = [])),
+#[utoipa::path(get, path = "/api/tournaments/{id}/socket", operation_id = "open_tournament_socket", tag = "tournaments", security((), ("bearer" = [])),
     params(
         ("id" = String, Path),
         ("after" = Option<u32>, Query, description = "The last event that the client has"),

@@ -151,7 +151,7 @@ async fn get_density(
 }
 
 /// Get the statistics of a world
-#[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/worlds/{world}/stats", operation_id = "get_world_stats", tag = "worlds", security((), ("bearer" = [])), params(("world" = String, Path)), responses(
     (status = 200, description = "Movers, inputs, claims, the round, and the built-in actors.", body = WorldStats),
     (status = 409, description = "`world_asleep`: no player is in it"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again"),

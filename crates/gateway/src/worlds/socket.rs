@@ -33,7 +33,7 @@ const NONCE_BYTES: usize = 16;
 ///
 /// Binary messages are frames of `world.proto`, text messages the same shapes as JSON; the first one decides the format of the
 /// responses. The mover is identified by a page's cookie or by a token in the registration; without either it is anonymous.
-#[utoipa::path(get, path = "/api/worlds/{world}/socket", tag = "worlds", security((), ("bearer" = [])),
+#[utoipa::path(get, path = "/api/worlds/{world}/socket", operation_id = "open_world_socket", tag = "worlds", security((), ("bearer" = [])),
     params(("world" = String, Path, description = "The world's name")),
     responses(
         (status = 101, description = "A WebSocket of the frames in docs/world.md"),

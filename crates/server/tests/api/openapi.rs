@@ -26,6 +26,18 @@ fn the_committed_document_is_the_generated_one() {
     );
 }
 
+/// Clients are generated from the document: two operations of one name are one function to them, with the shape of the last.
+#[test]
+fn every_operation_has_a_name_of_its_own() {
+    let document = generated();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|path| path.as_object().unwrap().values());
+    let mut names: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    names.sort_unstable();
+    let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
 #[tokio::test]
 async fn the_served_document_is_the_generated_one() {
     let served = TestServer::open().await.call("GET /api/openapi.json").by("").check("200").await;

@@ -106,6 +106,9 @@ pub struct DuelBot {
 pub struct DuelDetails {
     #[serde(flatten)]
     pub summary: DuelSummary,
+    /// Whether it is the caller's own, who alone may call it off.
+    #[serde(default)]
+    pub is_own: bool,
     /// Why it is over, once it is: `h1_accepted` (the candidate is more than `elo0` Elo stronger), `h0_accepted` (it is less than
     /// `elo1` Elo stronger), `games_played` (undecided; the end of a league), `too_many_void_pairs`, `bot_withdrawn`,
     /// `bot_silent` (a bot gave no valid move in three games in a row) or `cancelled`.

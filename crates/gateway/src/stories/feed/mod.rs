@@ -77,7 +77,7 @@ struct FeedQuery {
 ///
 /// At most two seconds after the viewer's token was deleted or has expired, a waiting poll is answered with 401, and a stream ends
 /// with an event `problem`.
-#[utoipa::path(get, path = FEED_ROUTE, tag = "stories", security((), ("bearer" = [])),
+#[utoipa::path(get, path = FEED_ROUTE, operation_id = "get_story_feed", tag = "stories", security((), ("bearer" = [])),
     params(
         ("table" = String, Path),
         ("after" = Option<u64>, Query, description = "The last event that the viewer has"),

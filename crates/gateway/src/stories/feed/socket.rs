@@ -28,7 +28,7 @@ pub(super) struct SocketQuery {
 /// The messages of the event stream, one per text frame: `update` for new events, `view` first if there is no `after`, and
 /// whenever the cursor was too old. Send nothing. The close code 1008 means that the viewer's token was deleted (`token_unknown`) or has
 /// expired (`token_expired`), at most two seconds before, or that the client sent more than 200 frames a second for a while (`too_fast`).
-#[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories", security((), ("bearer" = [])),
+#[utoipa::path(get, path = "/api/stories/tables/{table}/socket", operation_id = "open_story_socket", tag = "stories", security((), ("bearer" = [])),
     params(
         ("table" = String, Path),
         ("after" = Option<u64>, Query, description = "The last event that the viewer has"),
