@@ -176,7 +176,7 @@ fn places(elo: f64, seed: Seed, game: StartedGame) -> [u8; 2] {
 }
 
 fn result(number: u64, game: StartedGame, places: [u8; 2]) -> CompetitionResult {
-    let seat = |place| SeatSummary { bot: BotId(1), place, cause: None, food_eaten: 0 };
+    let seat = |place| SeatSummary { bot: BotId(1), place, cause: None, food_eaten: 0, is_silent: false };
     let summary = ResultSummary {
         is_draw: places == [1, 1],
         is_server_fault: false,

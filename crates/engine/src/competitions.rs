@@ -7,11 +7,12 @@ pub use crate::matches::origin::{CompetitionKind, MatchOrigin};
 use crate::ids::{AccountId, BotId, CompetitionId, MatchId};
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
-use crate::pack::{ByteReader, DecodeError, Pack, decode_versioned, encode_versioned, packed};
+use crate::pack::{ByteReader, DecodeError, Pack};
 use crate::time::UnixMs;
 use rules::snake::Cause;
 
-const SEATS_FORMAT: u8 = 1;
+/// What a summary begins with: of the first format, in which nothing said who was silent, and of the present one.
+const SEATS_FORMATS: [u8; 2] = [1, 2];
 const CAUSE_NONE: u8 = 0xff;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,10 +146,16 @@ pub struct CompetitionResult {
 }
 
 impl CompetitionResult {
-    /// Whether it says anything about the bots: the match was played to its end, and this server called every bot as it should.
+    /// Whether the match was played to its end, and this server called every bot as it should.
+    #[must_use]
+    pub fn is_played(&self) -> bool {
+        self.ending == MatchState::Finished && !self.summary.is_server_fault
+    }
+
+    /// Whether it says how good the bots are: it was played, and by all of them. Against a bot that was not there anybody wins.
     #[must_use]
     pub fn is_rated(&self) -> bool {
-        self.ending == MatchState::Finished && !self.summary.is_server_fault
+        self.is_played() && !self.summary.seats.iter().any(|seat| seat.is_silent)
     }
 }
 
@@ -162,7 +169,6 @@ pub struct ResultSummary {
     /// By seat.
     pub seats: Vec<SeatSummary>,
 }
-packed!(ResultSummary { is_draw, is_server_fault, turns, seats });
 
 /// One seat of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,8 +179,11 @@ pub struct SeatSummary {
     /// Why it was eliminated; `None` for the living, and where the match has no result.
     pub cause: Option<Cause>,
     pub food_eaten: u32,
+    /// Whether its bot was called and gave no valid move in the whole match.
+    pub is_silent: bool,
 }
 
+/// In both formats; whether a seat was silent stands behind all of them.
 impl Pack for SeatSummary {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.bot.to_bytes());
@@ -191,7 +200,7 @@ impl Pack for SeatSummary {
             CAUSE_NONE => None,
             code => Some(*Cause::ALL.get(usize::from(code)).ok_or(DecodeError("an unknown cause of elimination"))?),
         };
-        Ok(Self { bot, place, cause, food_eaten: Pack::get(from)? })
+        Ok(Self { bot, place, cause, food_eaten: Pack::get(from)?, is_silent: false })
     }
 }
 
@@ -204,6 +213,7 @@ impl ResultSummary {
             place: result.and_then(|result| result.placements.get(seat).copied()).unwrap_or_default(),
             cause: result.and_then(|result| result.causes.get(seat).copied().flatten()),
             food_eaten: result.and_then(|result| result.food_eaten.get(seat).copied()).unwrap_or_default(),
+            is_silent: result.is_some_and(|result| result.silent_seats.contains(&(seat as u8))),
         };
         Self {
             is_draw: result.is_some_and(|result| result.is_draw),
@@ -215,13 +225,30 @@ impl ResultSummary {
 
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        encode_versioned(SEATS_FORMAT, self)
+        let mut out = vec![SEATS_FORMATS[1]];
+        self.is_draw.put(&mut out);
+        self.is_server_fault.put(&mut out);
+        self.turns.put(&mut out);
+        self.seats.put(&mut out);
+        self.seats.iter().for_each(|seat| seat.is_silent.put(&mut out));
+        out
     }
 
     /// # Errors
     /// [`DecodeError`], saying what is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        decode_versioned(SEATS_FORMAT, bytes)
+        let has_silence = bytes.first() != Some(&SEATS_FORMATS[0]);
+        let mut from = ByteReader::of_format(SEATS_FORMATS[usize::from(has_silence)], bytes)?;
+        let from = &mut from;
+        let (is_draw, is_server_fault, turns) = (Pack::get(from)?, Pack::get(from)?, Pack::get(from)?);
+        let mut seats: Vec<SeatSummary> = Pack::get(from)?;
+        if has_silence {
+            for seat in &mut seats {
+                seat.is_silent = Pack::get(from)?;
+            }
+        }
+        from.finish()?;
+        Ok(Self { is_draw, is_server_fault, turns, seats })
     }
 }
 
@@ -230,12 +257,12 @@ mod tests {
     use super::*;
 
     fn summary(place: u8, cause: Option<Cause>) -> ResultSummary {
-        let seat = SeatSummary { bot: BotId(7), place, cause, food_eaten: 300 };
+        let seat = SeatSummary { bot: BotId(7), place, cause, food_eaten: 300, is_silent: false };
         ResultSummary {
             is_draw: place == 1,
             is_server_fault: place == 2,
             turns: 1_000,
-            seats: vec![seat.clone(), seat],
+            seats: vec![SeatSummary { is_silent: place == 3, ..seat.clone() }, seat],
         }
     }
 
@@ -249,9 +276,18 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_of_the_first_format_is_read() {
+        let want = summary(1, None);
+        let mut bytes = want.encode();
+        bytes[0] = SEATS_FORMATS[0];
+        bytes.truncate(bytes.len() - want.seats.len());
+        assert_eq!(ResultSummary::decode(&bytes), Ok(want));
+    }
+
+    #[test]
     fn bytes_of_no_summary_are_refused() {
         let mut bytes = summary(1, None).encode();
-        *bytes.iter_mut().rev().nth(2).unwrap() = 0x40;
+        *bytes.iter_mut().rev().nth(4).unwrap() = 0x40;
         assert_eq!(ResultSummary::decode(&bytes), Err(DecodeError("an unknown cause of elimination")));
         assert!(ResultSummary::decode(&summary(1, None).encode()[..20]).is_err());
     }

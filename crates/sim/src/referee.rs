@@ -87,5 +87,6 @@ fn result(seats: usize, odds: GameOdds, dice: &mut Dice) -> MatchResult {
         late_moves: 0,
         food_eaten: (0..seats).map(|_| dice.below(4) as u32).collect(),
         is_server_fault: dice.bool_per_mille(odds.server_fault_per_mille),
+        silent_seats: Vec::new(),
     }
 }

@@ -94,6 +94,7 @@ fn result(n: u64, bots: u64) -> CompetitionResult {
         place: 1 + seats.iter().filter(|(_, other)| *other < performance).count() as u8,
         cause: None,
         food_eaten: (scattered(n ^ number) % 30) as u32,
+        is_silent: false,
     };
     CompetitionResult {
         number: 0,

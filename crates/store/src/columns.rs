@@ -299,6 +299,7 @@ impl MatchWithoutSeats {
             late_moves,
             food_eaten,
             is_server_fault,
+            silent_seats: Vec::new(),
         });
         MatchRow { spec: self.spec, account: self.account, seat_accounts, status: self.status, result }
     }

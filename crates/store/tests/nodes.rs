@@ -85,6 +85,7 @@ fn finish(claimed: &ClaimedMatch) -> Command {
         late_moves,
         food_eaten: vec![3, 0],
         is_server_fault: false,
+        silent_seats: Vec::new(),
     };
     Command::FinishMatch { append, result, archive: archive::pack(&rows), now: NOW }
 }

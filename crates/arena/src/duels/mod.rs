@@ -95,7 +95,8 @@ pub async fn cancel<E: ArenaEnvironment>(
 /// The seats that got no valid move in these games.
 fn silent_in(reader: &mut dyn Reader, results: &[CompetitionResult]) -> Result<Vec<SilentSeat>, StoreError> {
     let mut silent = Vec::new();
-    for result in results.iter().filter(|result| result.is_rated()) {
+    let has_silent = |result: &&CompetitionResult| result.summary.seats.iter().any(|seat| seat.is_silent);
+    for result in results.iter().filter(|result| result.is_played()).filter(has_silent) {
         let seats = silent_seats(reader, result.match_id, result.summary.seats.len())?;
         let seat = |(seat, answer): (u8, Option<SilentAnswer>)| {
             Some(SilentSeat { match_id: result.match_id, seat, answer: answer? })

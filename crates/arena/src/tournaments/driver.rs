@@ -7,7 +7,6 @@ use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::cancellation::cancel_matches;
 use crate::driver::{AdvanceError, Driven, drive};
 use crate::environment::ArenaEnvironment;
-use crate::silence::silent_seats;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, MatchOrigin};
 use engine::ids::{BotId, MatchId};
 use engine::limits::{TOURNAMENT_ABSENCE_LOOK_INTERVAL, TOURNAMENT_RESULTS_PER_STEP_MAX};
@@ -99,21 +98,13 @@ impl<E: ArenaEnvironment> Tournaments<E> {
 
     async fn apply_results(&self, step: &mut Step) -> Result<(), TournamentError> {
         let (id, after) = (step.row().id, step.results_applied);
-        let read = self.0.environment.read(move |reader| {
-            let results = reader.competition_results(id, after, TOURNAMENT_RESULTS_PER_STEP_MAX)?;
-            let with_silence = |result: CompetitionResult| {
-                let silent = match result.is_rated() {
-                    true => {
-                        let seats = silent_seats(reader, result.match_id, result.summary.seats.len())?;
-                        seats.iter().map(Option::is_some).collect()
-                    }
-                    false => Vec::new(),
-                };
-                Ok((result, silent))
-            };
-            results.into_iter().map(with_silence).collect::<Result<Vec<_>, StoreError>>()
-        });
-        for (result, silent) in read.await? {
+        let read = self
+            .0
+            .environment
+            .read(move |reader| reader.competition_results(id, after, TOURNAMENT_RESULTS_PER_STEP_MAX));
+        for result in read.await? {
+            let seats = result.summary.seats.iter().filter(|_| result.is_played());
+            let silent = seats.map(|seat| seat.is_silent).collect();
             // One that ended before, by a walkover or its deadline, counts for nothing.
             let pairing = GameOrder::pairing_of(result.key);
             if step.state.phase() == Phase::Running && step.state.is_game_open(pairing, result.match_id) {

@@ -179,6 +179,7 @@ impl Cup {
             late_moves: 0,
             food_eaten: vec![0; placements.len()],
             is_server_fault: false,
+            silent_seats: Vec::new(),
             placements,
         };
         let append =

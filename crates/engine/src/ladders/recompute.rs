@@ -126,7 +126,13 @@ mod tests {
     use crate::time::UnixMs;
 
     fn result(number: u64, bots: [u128; 2]) -> CompetitionResult {
-        let seat = |(bot, place): (u128, u8)| SeatSummary { bot: BotId(bot), place, cause: None, food_eaten: 2 };
+        let seat = |(bot, place): (u128, u8)| SeatSummary {
+            bot: BotId(bot),
+            place,
+            cause: None,
+            food_eaten: 2,
+            is_silent: false,
+        };
         CompetitionResult {
             number,
             match_id: MatchId(number.into()),

@@ -315,6 +315,10 @@ impl MatchMachine {
             late_moves: self.late_moves,
             food_eaten: self.board.snakes.iter().map(|snake| self.food_eaten(snake)).collect(),
             is_server_fault: self.server_faults > 0,
+            silent_seats: (0..self.board.snakes.len())
+                .filter(|seat| self.is_silent(*seat))
+                .map(|seat| seat as u8)
+                .collect(),
         }
     }
 

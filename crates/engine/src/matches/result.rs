@@ -23,6 +23,9 @@ pub struct MatchResult {
     pub food_eaten: Vec<u32>,
     /// This server failed to call a bot, through no fault of the bot.
     pub is_server_fault: bool,
+    /// Seats whose bots were called and gave no valid move in the whole match. The result of a competition keeps them; a match that is read
+    /// from the store has none.
+    pub silent_seats: Vec<u8>,
 }
 
 /// How a match ended for one seat.
@@ -86,6 +89,7 @@ mod tests {
             late_moves: 0,
             food_eaten: vec![0; seats],
             is_server_fault: false,
+            silent_seats: Vec::new(),
         };
         let have: Vec<_> = (0..seats).map(|seat| result.outcome(seat).name()).collect();
         assert_eq!(have.join(" "), want);

@@ -31,6 +31,7 @@ async fn the_average_duration_is_that_of_the_games() {
             late_moves: 0,
             food_eaten: vec![3, 0],
             is_server_fault: false,
+            silent_seats: Vec::new(),
         };
         let finish = Command::FinishMatch { append, result, archive: archive::pack(&[]), now };
         assert_eq!(server.commit(finish).await, Outcome::Done);

@@ -227,7 +227,7 @@ async fn rate(server: &TestServer, ladder: CompetitionId, bots: [BotId; 2]) {
     }
     let mut changes = RatingChanges::default();
     for number in numbers {
-        let seat = |(bot, place)| SeatSummary { bot, place, cause: None, food_eaten: 2 };
+        let seat = |(bot, place)| SeatSummary { bot, place, cause: None, food_eaten: 2, is_silent: false };
         let seats = bots.into_iter().zip(1..).map(seat).collect();
         let summary = ResultSummary { seats, ..ResultSummary::default() };
         let (match_id, ending) = (MatchId(number.into()), MatchState::Finished);

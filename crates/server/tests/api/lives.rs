@@ -42,6 +42,7 @@ async fn finish(server: &TestServer, id: MatchId, winner: Option<u8>, placements
         late_moves: 0,
         food_eaten,
         is_server_fault: false,
+        silent_seats: Vec::new(),
     };
     assert_eq!(server.commit(Command::FinishMatch { append, result, archive, now }).await, Outcome::Done);
 }

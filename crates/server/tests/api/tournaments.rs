@@ -302,6 +302,7 @@ async fn finish(server: &TestServer, id: MatchId) {
         late_moves: 0,
         food_eaten: vec![0, 0],
         is_server_fault: false,
+        silent_seats: Vec::new(),
     };
     assert_eq!(server.commit(Command::FinishMatch { append, result, archive, now }).await, Outcome::Done);
 }

@@ -177,6 +177,7 @@ pub(crate) fn result(turns: u32) -> MatchResult {
         late_moves: turns / 2,
         food_eaten: vec![3, 0],
         is_server_fault: false,
+        silent_seats: Vec::new(),
     }
 }
 

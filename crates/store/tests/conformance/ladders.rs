@@ -36,7 +36,13 @@ fn public_bot(n: u128, account: u128) -> Command {
 
 /// Result `number` of a match between these bots, by seat with their places.
 fn result(number: u64, seats: &[(u128, u8)]) -> CompetitionResult {
-    let seat = |&(bot, place): &(u128, u8)| SeatSummary { bot: bot_id(bot), place, cause: None, food_eaten: 3 };
+    let seat = |&(bot, place): &(u128, u8)| SeatSummary {
+        bot: bot_id(bot),
+        place,
+        cause: None,
+        food_eaten: 3,
+        is_silent: false,
+    };
     CompetitionResult {
         number,
         match_id: match_id(number.into()),

@@ -365,6 +365,7 @@ fn finish(entries: u32) -> Command {
         late_moves: 0,
         food_eaten: vec![3, 0],
         is_server_fault: false,
+        silent_seats: Vec::new(),
     };
     Command::FinishMatch { append, result, archive, now: UnixMs(0) }
 }

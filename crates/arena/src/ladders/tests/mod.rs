@@ -138,6 +138,7 @@ impl Fixture {
             late_moves: 0,
             food_eaten: vec![4, 2],
             is_server_fault: false,
+            silent_seats: Vec::new(),
         };
         let finish = Command::FinishMatch { append, result, archive: archive::pack(&[]), now };
         assert_eq!(self.commit(finish).await, Outcome::Done);

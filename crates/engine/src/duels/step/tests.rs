@@ -29,7 +29,8 @@ fn result(number: u64, game: StartedGame, ending: Ending) -> CompetitionResult {
             _ => {}
         }
     }
-    let seats = places.map(|place| SeatSummary { bot: BotId(1), place, cause: None, food_eaten: 0 }).to_vec();
+    let seats =
+        places.map(|place| SeatSummary { bot: BotId(1), place, cause: None, food_eaten: 0, is_silent: false }).to_vec();
     let is_server_fault = ending == Ending::ServerFault;
     CompetitionResult {
         number,

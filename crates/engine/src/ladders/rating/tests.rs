@@ -10,7 +10,13 @@ use proptest::prelude::*;
 
 /// A result whose seats are bot and place.
 fn result(number: u64, seats: &[(u128, u8)]) -> CompetitionResult {
-    let seat = |&(bot, place): &(u128, u8)| SeatSummary { bot: BotId(bot), place, cause: None, food_eaten: bot as u32 };
+    let seat = |&(bot, place): &(u128, u8)| SeatSummary {
+        bot: BotId(bot),
+        place,
+        cause: None,
+        food_eaten: bot as u32,
+        is_silent: false,
+    };
     CompetitionResult {
         number,
         match_id: MatchId(number.into()),
