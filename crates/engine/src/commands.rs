@@ -4,6 +4,7 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
+mod codes;
 mod competitions;
 mod health;
 mod ladders;
@@ -12,6 +13,7 @@ mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
+pub use codes::{CodeCommand, NewSession, RedeemCode, SignedIn};
 pub use competitions::{AddMatches, Advance, CompetitionCommand};
 pub use health::BotCommand;
 pub use ladders::{LadderCommand, RateResults, RepairRatings};
@@ -37,7 +39,8 @@ pub enum Command {
     EnsureAccount(Account),
     /// Add a token. → `Done` | `LimitReached` (of the account's live tokens) | `NotFound` (no such account)
     CreateToken(Token),
-    /// Delete a token of this account, or of any when `account` is `None`. → `Done` | `NotFound`
+    /// Delete a token of this account, or of any when `account` is `None`, and the sign-in links of its account: whoever had the token may
+    /// have made some. → `Done` | `NotFound`
     DeleteToken { id: TokenId, account: Option<AccountId> },
     /// Note when tokens were used last; an earlier time than the known one changes nothing, and neither does an unknown token. →
     /// `Done`
@@ -196,6 +199,8 @@ pub enum Command {
     World(WorldCommand),
     /// Something about a bot: its health, its calls, its signing secret.
     Bot(BotCommand),
+    /// Something about an invitation, a sign-in link or a browser's session.
+    Code(CodeCommand),
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -331,6 +336,8 @@ pub enum Outcome {
     LadderEntry(Box<LadderEntry>),
     /// It is over: nobody can enter any more, or (a hunt) only matched players may join.
     NotOpen,
+    /// The code is used up, and its session is open.
+    SignedIn(SignedIn),
 }
 
 #[cfg(test)]

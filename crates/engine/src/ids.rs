@@ -96,6 +96,10 @@ id! {
     TokenId
 }
 id! {
+    /// An invitation or a sign-in link (not its code).
+    CodeId
+}
+id! {
     /// One life of one runner: a process that starts again is another worker.
     WorkerId
 }

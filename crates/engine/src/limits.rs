@@ -3,6 +3,7 @@
 //!
 //! Configuration may choose anything below a limit; `settings` checks the same relations for chosen values.
 
+mod accounts;
 mod bot_calls;
 mod competitions;
 mod duels;
@@ -11,6 +12,7 @@ mod ladders;
 mod names;
 mod tournaments;
 
+pub use accounts::*;
 pub use bot_calls::*;
 pub use competitions::*;
 pub use duels::*;
@@ -62,7 +64,7 @@ pub const BOT_NAME_CHARS_MAX: usize = 64;
 pub const GUEST_NAME_CHARS_MAX: usize = 32;
 /// How long a guest's token is good.
 pub const GUEST_TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// How long a browser keeps the token of an account.
+/// How long a browser keeps the token of an account, and how long a session that a link opened lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;

@@ -1,5 +1,6 @@
 //! The rows that a store returns, free of SQL and of JSON.
 
+mod codes;
 mod health;
 mod public_matches;
 mod stories;
@@ -8,6 +9,7 @@ mod worlds;
 pub use crate::matches::entry::MatchLogRow;
 pub use crate::tables::{GameRole, GameRow, TableLogRow};
 pub use crate::worlds::WorldLogRow;
+pub use codes::{CodeUse, OneTimeCode, SignedCode};
 pub use health::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
 pub use public_matches::{EndedMatchCursor, ParseEndedMatchCursorError};
 pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};
@@ -98,6 +100,14 @@ pub struct Account {
     pub created_at: UnixMs,
 }
 
+/// How much an account has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountCounts {
+    pub bots: usize,
+    /// Sessions included.
+    pub tokens: usize,
+}
+
 /// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
@@ -114,6 +124,8 @@ pub struct Token {
     pub created_at: UnixMs,
     /// When a request came with it last, as far as that was recorded; `None` before the first. Not written when a token is created.
     pub last_used_at: Option<UnixMs>,
+    /// When it ends by itself: that of a browser's session, which signing out deletes. `None` for one that lasts until it is deleted.
+    pub expires_at: Option<UnixMs>,
 }
 
 /// A registered bot.

@@ -121,6 +121,6 @@ async fn find_account(app: &App, name: String) -> ApiResult<Account> {
     account.ok_or(ApiError::NotFound(Resource::Account))
 }
 
-fn view(account: Account) -> AccountView {
+pub(super) fn view(account: Account) -> AccountView {
     AccountView { id: account.id.to_string(), name: account.name, created_at: Timestamp(account.created_at.0) }
 }

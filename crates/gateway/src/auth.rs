@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use engine::digest::{digest, is_equal_in_constant_time};
 use engine::ids::{AccountId, PlayerId, TokenId};
 use engine::rows::{Role, Token, TokenPurpose};
+use engine::time::UnixMs;
 use node::Node;
 use node::clock::{Clock, random_bytes};
 use settings::Config;
@@ -37,6 +38,20 @@ pub struct Caller {
     /// The token; `None` is the bootstrap token, which is in no store.
     pub token: Option<TokenId>,
     pub purpose: TokenPurpose,
+    /// When the token ends by itself, which only a browser's session does.
+    pub expires_at: Option<UnixMs>,
+}
+
+impl Caller {
+    /// Whether the token is valid at `now`: it is deleted a while after its end.
+    fn is_valid(&self, now: UnixMs) -> bool {
+        self.expires_at.is_none_or(|end| end > now)
+    }
+
+    /// The token, if it is that of a browser's session.
+    pub(super) fn session(&self) -> Option<TokenId> {
+        self.token.filter(|_| self.expires_at.is_some())
+    }
 }
 
 /// Why what a request carries identifies no principal.
@@ -175,6 +190,35 @@ impl Authenticator {
         first.unwrap_or((Identity(Ok(None)), None))
     }
 
+    /// The browser's sessions whose tokens a request carries, valid or not otherwise.
+    ///
+    /// # Errors
+    /// The store's, when a token cannot be looked up.
+    pub(super) async fn sessions_of(&self, parts: &Parts) -> ApiResult<Vec<TokenId>> {
+        let secrets = match parse_bearer(&parts.headers) {
+            Bearer::Secret(secret) => vec![secret],
+            Bearer::Malformed => Vec::new(),
+            Bearer::None => credentials::cookies(&parts.headers).collect(),
+        };
+        let mut sessions = Vec::new();
+        for secret in secrets {
+            match self.identify_secret(secret).await.0 {
+                Ok(principal) => {
+                    let caller = principal.and_then(|principal| principal.account());
+                    sessions.extend(caller.and_then(|caller| caller.session()));
+                }
+                Err(AuthError::LookupFailed(error)) => return Err(error.into()),
+                Err(AuthError::UnknownToken | AuthError::ExpiredToken | AuthError::CrossSite) => {}
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// What the bootstrap token may do, where it is this account's.
+    pub(super) fn bootstrap_role(&self, account: AccountId) -> Option<Role> {
+        self.bootstrap.as_ref().filter(|bootstrap| bootstrap.account == account).map(|_| Role::Admin)
+    }
+
     /// Identifies the owner of a secret.
     pub(super) async fn identify_secret(&self, secret: &str) -> Identity {
         let principal = if secret.len() > SECRET_BYTES_MAX {
@@ -200,18 +244,28 @@ impl Authenticator {
             && is_equal_in_constant_time(&bootstrap.digest, &digest)
         {
             let account = bootstrap.account;
-            return Ok(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
+            return Ok(Caller {
+                account,
+                role: Role::Admin,
+                token: None,
+                purpose: TokenPurpose::Use,
+                expires_at: None,
+            });
         }
         // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
         let looked_up_at = Instant::now();
+        let now = self.clock.now();
         if let Some(caller) = self.cache.get(&digest, looked_up_at) {
-            return Ok(caller);
+            return if caller.is_valid(now) { Ok(caller) } else { Err(AuthError::UnknownToken) };
         }
         let found = self.store.read(move |reader| reader.token(&digest)).await.map_err(AuthError::LookupFailed)?;
         let token = found.ok_or(AuthError::UnknownToken)?;
-        self.uses.note(&token, self.clock.now());
-        let Token { id, account, role, purpose, .. } = token;
-        let caller = Caller { account, role, token: Some(id), purpose };
+        let Token { id, account, role, purpose, expires_at, .. } = token;
+        let caller = Caller { account, role, token: Some(id), purpose, expires_at };
+        if !caller.is_valid(now) {
+            return Err(AuthError::UnknownToken);
+        }
+        self.uses.note(&token, now);
         self.cache.insert(digest, id, caller, looked_up_at);
         Ok(caller)
     }
@@ -246,8 +300,16 @@ impl fmt::Debug for BootstrapToken {
 /// A new secret, to be shown once.
 #[must_use]
 pub fn new_secret() -> String {
-    let hex: String = random_bytes::<32>().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{SECRET_PREFIX}{hex}")
+    secret_of(&random_bytes())
+}
+
+/// The secret of these bytes.
+pub(super) fn secret_of(bytes: &[u8; 32]) -> String {
+    format!("{SECRET_PREFIX}{}", hex(bytes))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Recently checked tokens, so that a busy client costs one read in two seconds instead of one per request. Unknown tokens are not
@@ -292,7 +354,13 @@ mod tests {
     use super::*;
 
     fn caller() -> Caller {
-        Caller { account: AccountId(1), role: Role::Player, token: Some(TokenId(2)), purpose: TokenPurpose::Use }
+        Caller {
+            account: AccountId(1),
+            role: Role::Player,
+            token: Some(TokenId(2)),
+            purpose: TokenPurpose::Use,
+            expires_at: None,
+        }
     }
 
     #[test]

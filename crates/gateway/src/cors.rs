@@ -22,7 +22,13 @@ const PUBLIC_ROUTES: [&str; 7] = [
     "/api/openapi.json",
 ];
 /// What is about the browser's cookie is for pages of this site.
-const SESSION_ROUTE: &str = "/api/session";
+const SESSION_ROUTES: [&str; 5] = [
+    "/api/session",
+    "/api/invites/inspect",
+    "/api/invites/redeem",
+    "/api/sign-in-links/inspect",
+    "/api/sign-in-links/redeem",
+];
 
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE");
@@ -52,7 +58,7 @@ pub(super) async fn cors(request: Request, next: Next) -> Response {
 
 /// Whether a route is a public read, and whether it takes bearer tokens.
 fn route_kinds(route: &str) -> (bool, bool) {
-    (PUBLIC_ROUTES.contains(&route), route.starts_with("/api/") && route != SESSION_ROUTE)
+    (PUBLIC_ROUTES.contains(&route), route.starts_with("/api/") && !SESSION_ROUTES.contains(&route))
 }
 
 /// Whether a browser asks for a request that will carry a token. Others with a body of JSON, which no form can send, stay refused.

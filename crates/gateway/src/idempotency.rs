@@ -6,7 +6,7 @@
 use super::extract::RawJson;
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::CompetitionRow;
@@ -23,15 +23,7 @@ pub(super) struct IdempotencyKey {
 
 impl IdempotencyKey {
     pub(super) fn of(request: &RawJson) -> ApiResult<Option<Self>> {
-        let mut keys = request.headers.get_all("idempotency-key").into_iter();
-        let Some(key) = keys.next() else {
-            return Ok(None);
-        };
-        if keys.next().is_some() {
-            return Err(ApiError::BadIdempotencyKey("given twice: send one"));
-        }
-        let key = parse_key(key)?;
-        Ok(Some(Self { key, fingerprint: fingerprint(request) }))
+        Ok(key_of(&request.headers)?.map(|key| Self { key, fingerprint: fingerprint(request) }))
     }
 
     /// The key with the response that the store keeps.
@@ -88,6 +80,18 @@ pub(super) async fn create_competition(
         Outcome::Replayed(first_response) => Ok(first_response),
         refused => Err(refusal(&refused)),
     }
+}
+
+/// The key in a request's headers, if there is one.
+pub(super) fn key_of(headers: &HeaderMap) -> ApiResult<Option<String>> {
+    let mut keys = headers.get_all("idempotency-key").into_iter();
+    let Some(key) = keys.next() else {
+        return Ok(None);
+    };
+    if keys.next().is_some() {
+        return Err(ApiError::BadIdempotencyKey("given twice: send one"));
+    }
+    parse_key(key).map(Some)
 }
 
 fn parse_key(key: &HeaderValue) -> ApiResult<String> {

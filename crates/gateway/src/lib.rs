@@ -3,6 +3,7 @@
 //!
 //! Knows HTTP and the wire's shapes. Does not know how a match is played or how anything is stored.
 
+pub mod accounts;
 mod admin;
 mod admission;
 pub mod app;
@@ -137,6 +138,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(snake_health::routes())
         .merge(tokens::routes())
         .merge(session::routes())
+        .merge(accounts::routes())
         .merge(stories::routes())
         .merge(worlds::routes())
         .merge(hunts::routes())

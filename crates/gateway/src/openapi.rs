@@ -29,6 +29,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "duels", description = "Which of two bots is better: paired games and a sequential test. docs/duels.md shows it by example."),
         (name = "snakes", description = "Register the bots that play."),
         (name = "leaderboards", description = "Ladders: enter snakes, follow their ratings. docs/ladders.md shows it by example."),
+        (name = "accounts", description = "Invitations, sign-in links, the export of an account. docs/accounts.md shows them by example."),
         (name = "tokens", description = "Bearer tokens of your account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
         (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md shows it by example."),

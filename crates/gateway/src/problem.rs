@@ -9,6 +9,7 @@ mod hunts;
 mod leaderboards;
 mod request;
 mod resource;
+mod sign_in;
 mod stories;
 mod tournaments;
 mod worlds;
@@ -18,6 +19,7 @@ pub(crate) use hunts::HuntRefusal;
 pub(crate) use leaderboards::LeaderboardRefusal;
 pub use request::HttpRefusal;
 pub use resource::Resource;
+pub(crate) use sign_in::SignInRefusal;
 pub(crate) use tournaments::TournamentRefusal;
 
 use ::worlds::VisitError;
@@ -279,6 +281,9 @@ pub enum ApiError {
     /// A refusal about tournaments.
     #[error(transparent)]
     Tournament(#[from] TournamentRefusal),
+    /// A refusal about invitations and sign-in links.
+    #[error(transparent)]
+    SignIn(#[from] SignInRefusal),
     /// Results of a duel come faster than it can be changed.
     #[error("results of this duel are being counted at this moment: try again")]
     DuelBusy,
@@ -377,6 +382,7 @@ impl ApiError {
             | Outcome::LedBy(_)
             | Outcome::LadderEntry(_)
             | Outcome::Signing(_)
+            | Outcome::SignedIn(_)
             | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
         }
     }
@@ -414,6 +420,7 @@ impl ApiError {
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::Leaderboard(refusal) => refusal.status_and_code(),
             Self::Tournament(refusal) => refusal.status_and_code(),
+            Self::SignIn(refusal) => refusal.status_and_code(),
             Self::DuelBusy => (StatusCode::SERVICE_UNAVAILABLE, "duel_busy"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),

@@ -136,7 +136,7 @@ async fn find_own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot
     bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::NotFound(Resource::Snake))
 }
 
-fn view(bot: Bot) -> Snake {
+pub(super) fn view(bot: Bot) -> Snake {
     Snake {
         id: bot.id.to_string(),
         name: bot.name,

@@ -76,6 +76,7 @@ mod tests {
             digest: [0; 32],
             created_at: UnixMs(0),
             last_used_at: last_used_at.map(UnixMs),
+            expires_at: None,
         }
     }
 

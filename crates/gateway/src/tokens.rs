@@ -51,7 +51,7 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 ///
 /// No request with it is accepted any more, and every open connection that uses it ends: on this node at once, on other nodes after two
 /// seconds at most. A waiting poll is answered with 401 `token_unknown`, an event stream ends with an event `problem`, a WebSocket with
-/// close code 1008, a mover's connection with the error `token_unknown`.
+/// close code 1008, a mover's connection with the error `token_unknown`. Live sign-in links of its account end too.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "The account has no such token."),
@@ -96,11 +96,16 @@ pub(super) struct NewToken {
 impl NewToken {
     /// From the members of a request; by default a player's token for everyday use.
     pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
-        let role = parse_choice("role", role, Role::Player, Role::from_name, &Role::ALL.map(Role::name))?;
+        let role = parse_role(role, Role::Player)?;
         let purposes = TokenPurpose::ALL.map(TokenPurpose::name);
         let purpose = parse_choice("purpose", purpose, TokenPurpose::Use, TokenPurpose::from_name, &purposes)?;
         Ok(Self { name: text::check_name("/name", name)?, role, purpose })
     }
+}
+
+/// The role of this name: `usual` where none is given.
+pub(super) fn parse_role(role: Option<&str>, usual: Role) -> ApiResult<Role> {
+    parse_choice("role", role, usual, Role::from_name, &Role::ALL.map(Role::name))
 }
 
 /// The value of this name: `usual` where none is given.
@@ -132,6 +137,7 @@ pub(super) async fn create(
         digest: digest(&secret),
         created_at: now,
         last_used_at: None,
+        expires_at: None,
     };
     let created = TokenCreated { token: view(&token), secret };
     match app.node.store.commit(Command::CreateToken(token)).await? {
@@ -141,7 +147,7 @@ pub(super) async fn create(
     }
 }
 
-fn view(token: &Token) -> TokenView {
+pub(super) fn view(token: &Token) -> TokenView {
     TokenView {
         id: token.id.to_string(),
         name: token.name.clone(),
@@ -149,5 +155,6 @@ fn view(token: &Token) -> TokenView {
         purpose: token.purpose.name().to_owned(),
         created_at: Timestamp(token.created_at.0),
         last_used_at: token.last_used_at.map(|at| Timestamp(at.0)),
+        expires_at: token.expires_at.map(|at| Timestamp(at.0)),
     }
 }

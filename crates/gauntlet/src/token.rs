@@ -129,6 +129,7 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
         digest: digest(&secret),
         created_at: now,
         last_used_at: None,
+        expires_at: None,
     };
     let token_id = token.id;
     match store.commit(Save::CreateToken(token)).await? {

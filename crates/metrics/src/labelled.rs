@@ -21,10 +21,13 @@ pub enum QuotaKind {
     Tickets,
     /// Worlds in memory.
     Worlds,
+    /// Codes that were sent to sign in, valid or not.
+    SignIns,
 }
 
 impl QuotaKind {
-    pub const ALL: [Self; 6] = [Self::Guests, Self::Tables, Self::Hunts, Self::Cells, Self::Tickets, Self::Worlds];
+    pub const ALL: [Self; 7] =
+        [Self::Guests, Self::Tables, Self::Hunts, Self::Cells, Self::Tickets, Self::Worlds, Self::SignIns];
 
     /// The name in metrics.
     #[must_use]
@@ -36,6 +39,7 @@ impl QuotaKind {
             Self::Cells => "cells",
             Self::Tickets => "tickets",
             Self::Worlds => "worlds",
+            Self::SignIns => "sign_ins",
         }
     }
 }
@@ -85,7 +89,7 @@ impl Exposed for ByKind {
 }
 
 /// Routes that are counted separately. The gateway has fewer; further ones share [`OTHER`].
-const ROUTES_MAX: usize = 128;
+const ROUTES_MAX: usize = 256;
 const OTHER: &str = "other";
 const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
 

@@ -58,10 +58,13 @@ impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, max, is_hourly, retry_after_s } = self;
         if *is_hourly {
-            let what = kind.name();
+            let done = match kind {
+                QuotaKind::SignIns => "sent as many codes to sign in",
+                kind => &format!("created as many {}", kind.name()),
+            };
             return write!(
                 f,
-                "clients of your address have created as many {what} as one address may in an hour ({max}): try again in {retry_after_s} s"
+                "clients of your address have {done} as one address may in an hour ({max}): try again in {retry_after_s} s"
             );
         }
         let (what, remedy) = match kind {
@@ -78,6 +81,7 @@ impl fmt::Display for QuotaExceeded {
                 "tickets that wait or whose hunt is not over",
                 "cancel one with DELETE /api/hunts/tickets/{id}, or wait until a hunt is over",
             ),
+            QuotaKind::SignIns => ("attempts to sign in under way", "try again later"),
             QuotaKind::Worlds => ("worlds in this server's memory", "leave one of them, or try again a minute later"),
         };
         write!(f, "clients of your address have as many {what} as one address may have ({max}): {remedy}")
@@ -90,6 +94,7 @@ struct QuotaLimits {
     guests_per_hour: usize,
     tables_per_hour: usize,
     hunts_per_hour: usize,
+    sign_ins_per_hour: usize,
     hunts: usize,
     cells: usize,
 }
@@ -109,6 +114,7 @@ pub struct Quotas {
     guests: HourlyQuota,
     tables: HourlyQuota,
     hunts: HourlyQuota,
+    sign_ins: HourlyQuota,
     live_hunts: Mutex<LiveHunts>,
     metrics: Arc<Metrics>,
 }
@@ -121,6 +127,7 @@ impl Quotas {
             guests_per_hour: config.quotas_guests_per_hour,
             tables_per_hour: config.quotas_tables_per_hour,
             hunts_per_hour: config.quotas_hunts_per_hour,
+            sign_ins_per_hour: config.quotas_sign_ins_per_hour,
             hunts: config.quotas_hunts_per_address_max,
             cells: config.quotas_cells_per_address_max,
         };
@@ -131,6 +138,7 @@ impl Quotas {
             guests: hourly(QuotaKind::Guests, limits.guests_per_hour),
             tables: hourly(QuotaKind::Tables, limits.tables_per_hour),
             hunts: hourly(QuotaKind::Hunts, limits.hunts_per_hour),
+            sign_ins: hourly(QuotaKind::SignIns, limits.sign_ins_per_hour),
             live_hunts: Mutex::default(),
             metrics,
         }
@@ -157,6 +165,14 @@ impl Quotas {
     /// [`QuotaExceeded`], and nothing was counted.
     pub fn charge_table(&self, address: Option<AddressKey>, at: Moment) -> Result<(), QuotaExceeded> {
         self.charge_hourly(&self.tables, address, at)
+    }
+
+    /// Counts a code that was sent to sign in, whatever comes of it.
+    ///
+    /// # Errors
+    /// [`QuotaExceeded`], and nothing was counted.
+    pub fn charge_sign_in(&self, address: Option<AddressKey>, at: Moment) -> Result<(), QuotaExceeded> {
+        self.charge_hourly(&self.sign_ins, address, at)
     }
 
     /// Counts a created hunt, until its end or until it is [released](Self::release_hunt). The caller must
@@ -211,7 +227,7 @@ impl Quotas {
 
     /// Evicts addresses that have created nothing in the last hour.
     pub fn sweep(&self, at: Moment) {
-        for hourly in [&self.guests, &self.tables, &self.hunts] {
+        for hourly in [&self.guests, &self.tables, &self.hunts, &self.sign_ins] {
             hourly.by_address.sweep(hourly.by_address.shards(), at);
         }
     }

@@ -1,7 +1,7 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use engine::commands::{Command, Outcome, WorldCommand};
+use engine::commands::{CodeCommand, Command, Outcome, WorldCommand};
 use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
 use gateway::app::App;
@@ -45,6 +45,7 @@ pub async fn run(app: App) {
                 run_periodically(grants::REVOCATION_CHECK_EVERY, "grants", &app, revoke_ended_grants),
                 run_periodically(RECORD_USES_EVERY, "token_uses", &app, record_token_uses),
                 run_periodically(RETIRE_EVERY, "retire", &app, retire_matches),
+                run_periodically(RETIRE_EVERY, "retire_codes", &app, retire_expired_codes),
                 run_periodically(RETIRE_EVERY, "retire_games", &app, retire_games),
                 run_periodically(RETIRE_EVERY, "retire_worlds", &app, retire_worlds),
                 run_periodically(FINISH_EVERY, "finish_hunts", &app, finish_hunts)
@@ -132,6 +133,14 @@ async fn retire_matches(app: App) -> Result<(), StoreError> {
 async fn retire_games(app: App) -> Result<(), StoreError> {
     let keep_for = app.config.stories_keep_for;
     retire(&app, "card games", || Command::RetireGames { now: app.node.clock.now(), keep_for, max: RETIRE_BATCH }).await
+}
+
+/// Deletes invitations, sign-in links and browsers' sessions that have expired. Open connections of such a session end with its token.
+async fn retire_expired_codes(app: App) -> Result<(), StoreError> {
+    retire(&app, "codes and sessions", || {
+        Command::Code(CodeCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
+    })
+    .await
 }
 
 /// Ends hunts without players. Deletes hunts that were over a day ago, or are beyond the number that is kept, once they are counted to the

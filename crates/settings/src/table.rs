@@ -413,6 +413,8 @@ settings! {
     quotas_tables_per_hour: usize = ranged("quotas.tables_per_hour", "quotas-tables-per-hour", QUOTA, "tables", "300");
     /// Hunts that they make in an hour; those of the matchmaker are counted as tickets.
     quotas_hunts_per_hour: usize = ranged("quotas.hunts_per_hour", "quotas-hunts-per-hour", QUOTA, "hunts", "120");
+    /// Codes of invitations and sign-in links that they send, valid or not.
+    quotas_sign_ins_per_hour: usize = ranged("quotas.sign_ins_per_hour", "quotas-sign-ins-per-hour", QUOTA, "codes", "600");
     /// Card tables in memory that they have opened.
     quotas_tables_per_address_max: usize =
         ranged("quotas.tables_per_address_max", "quotas-tables-per-address-max", QUOTA, "tables", "100");

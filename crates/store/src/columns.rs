@@ -1,12 +1,14 @@
 //! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both
 //! stores name and order them alike; each brings its own [`Columns`].
 
+mod codes;
 mod competitions;
 pub(crate) mod health;
 pub(crate) mod ladders;
 mod stories;
 pub(crate) mod worlds;
 
+pub(crate) use codes::{CODE, code};
 pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};
 pub(crate) use stories::{
     GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
@@ -31,7 +33,7 @@ use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
 use std::fmt::Display;
 
 pub(crate) const ACCOUNT: &str = "id, name, created_at";
-pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at, last_used_at";
+pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at, last_used_at, expires_at";
 pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
      shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, \
@@ -128,6 +130,7 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
         digest: digest(row.bytes()?)?,
         created_at: row.time()?,
         last_used_at: row.maybe_time()?,
+        expires_at: row.maybe_time()?,
     })
 }
 

@@ -7,15 +7,16 @@ pub use ladders::LadderReader;
 use engine::commands::{Command, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
-    AccountId, BotId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    AccountId, BotId, CodeId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
     WorldName,
 };
 use engine::leadership::LeaderJob;
 use engine::matches::result::SeatOutcome;
 use engine::rows::{
-    Account, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow, HuntCursor,
-    HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus,
-    OwnedBot, RoundRow, SeatedGame, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
+    HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats,
+    MatchStatus, OneTimeCode, OwnedBot, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry,
+    WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -146,7 +147,13 @@ pub trait Reader: Send {
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
     /// Which of these tokens exist, in any order: checked repeatedly for tokens of open feeds and connections.
     fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError>;
+    /// The code with this SHA-256 digest, unless it has expired by `now`.
+    fn one_time_code(&mut self, digest: &[u8; 32], now: UnixMs) -> Result<Option<OneTimeCode>, StoreError>;
+    /// Invitations that have not expired by `now`, newest first, with the names of those who made them.
+    fn invites(&mut self, before: Option<CodeId>, limit: usize, now: UnixMs) -> Result<Vec<SignedCode>, StoreError>;
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError>;
+    /// How much an account has; nothing of an unknown one.
+    fn account_counts(&mut self, id: AccountId) -> Result<AccountCounts, StoreError>;
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
     /// These bots, in any order; unknown ids are left out.
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError>;

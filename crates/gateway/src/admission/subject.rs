@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn account(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
-        Identity(Ok(Some(Principal::Account(Caller { account: AccountId(1), role, token, purpose }))))
+        Identity(Ok(Some(Principal::Account(Caller { account: AccountId(1), role, token, purpose, expires_at: None }))))
     }
 
     #[test]

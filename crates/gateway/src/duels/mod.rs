@@ -6,6 +6,8 @@ mod read;
 mod request;
 mod view;
 
+pub(super) use view::summary_for_owner;
+
 use crate::app::App;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

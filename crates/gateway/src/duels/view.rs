@@ -20,6 +20,11 @@ pub(super) fn summary_of_row(row: &CompetitionRow, access: DuelAccess) -> ApiRes
     Ok(summary(row, &definition, access))
 }
 
+/// The same for the account that created it.
+pub(crate) fn summary_for_owner(row: &CompetitionRow) -> ApiResult<DuelSummary> {
+    summary_of_row(row, DuelAccess::Owner)
+}
+
 fn summary(row: &CompetitionRow, definition: &DuelDefinition, access: DuelAccess) -> DuelSummary {
     let bot = |bot: &DuelBot| wire::api::DuelBot {
         name: bot.name.clone(),

@@ -9,6 +9,8 @@ mod recompute;
 mod seasons;
 mod view;
 
+pub(super) use view::{entry as entry_view, leaderboard as leaderboard_view};
+
 use super::auth::Principal;
 use super::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
 use crate::app::App;

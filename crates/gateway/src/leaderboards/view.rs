@@ -26,7 +26,7 @@ fn timestamp(at: UnixMs) -> Timestamp {
     Timestamp(at.0)
 }
 
-pub(super) fn leaderboard(row: &CompetitionRow, entries_active: usize) -> ApiResult<Leaderboard> {
+pub(crate) fn leaderboard(row: &CompetitionRow, entries_active: usize) -> ApiResult<Leaderboard> {
     let definition = definition(row)?;
     let settings = definition.settings;
     Ok(Leaderboard {
@@ -83,7 +83,7 @@ pub(super) fn ranking_entry(entry: &LadderEntry, rank: usize) -> RankingEntry {
     }
 }
 
-pub(super) fn entry(entry: &LadderEntry) -> LeaderboardEntry {
+pub(crate) fn entry(entry: &LadderEntry) -> LeaderboardEntry {
     let record = &entry.record;
     LeaderboardEntry {
         leaderboard_entry_id: entry.entrant.entry.to_string(),

@@ -26,6 +26,10 @@ pub enum Resource {
     /// A player of a hunt.
     Hunter,
     Leaderboard,
+    /// An invitation to make an account.
+    Invite,
+    /// A sign-in link.
+    SignInLink,
 }
 
 impl Resource {
@@ -47,6 +51,8 @@ impl Resource {
             Self::Ticket => ["ticket", "tickets", "no_such_ticket"],
             Self::Hunter => ["hunter", "hunters", "no_such_hunter"],
             Self::Leaderboard => ["leaderboard", "leaderboards", "no_such_leaderboard"],
+            Self::Invite => ["invitation", "invitations", "no_such_invite"],
+            Self::SignInLink => ["sign-in link", "sign-in links", "no_such_sign_in_link"],
         }
     }
 

@@ -107,6 +107,6 @@ fn game_view(row: GameRow) -> StoryListed {
     }
 }
 
-fn own_game_view(SeatedGame { game, role, is_won }: SeatedGame) -> StoryMine {
+pub(crate) fn own_game_view(SeatedGame { game, role, is_won }: SeatedGame) -> StoryMine {
     StoryMine { game: game_view(game), role: role.name().to_owned(), has_won: is_won }
 }

@@ -16,6 +16,8 @@ mod read;
 mod settings;
 pub(super) mod view;
 
+pub(super) use lists::own_game_view;
+
 use crate::app::App;
 use axum::middleware::from_fn_with_state;
 use utoipa_axum::router::OpenApiRouter;

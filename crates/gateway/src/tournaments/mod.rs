@@ -9,6 +9,8 @@ mod read;
 mod request;
 mod view;
 
+pub(super) use view::summary_of_row;
+
 use crate::app::App;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

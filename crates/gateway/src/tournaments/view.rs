@@ -15,7 +15,7 @@ use wire::api::{
 };
 use wire::time::Timestamp;
 
-pub(super) fn summary_of_row(row: &CompetitionRow) -> ApiResult<TournamentSummary> {
+pub(crate) fn summary_of_row(row: &CompetitionRow) -> ApiResult<TournamentSummary> {
     let definition = Definition::decode(&row.definition)
         .map_err(|error| ApiError::Internal(format!("the definition of tournament {}: {error}", row.id)))?;
     Ok(summary(row, &definition))

@@ -92,6 +92,9 @@ impl Reader for FlakyReader {
         limit_rules() -> engine::rows::LimitRules;
         limit_rules_version() -> u64;
         account(id: AccountId) -> Option<engine::rows::Account>;
+        account_counts(id: AccountId) -> engine::rows::AccountCounts;
+        one_time_code(digest: &[u8; 32], now: engine::time::UnixMs) -> Option<engine::rows::OneTimeCode>;
+        invites(before: Option<engine::ids::CodeId>, limit: usize, now: engine::time::UnixMs) -> Vec<engine::rows::SignedCode>;
         secret(name: &str) -> Option<Vec<u8>>;
         table_owner(id: engine::ids::TableId, now: engine::time::UnixMs) -> Option<engine::rows::TableOwner>;
         story_game(id: engine::ids::GameId) -> Option<(engine::rows::GameRow, Option<Vec<u8>>)>;

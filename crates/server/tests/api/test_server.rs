@@ -117,7 +117,17 @@ impl TestServer {
 
     async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: TokenPurpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
-        let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0), last_used_at: None };
+        let token = Token {
+            id,
+            account,
+            name,
+            role,
+            purpose,
+            digest,
+            created_at: UnixMs(0),
+            last_used_at: None,
+            expires_at: None,
+        };
         self.put(Command::CreateToken(token)).await;
     }
 
@@ -272,7 +282,8 @@ impl Call {
     pub(crate) async fn check(self, want: &str) -> Reply {
         let line = self.line.clone();
         let reply = self.send().await;
-        let code = reply.body["code"].as_str().unwrap_or_default();
+        // The code of an invitation is not that of a problem.
+        let code = reply.body["code"].as_str().filter(|_| !reply.status.is_success()).unwrap_or_default();
         let field = reply.body["field"].as_str().unwrap_or_default();
         let have = format!("{} {code} {field}", reply.status.as_u16());
         let have = if want.contains('/') { have.as_str() } else { have.strip_suffix(field).unwrap() };

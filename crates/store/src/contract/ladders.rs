@@ -32,6 +32,8 @@ pub trait LadderReader {
         season: u32,
         bots: &[BotId],
     ) -> Result<Vec<LadderEntry>, StoreError>;
+    /// Entries of a bot on all ladders and in all seasons, at most `limit`, in any order.
+    fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError>;
     /// Rated games of a bot with a number below this one, the last first, of all seasons.
     fn ladder_games_of(
         &mut self,

@@ -8,9 +8,10 @@ use super::tables;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
-use engine::commands::{Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand};
+use engine::commands::{CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand};
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
 use engine::leadership::LeaderJob;
+use engine::rows::CodeUse;
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
 
@@ -20,6 +21,9 @@ static LOCK_KEYS: RowStatement = RowStatement::new(
     "SELECT pg_advisory_xact_lock(1264941427, hash)::text FROM (
        SELECT DISTINCT hashtext(new.player::text || new.key) AS hash FROM {new} ORDER BY hash) AS hashes",
 );
+/// Invitations of all accounts are counted, and have no row in common: "Invi", 0x496e7669.
+const LOCK_INVITES: &str = "SELECT pg_advisory_xact_lock(1231976041, 0)::text";
+const REDEEMED_ACCOUNT: &str = "SELECT account FROM one_time_codes WHERE digest = ?1 FOR UPDATE";
 /// How often a batch is retried before its callers get an error. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
@@ -73,6 +77,9 @@ impl Batch<'_> {
         let matches: Vec<Value<'_>> = matches.into_iter().map(Value::from).collect();
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
+        if commands.iter().any(creates_invite) {
+            self.session.run(LOCK_INVITES, &[])?;
         }
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
@@ -132,7 +139,24 @@ impl Batch<'_> {
         let requeued: Vec<IdBytes> = commands.iter().filter_map(requeued).collect();
         let owners = "SELECT account FROM matches WHERE id";
         let owners = self.session.all_each(owners, "", &requeued, |row| row.id_bytes())?;
-        self.lock_rows("accounts", commands.iter().filter_map(account_of).map(AccountId::to_bytes).chain(owners))
+        let signed_in = self.lock_codes(commands)?;
+        let named = commands.iter().filter_map(account_of).map(AccountId::to_bytes);
+        self.lock_rows("accounts", named.chain(owners).chain(signed_in))
+    }
+
+    /// Locks the codes that are redeemed; the accounts that they sign in.
+    fn lock_codes(&mut self, commands: &[Command]) -> Result<Vec<IdBytes>, StoreError> {
+        let redeemed = |command: &Command| match command {
+            Command::Code(CodeCommand::Redeem(redeem)) => Some(redeem.digest),
+            _ => None,
+        };
+        let digests: BTreeSet<[u8; 32]> = commands.iter().filter_map(redeemed).collect();
+        let mut accounts = Vec::new();
+        for digest in &digests {
+            let account = self.session.first(REDEEMED_ACCOUNT, values![digest], |row| row.maybe_id())?;
+            accounts.extend(account.flatten().map(u128::to_be_bytes));
+        }
+        Ok(accounts)
     }
 
     fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
@@ -247,6 +271,10 @@ fn ladder_of(command: &LadderCommand) -> CompetitionId {
 fn account_of(command: &Command) -> Option<AccountId> {
     match command {
         Command::CreateToken(token) => Some(token.account),
+        Command::Code(CodeCommand::Create(code)) => match code.used_for {
+            CodeUse::SignIn { account } => Some(account),
+            CodeUse::Invite { .. } => None,
+        },
         Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
         Command::DeleteBot { account, .. } | Command::Ladder(LadderCommand::Enter { account, .. }) => Some(*account),
         Command::CreateMatches(create) => Some(create.account),
@@ -255,6 +283,10 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::Competition(CompetitionCommand::AddMatches(add)) => Some(add.account),
         _ => None,
     }
+}
+
+fn creates_invite(command: &Command) -> bool {
+    matches!(command, Command::Code(CodeCommand::Create(code)) if matches!(code.used_for, CodeUse::Invite { .. }))
 }
 
 /// Whether a command depends on the counters of the limiter's rules.

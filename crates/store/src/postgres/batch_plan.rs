@@ -136,7 +136,8 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::Competition(CompetitionCommand::Create { .. })
         | Command::Ladder(_)
         | Command::World(_)
-        | Command::Bot(_) => Vec::new(),
+        | Command::Bot(_)
+        | Command::Code(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()
         }

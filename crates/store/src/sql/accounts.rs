@@ -43,14 +43,12 @@ impl<S: Dialect> Batch<'_, S> {
         if self.session.exists(known, values![token.id, &token.digest])? {
             return Ok(Outcome::Duplicate);
         }
-        let live = "SELECT count(*) FROM tokens WHERE account = ?1";
-        let live = self.session.first(live, values![token.account], |row| row.number::<usize>())?;
-        if live.unwrap_or_default() >= TOKENS_PER_ACCOUNT_MAX {
+        if self.token_count(token.account)? >= TOKENS_PER_ACCOUNT_MAX {
             return Ok(Outcome::LimitReached);
         }
         self.session.run(
-            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             values![
                 token.id,
                 token.account,
@@ -59,15 +57,25 @@ impl<S: Dialect> Batch<'_, S> {
                 token.purpose.name(),
                 &token.digest,
                 token.created_at,
+                token.expires_at,
             ],
         )?;
         Ok(Outcome::Done)
     }
 
+    /// Tokens of an account, sessions included.
+    pub(super) fn token_count(&mut self, account: AccountId) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM tokens WHERE account = ?1";
+        Ok(self.session.first(sql, values![account], |row| row.number())?.unwrap_or_default())
+    }
+
     pub(crate) fn delete_token(&mut self, id: TokenId, account: Option<AccountId>) -> Result<Outcome, StoreError> {
-        let sql = "DELETE FROM tokens WHERE id = ?1 AND account = coalesce(?2, account)";
-        let deleted = self.session.run(sql, values![id, account])?;
-        Ok(if deleted > 0 { Outcome::Done } else { Outcome::NotFound })
+        let sql = "DELETE FROM tokens WHERE id = ?1 AND account = coalesce(?2, account) RETURNING account";
+        let Some(owner) = self.session.first(sql, values![id, account], |row| row.id_bytes())? else {
+            return Ok(Outcome::NotFound);
+        };
+        self.session.run("DELETE FROM one_time_codes WHERE account = ?1", values![owner])?;
+        Ok(Outcome::Done)
     }
 
     pub(crate) fn record_token_uses(&mut self, uses: &[(TokenId, UnixMs)]) -> Result<Outcome, StoreError> {

@@ -6,6 +6,7 @@ mod accounts;
 mod batch;
 pub(crate) mod bot_health;
 pub(crate) mod claims;
+pub(crate) mod codes;
 pub(crate) mod competitions;
 pub(crate) mod creations;
 pub(crate) mod game_index;

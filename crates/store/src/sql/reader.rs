@@ -1,8 +1,8 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
 use super::{
-    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, bot_health, claims, competitions, leaders, leases,
-    limit_rules, match_lists, tables, values, worlds,
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, bot_health, claims, codes, competitions, leaders,
+    leases, limit_rules, match_lists, tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
@@ -13,16 +13,16 @@ use crate::contract::{
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
-    AccountId, BotId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    AccountId, BotId, CodeId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
     WorldName,
 };
 use engine::leadership::LeaderJob;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow, HuntCursor,
-    HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats,
-    MatchStatus, OwnedBot, RoundRow, SeatedGame, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner,
-    WorldRow,
+    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
+    HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow,
+    MatchStats, MatchStatus, OneTimeCode, OwnedBot, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner, Token,
+    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -86,9 +86,25 @@ impl<R: SqlReader> Reader for R {
         self.session().all_each(sql, "", &ids, |row| row.id().map(TokenId))
     }
 
+    fn one_time_code(&mut self, digest: &[u8; 32], now: UnixMs) -> Result<Option<OneTimeCode>, StoreError> {
+        codes::code(self.session(), digest, now)
+    }
+
+    fn invites(&mut self, before: Option<CodeId>, limit: usize, now: UnixMs) -> Result<Vec<SignedCode>, StoreError> {
+        codes::invites(self.session(), before, limit, now)
+    }
+
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {} FROM accounts WHERE id = ?1", columns::ACCOUNT);
         self.session().first(&sql, values![id], |row| columns::account(row))
+    }
+
+    fn account_counts(&mut self, id: AccountId) -> Result<AccountCounts, StoreError> {
+        let sql = "SELECT bots, (SELECT count(*) FROM tokens WHERE account = ?1) FROM accounts WHERE id = ?1";
+        let counts = |row: &mut <R::Session as Session>::Row<'_>| {
+            Ok(AccountCounts { bots: row.number()?, tokens: row.number()? })
+        };
+        Ok(self.session().first(sql, values![id], counts)?.unwrap_or_default())
     }
 
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {

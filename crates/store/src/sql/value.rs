@@ -2,7 +2,7 @@
 
 use super::IdBytes;
 use engine::ids::{
-    AccountId, BotId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    AccountId, BotId, CodeId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
 };
 use engine::time::UnixMs;
 use postgres::types::private::BytesMut;
@@ -45,6 +45,7 @@ from! {
     IdBytes: id => Self::Id(id);
     AccountId: id => Self::Id(id.to_bytes());
     BotId: id => Self::Id(id.to_bytes());
+    CodeId: id => Self::Id(id.to_bytes());
     EntryId: id => Self::Id(id.to_bytes());
     CompetitionId: id => Self::Id(id.to_bytes());
     MatchId: id => Self::Id(id.to_bytes());

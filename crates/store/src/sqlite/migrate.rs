@@ -8,7 +8,7 @@ use std::path::Path;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 20] = [
+const MIGRATIONS: [&str; 21] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 20] = [
     include_str!("../../migrations/sqlite/0018_competition_repairs.sql"),
     include_str!("../../migrations/sqlite/0019_competitions_due.sql"),
     include_str!("../../migrations/sqlite/0020_waiting_by_account.sql"),
+    include_str!("../../migrations/sqlite/0021_one_time_codes.sql"),
 ];
 const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
 

@@ -3,7 +3,7 @@
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
 use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
-use engine::rows::{Account, Bot, OwnedBot, Token};
+use engine::rows::{Account, AccountCounts, Bot, OwnedBot, Token};
 use store::{BotFilter, Database};
 
 pub(crate) fn an_account_is_made_once(database: &dyn Database) {
@@ -78,7 +78,11 @@ pub(crate) fn bots_belong_to_their_account(database: &dyn Database) {
     held.assert_outcome(Command::CreateBot(bot(1, 1)), Outcome::Done);
     held.assert_outcome(Command::UpdateBot(bot(1, 2)), Outcome::NotFound);
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(2) }, Outcome::NotFound);
+    held.assert_outcome(Command::CreateToken(token(1, 1)), Outcome::Done);
+    assert_eq!(held.reader.account_counts(account_id(1)), Ok(AccountCounts { bots: 1, tokens: 1 }));
+    assert_eq!(held.reader.account_counts(account_id(2)), Ok(AccountCounts::default()));
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::Done);
+    assert_eq!(held.reader.account_counts(account_id(1)), Ok(AccountCounts { bots: 0, tokens: 1 }));
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::NotFound);
     held.assert_outcome(Command::UpdateBot(bot(1, 1)), Outcome::NotFound);
     assert_eq!(held.reader.bots_by_id(&[bot_id(1)]), Ok(vec![]));

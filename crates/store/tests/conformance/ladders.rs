@@ -150,6 +150,8 @@ pub(crate) fn a_bot_enters_once(database: &dyn Database) {
     held.assert_outcome(public_bot(6, 2), Outcome::Done);
     held.assert_entered(6, 2, at(40));
     assert_eq!(held.reader.ladders().ladder_active_accounts(LADDER, 1), Ok(1));
+    assert_eq!(held.reader.ladders().ladder_entries_of_bot(bot_id(5), 9), Ok(vec![first]));
+    assert_eq!(held.reader.ladders().ladder_entries_of_bot(bot_id(6), 0), Ok(vec![]));
 }
 
 pub(crate) fn only_own_public_bots_enter(database: &dyn Database) {

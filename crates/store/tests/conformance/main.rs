@@ -6,6 +6,7 @@
 mod accounts;
 mod bot_health;
 mod claims;
+mod codes;
 mod competitions;
 mod creation;
 mod fixtures;
@@ -57,6 +58,19 @@ laws! {
         bots_are_bounded
         bots_come_with_their_owners
         uses_of_tokens_only_go_forward
+    }
+    codes {
+        an_invitation_makes_one_account
+        a_sign_in_link_opens_one_session
+        codes_expire
+        invitations_are_listed_and_withdrawn
+        codes_are_bounded
+        a_session_makes_room_for_the_next
+        signing_out_ends_sessions_only
+        deleting_a_token_ends_the_links_of_its_account
+        what_has_expired_is_deleted_in_portions
+        of_two_redeemers_one_wins
+        a_name_is_taken_once
     }
     creation {
         a_match_is_read_back_as_it_was_created

@@ -1,5 +1,6 @@
 //! Random commands: any sequence has the same outcomes and leaves the same reads in PostgreSQL as in SQLite.
 
+use crate::codes;
 use crate::fixtures::*;
 use crate::story_model::{self, Known};
 use engine::commands::{Command, MatchAppend, Outcome};
@@ -9,6 +10,7 @@ use engine::rows::MatchStatus;
 use engine::time::UnixMs;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::testing::{MemoryDatabase, PostgresCluster};
 use store::{BotFilter, Database, MatchFilter, MatchList, Reader};
@@ -23,6 +25,8 @@ enum Step {
     CreateToken(u128, u128),
     DeleteToken(u128),
     UseToken(u128, i64),
+    CreateCode(u128, Option<u128>),
+    Redeem(u128, Option<u128>),
     CreateBot(u128, u128, u128),
     UpdateBot(u128, u128, u128),
     DeleteBot(u128, u128),
@@ -53,6 +57,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..3_u128, account()).prop_map(|(n, account)| Step::CreateToken(n, account)),
         1 => (0..3_u128).prop_map(Step::DeleteToken),
         1 => (0..3_u128, 0..9_i64).prop_map(|(n, used_at)| Step::UseToken(n, used_at)),
+        2 => (0..4_u128, prop::option::of(account())).prop_map(|(n, account)| Step::CreateCode(n, account)),
+        2 => (0..4_u128, prop::option::of(1..6_u128)).prop_map(|(n, new_account)| Step::Redeem(n, new_account)),
         1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::CreateBot(n, account, name)),
         1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::UpdateBot(n, account, name)),
         1 => (0..3_u128, account()).prop_map(|(n, account)| Step::DeleteBot(n, account)),
@@ -85,6 +91,12 @@ fn life() -> impl Strategy<Value = Vec<(i64, Vec<Step>)>> {
     prop::collection::vec((0..2_500_i64, prop::collection::vec(step(), 1..8)), 1..30)
 }
 
+/// No two sessions are the same.
+fn next_session() -> u128 {
+    static SESSIONS: AtomicU64 = AtomicU64::new(0);
+    SESSIONS.fetch_add(1, Ordering::Relaxed).into()
+}
+
 /// The command, as a client would give it that has just read the statuses.
 fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -> Command {
     let known = |n: u128| statuses.iter().find(|status| status.id == match_id(n));
@@ -95,6 +107,8 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
         Step::CreateToken(n, account) => Command::CreateToken(token(n, account)),
         Step::DeleteToken(n) => Command::DeleteToken { id: token_id(n), account: Some(account_id(1)) },
         Step::UseToken(n, used_at) => Command::RecordTokenUses(vec![(token_id(n), at(used_at))]),
+        Step::CreateCode(n, account) => codes::create_code(n, account, now.0 - T0.0),
+        Step::Redeem(n, new_account) => codes::redeem(n, new_account, next_session(), now),
         Step::CreateBot(n, account, name) => {
             Command::CreateBot(engine::rows::Bot { name: format!("name-{name}"), ..bot(n, account) })
         }
@@ -156,6 +170,7 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
             add(&reader.matches(&MatchFilter { list, before: Some(match_id(5)), limit: 3 }));
         }
     }
+    add(&reader.invites(None, 9, now));
     add(&reader.running_public_matches(Some(match_id(6)), 3));
     add(&reader.ended_public_matches(None, 9));
     for n in 1..3 {

@@ -24,6 +24,17 @@ pub struct AccountView {
     pub created_at: Timestamp,
 }
 
+/// What a session says of its account, beside the name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AccountSummary {
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Snakes that it has registered.
+    pub snakes: usize,
+    /// Its tokens, browsers' sessions included.
+    pub tokens: usize,
+}
+
 /// A token to be made for the caller's own account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 pub struct CreateToken {
@@ -71,6 +82,9 @@ pub struct TokenView {
     /// When a request came with it last, to about a minute; null before the first.
     #[schema(required)]
     pub last_used_at: Option<Timestamp>,
+    /// When it ends by itself: that of a browser's session. Null for one that lasts until it is deleted.
+    #[schema(required)]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A token was made: the only time that its secret is shown.

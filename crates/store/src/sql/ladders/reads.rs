@@ -90,6 +90,10 @@ fn entries_by_bot() -> String {
     entries("WHERE e.ladder = ?1 AND e.season = ?2 AND e.bot > ?3 ORDER BY e.bot LIMIT ?4")
 }
 
+fn entries_of_bot() -> String {
+    entries("WHERE e.bot = ?1 LIMIT ?2")
+}
+
 fn ranking_page<S: Dialect>(order: RankingOrder) -> String {
     let column = match order {
         RankingOrder::Rating => "score",
@@ -226,6 +230,10 @@ impl<R: SqlReader> LadderReader for R {
         self.session().all_rows(&ENTRIES_OF, wanted, |row| rows::entry(row))
     }
 
+    fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError> {
+        self.session().all(&entries_of_bot(), values![bot, limit], |row| rows::entry(row))
+    }
+
     fn ladder_games_of(
         &mut self,
         ladder: CompetitionId,
@@ -315,6 +323,7 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("active entries", active_count::<S>()),
         ("accounts with active entries", active_accounts::<S>()),
         ("entries by bot", entries_by_bot()),
+        ("entries of a bot", entries_of_bot()),
         ("entry", ENTRIES_OF.of_one_row().to_owned()),
         ("rated games of a bot", format!("SELECT {GAME} {GAMES_OF_BOT}")),
         ("rated games of results", format!("SELECT {GAME} {GAMES_OF_RESULTS}")),

@@ -5,7 +5,7 @@ use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
 use crate::sql::creations::WAITING_COUNT;
 use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
-use crate::sql::{bot_health, competitions, ladders, leaders, match_lists, retire, worlds};
+use crate::sql::{bot_health, codes, competitions, ladders, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -287,6 +287,7 @@ fn pages_of_ladders_are_walked_in_their_order() {
     check("accounts with active entries", "COVERING INDEX ladder_entries_by_account");
     check("active entries", "COVERING INDEX ladder_entries_by");
     check("entries by bot", "e USING PRIMARY KEY (ladder=? AND season=? AND bot>?)");
+    check("entries of a bot", "e USING INDEX ladder_entries_by_bot (bot=?)");
     check("entry", "e USING PRIMARY KEY (ladder=? AND season=? AND bot=?)");
     check("rated games of a bot", "ladder_games_by_bot (ladder=? AND (bot,number)>(?,?) AND (bot,number)<(?,?))");
     check("rated games of results", "PRIMARY KEY (ladder=? AND number>? AND number<?)");
@@ -328,4 +329,15 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
     let counted = "SEARCH e USING PRIMARY KEY (world_id=? AND version>?)";
     check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
+}
+
+#[test]
+fn codes_and_sessions_are_found_by_their_indexes() {
+    check(&codes::by_digest(), "sqlite_autoindex_one_time_codes_2 (digest=?)");
+    check(codes::INVITES_COUNT, "one_time_codes_by_account (account=?)");
+    check(codes::LINKS_COUNT, "one_time_codes_by_account (account=?)");
+    check(&codes::invites_page(), "one_time_codes_by_account (account=? AND id<?)");
+    check(codes::OLDEST_SESSION, "tokens_by_account (account=?)");
+    check(&codes::expired::<Session>("one_time_codes"), "one_time_codes_by_expiry (expires_at<?)");
+    check(&codes::expired::<Session>("tokens"), "tokens_by_expiry (expires_at<?)");
 }

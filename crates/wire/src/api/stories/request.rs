@@ -33,14 +33,20 @@ pub struct SessionView {
     pub player: String,
     /// `guest`, `player`, `operator` or `admin`.
     pub role: String,
-    /// A guest's name; null for an account.
+    /// The name of the guest or of the account.
     #[schema(required)]
     pub name: Option<String>,
     /// Whether it is a guest: without an account.
     pub is_guest: bool,
-    /// When a guest's token ends; null for an account's.
+    /// When the token ends: a guest's, or that of a browser's session; null for one that lasts until it is deleted.
     #[schema(required)]
     pub expires_at: Option<Timestamp>,
+    /// The id of an account's token, as `/api/tokens` lists it; null for a guest's, and for the one that the server was started with.
+    #[schema(required)]
+    pub token: Option<String>,
+    /// What is known of the account; null for a guest.
+    #[schema(required)]
+    pub account: Option<super::super::AccountSummary>,
 }
 
 /// A game to be opened: at a new table, or as the next one at a table.

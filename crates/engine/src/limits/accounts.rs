@@ -1,0 +1,32 @@
+//! Limits of signing in: invitations, sign-in links, sessions, the export of an account.
+
+use std::time::Duration;
+
+/// Invitations that are neither used nor expired, of all who may invite together.
+pub const INVITES_MAX: usize = 1_000;
+/// How long an invitation is valid when its maker names no time …
+pub const INVITE_LIFETIME_DEFAULT: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// … and at most.
+pub const INVITE_LIFETIME_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Sign-in links of one account that are neither used nor expired.
+pub const SIGN_IN_LINKS_PER_ACCOUNT_MAX: usize = 16;
+/// How long a sign-in link is valid when its maker names no time …
+pub const SIGN_IN_LINK_LIFETIME_DEFAULT: Duration = Duration::from_secs(10 * 60);
+/// … and at most: it signs in whoever has it.
+pub const SIGN_IN_LINK_LIFETIME_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Shortest lifetime of both: a person needs some seconds.
+pub const ONE_TIME_CODE_LIFETIME_MIN: Duration = Duration::from_secs(60);
+/// How long the answer of a redemption can be asked for again, by the same Idempotency-Key.
+pub const REDEMPTION_REPEAT_MAX: Duration = Duration::from_secs(10 * 60);
+/// Shortest Idempotency-Key of a redemption, in bytes: whoever knows it and the used code gets the session, so it must not be guessable.
+pub const REDEMPTION_KEY_BYTES_MIN: usize = 16;
+/// Rows of one list of an export.
+pub const EXPORT_ROWS_MAX: usize = 100_000;
+/// Entries on leaderboards that an export has of one bot.
+pub const EXPORT_ENTRIES_PER_BOT_MAX: usize = 1_000;
+
+const _: () = assert!(INVITE_LIFETIME_DEFAULT.as_secs() <= INVITE_LIFETIME_MAX.as_secs());
+const _: () = assert!(SIGN_IN_LINK_LIFETIME_DEFAULT.as_secs() <= SIGN_IN_LINK_LIFETIME_MAX.as_secs());
+const _: () = assert!(ONE_TIME_CODE_LIFETIME_MIN.as_secs() <= SIGN_IN_LINK_LIFETIME_DEFAULT.as_secs());
+const _: () = assert!(SIGN_IN_LINKS_PER_ACCOUNT_MAX < super::TOKENS_PER_ACCOUNT_MAX);
+const _: () = assert!(REDEMPTION_KEY_BYTES_MIN <= super::IDEMPOTENCY_KEY_BYTES_MAX);

@@ -1,0 +1,47 @@
+//! What is refused around invitations and sign-in links: one stable code each.
+
+use axum::http::StatusCode;
+use engine::limits::{INVITES_MAX, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
+use engine::rows::Role;
+
+/// Why nobody is invited or signed in. Whether a code was used, has expired, was withdrawn or never existed makes no difference: what tells
+/// them apart would tell a stranger which codes there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignInRefusal {
+    #[error(
+        "this invitation cannot be used: it was used already, has expired, was withdrawn, or its link is not complete; ask whoever invited you for another one, or for a sign-in link if you have an account"
+    )]
+    InviteGone,
+    #[error(
+        "this sign-in link cannot be used: it was used already, has expired, or is not complete; ask for another one, or make one on a device where you are signed in"
+    )]
+    LinkGone,
+    #[error(
+        "{INVITES_MAX} invitations are open, which is the limit: withdraw one, or wait until one is used or expires"
+    )]
+    TooManyInvites,
+    #[error(
+        "{SIGN_IN_LINKS_PER_ACCOUNT_MAX} sign-in links of this account are open, which is the limit: wait until one is used or expires"
+    )]
+    TooManyLinks,
+    #[error(
+        "this account has {TOKENS_PER_ACCOUNT_MAX} tokens, which is the limit, and none is a browser's session that could end for the new one: delete a token first (DELETE /api/tokens/{{id}}, gauntlet token revoke); the link can still be used"
+    )]
+    TooManyTokens,
+    #[error("this account has a token with the role {}, and yours is {}: only one of at least the same role may sign in for it", account.name(), have.name())]
+    AccountTooStrong { account: Role, have: Role },
+}
+
+impl SignInRefusal {
+    /// The status and the stable code.
+    pub(super) fn status_and_code(self) -> (StatusCode, &'static str) {
+        match self {
+            Self::InviteGone => (StatusCode::GONE, "invite_gone"),
+            Self::LinkGone => (StatusCode::GONE, "sign_in_link_gone"),
+            Self::TooManyInvites => (StatusCode::CONFLICT, "too_many_invites"),
+            Self::TooManyLinks => (StatusCode::CONFLICT, "too_many_sign_in_links"),
+            Self::TooManyTokens => (StatusCode::CONFLICT, "too_many"),
+            Self::AccountTooStrong { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
+        }
+    }
+}
