@@ -1,4 +1,5 @@
-//! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
+//! `gauntlet token`: make, list and revoke tokens, and make links that sign a browser in, in the store itself, whether or not a server runs
+//! on it.
 
 use crate::args;
 use crate::cli_settings::{load, with_settings};
@@ -6,11 +7,13 @@ use crate::output::{CliError, print_line, print_note};
 use crate::serve::store_description;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command};
-use engine::commands::{Command as Save, Outcome};
+use engine::commands::{CodeCommand, Command as Save, Outcome};
 use engine::digest::digest;
-use engine::ids::{AccountId, TokenId};
-use engine::limits::NAME_CHARS_MAX;
-use engine::rows::{Account, Role, Token, TokenPurpose};
+use engine::ids::{AccountId, CodeId, TokenId};
+use engine::limits::{NAME_CHARS_MAX, SIGN_IN_LINK_LIFETIME_DEFAULT, SIGN_IN_LINKS_PER_ACCOUNT_MAX};
+use engine::rows::{Account, CodeUse, OneTimeCode, Role, Token, TokenPurpose};
+use engine::time::UnixMs;
+use gateway::accounts::{new_code, sign_in_path};
 use gateway::auth::new_secret;
 use metrics::Metrics;
 use node::clock::{Clock, random_bytes};
@@ -36,8 +39,17 @@ struct CreateArgs {
 }
 
 #[derive(Args)]
+struct SignInArgs {
+    /// What the session may do
+    #[arg(long, value_name = "role", value_parser = role_parser(), default_value = Role::Player.name())]
+    role: Role,
+    #[command(flatten)]
+    account: AccountArg,
+}
+
+#[derive(Args)]
 struct AccountArg {
-    /// The account that the token speaks for; it is made if there is none of this name
+    /// The account; it is made if there is none of this name
     #[arg(long, value_name = "NAME", default_value = "default")]
     account: String,
 }
@@ -67,12 +79,14 @@ pub(crate) fn command() -> Command {
     let create = Command::new("create").about("Makes a token and prints its secret, once");
     let list = Command::new("list").about("Lists the tokens of an account; secrets are not kept anywhere");
     let revoke = Command::new("revoke").about("Ends a token; a server that saw it just now notices within two seconds");
+    let sign_in = Command::new("sign-in").about("Makes a link that signs a browser in, once, within ten minutes");
     Command::new("token")
-        .about("Makes, lists and revokes tokens, also while a server runs on the same store")
+        .about("Makes, lists and revokes tokens, and makes sign-in links, also while a server runs on the same store")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(CreateArgs::augment_args(with_store(create)))
         .subcommand(AccountArg::augment_args(with_store(list)))
+        .subcommand(SignInArgs::augment_args(with_store_and_address(sign_in)))
         .subcommand(RevokeArgs::augment_args(with_store(revoke)))
 }
 
@@ -80,13 +94,19 @@ fn with_store(command: Command) -> Command {
     with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
 }
 
+fn with_store_and_address(command: Command) -> Command {
+    let keys = ["store.data", "store.url", "server.interface", "server.port", "server.advertise"];
+    with_settings(command, |setting| keys.contains(&setting.key))
+}
+
 pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
-    let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("create, list or revoke?"))?;
+    let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("create, list, sign-in or revoke?"))?;
     let config = load(typed)?;
     crate::runtime::runtime(1)?.block_on(async {
         match what {
             "create" => create(config, args(typed)?).await,
             "list" => list(config, args::<AccountArg>(typed)?.account).await,
+            "sign-in" => sign_in(config, args(typed)?).await,
             _ => revoke(config, &args::<RevokeArgs>(typed)?.id).await,
         }
     })?;
@@ -115,10 +135,7 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
     let store_text = store_description(&config);
     let store = open(config).await?;
     let now = Clock::default().now();
-    let new = Account { id: AccountId::new(now, random_bytes()), name: account.clone(), created_at: now };
-    let Outcome::Account(id) = store.commit(Save::EnsureAccount(new)).await? else {
-        return Err(CliError::failed(format_args!("the account {account} could not be made")));
-    };
+    let id = ensure_account(&store, &account, now).await?;
     let secret = new_secret();
     let token = Token {
         id: TokenId::new(now, random_bytes()),
@@ -151,6 +168,63 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
         "token {token_id}: {what}, of account {account} (store: {store_text}); its secret is shown this once"
     ));
     print_line(secret)
+}
+
+/// The account of this name.
+async fn ensure_account(store: &Store, name: &str, now: UnixMs) -> Result<AccountId, CliError> {
+    let new = Account { id: AccountId::new(now, random_bytes()), name: name.to_owned(), created_at: now };
+    match store.commit(Save::EnsureAccount(new)).await? {
+        Outcome::Account(id) => Ok(id),
+        _ => Err(CliError::failed(format_args!("the account {name} could not be made"))),
+    }
+}
+
+async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
+    let SignInArgs { role, account: AccountArg { account } } = args;
+    let account = validate_name("account", &account)?;
+    let (store_text, site) = (store_description(&config), site(&config));
+    let store = open(config).await?;
+    let now = Clock::default().now();
+    let used_for = CodeUse::SignIn { account: ensure_account(&store, &account, now).await? };
+    let (code, digest) = new_code(&used_for);
+    let link = OneTimeCode {
+        id: CodeId::new(now, random_bytes()),
+        used_for,
+        role,
+        digest,
+        made_by: None,
+        created_at: now,
+        expires_at: now.plus(SIGN_IN_LINK_LIFETIME_DEFAULT),
+    };
+    let id = link.id;
+    match store.commit(Save::Code(CodeCommand::Create(link))).await? {
+        Outcome::Done => {}
+        Outcome::LimitReached => {
+            return Err(CliError::failed(format_args!(
+                "{SIGN_IN_LINKS_PER_ACCOUNT_MAX} sign-in links of the account {account} are open, which is the limit; wait until one is used or expires"
+            )));
+        }
+        other => return Err(CliError::failed(format_args!("the store refused the link: {other:?}"))),
+    }
+    store.close().await;
+    let (what, minutes) = (role.name(), SIGN_IN_LINK_LIFETIME_DEFAULT.as_secs() / 60);
+    print_note(format_args!(
+        "link {id}: signs in {account} as {what}, once, within {minutes} minutes (store: {store_text})"
+    ));
+    if site.is_none() {
+        print_note(format_args!("put your server's address before it: the settings do not tell it"));
+    }
+    print_line(format!("{}{}", site.unwrap_or_default(), sign_in_path(&code)))
+}
+
+/// Where the server of these settings is reached, as far as they tell.
+fn site(config: &Config) -> Option<String> {
+    let address = config.address();
+    match &config.advertise.0 {
+        _ if address.port() == 0 => None,
+        _ if !address.ip().is_unspecified() => Some(format!("http://{address}")),
+        advertised => advertised.as_ref().map(|advertised| format!("http://{advertised}")),
+    }
 }
 
 fn validate_name(what: &str, name: &str) -> Result<String, CliError> {

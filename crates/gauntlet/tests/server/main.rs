@@ -25,6 +25,7 @@ mod program;
 mod ratings;
 mod replay;
 mod shards;
+mod sign_in;
 mod ticket_nodes;
 mod tournament_feeds;
 mod tournaments;

@@ -102,9 +102,16 @@ fn all_mistakes_are_named_at_once() {
 #[test]
 fn help_is_help_and_a_wrong_flag_is_usage() {
     let folder = Folder::new();
-    for words in
-        ["--help", "serve --help", "config --help", "token --help", "token create --help", "bots --help", "run --help"]
-    {
+    for words in [
+        "--help",
+        "serve --help",
+        "config --help",
+        "token --help",
+        "token create --help",
+        "token sign-in --help",
+        "bots --help",
+        "run --help",
+    ] {
         let output = folder.command(words).output().unwrap();
         assert!(output.status.success() && text(&output.stdout).contains("Usage: gauntlet"), "{words}");
     }
