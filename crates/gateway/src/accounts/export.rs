@@ -17,6 +17,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::{AccountId, BotId, CompetitionId, MatchId, PlayerId, TokenId};
+use engine::ladders::season::current_season;
 use engine::limits::{EXPORT_ENTRIES_PER_BOT_MAX, EXPORT_ROWS_MAX, PAGE_MAX, REPLAY_RESPONSE_BYTES};
 use engine::rows::{Bot, GameCursor};
 use futures_util::stream::try_unfold;
@@ -83,7 +84,12 @@ impl Position {
                 let filter = CompetitionFilter { kind, account: Some(account), before, limit: PAGE_MAX };
                 let rows = reader.competitions(&filter)?;
                 let next = next(&rows, |row| Self::Competitions(kind, Some(row.id)));
-                Ok(ExportPage { rows: readable_rows(rows.iter().map(competition)), next })
+                let mut counted = Vec::with_capacity(rows.len());
+                for row in &rows {
+                    counted.push((row, active_entries(reader, row)?));
+                }
+                let rows = readable_rows(counted.into_iter().map(|(row, entries)| competition(row, entries)));
+                Ok(ExportPage { rows, next })
             }
             Self::Stories { is_ended, before } => {
                 let player = PlayerId::from(account);
@@ -116,11 +122,19 @@ fn snake(reader: &mut dyn Reader, bot: Bot) -> Result<ExportedSnake, StoreError>
     Ok(ExportedSnake { snake: snakes::view(bot), entries: entries.iter().map(entry).collect() })
 }
 
-fn competition(row: &CompetitionRow) -> ApiResult<String> {
+/// Snakes in a ladder; of other competitions none are counted.
+fn active_entries(reader: &mut dyn Reader, row: &CompetitionRow) -> Result<usize, StoreError> {
+    match row.kind {
+        CompetitionKind::Ladder => reader.ladders().ladder_active_entries(row.id, current_season(row)),
+        CompetitionKind::Duel | CompetitionKind::Tournament => Ok(0),
+    }
+}
+
+fn competition(row: &CompetitionRow, active_entries: usize) -> ApiResult<String> {
     Ok(match row.kind {
         CompetitionKind::Duel => encode(&duels::summary_for_owner(row)?),
         CompetitionKind::Tournament => encode(&tournaments::summary_of_row(row)?),
-        CompetitionKind::Ladder => encode(&leaderboards::leaderboard_view(row)?),
+        CompetitionKind::Ladder => encode(&leaderboards::leaderboard_view(row, active_entries)?),
     })
 }
 

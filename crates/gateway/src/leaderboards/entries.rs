@@ -83,7 +83,8 @@ pub(super) async fn list_own_entries(
     let row = find(&app, Some(&Principal::Account(caller)), id).await?;
     let filter = BotFilter { account: caller.account, before, limit: limit + 1 };
     let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
-    let Page { rows, link } = Page::new(&format!("/api/leaderboards/{id}/entries"), "", bots, limit, |bot| Some(bot.id));
+    let Page { rows, link } =
+        Page::new(&format!("/api/leaderboards/{id}/entries"), "", bots, limit, |bot| Some(bot.id));
     let bots: Vec<BotId> = rows.iter().map(|bot| bot.id).collect();
     let season = current_season(&row);
     let entries = app.node.store.read(move |reader| reader.ladders().ladder_entries_of(id, season, &bots)).await?;
