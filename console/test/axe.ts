@@ -12,8 +12,11 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-export async function expectAccessible(page: Page) {
+export const expectAccessible = async (page: Page) => expect(await findingsOf(page)).toEqual([]);
+
+/** A line for each. */
+export async function findingsOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(SOURCE);
   const findings = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as readonly Finding[];
-  expect(findings.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+  return findings.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { FakeApi } from './api.ts';
-import { expectAccessible } from './axe.ts';
+import { expectAccessible, findingsOf } from './axe.ts';
 import { launch } from './chromium.ts';
 
 /** What a test broke on purpose shows in the browser's own log. */
@@ -49,4 +49,10 @@ export class Pages {
 export async function expectGood(page: Page) {
   await expectAccessible(page);
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+}
+
+/** The same, as lines: for a test that looks at many states, and says all that is wrong with them at once. */
+export async function faultsOf(page: Page): Promise<readonly string[]> {
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  return [...(await findingsOf(page)), ...(beyond > 0 ? [`${beyond} points wider than the window`] : [])];
 }

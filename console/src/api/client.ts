@@ -7,8 +7,31 @@ export type SessionView = Schemas['SessionView'];
 export type Game = Schemas['Game'];
 export type Frame = Schemas['Frame'];
 export type Problem = Schemas['Problem'];
+export type RegisteredSnake = Schemas['RegisteredSnake'];
+export type Leaderboard = Schemas['Leaderboard'];
+export type LeaderboardDetails = Schemas['LeaderboardDetails'];
+export type LeaderboardEntry = Schemas['LeaderboardEntry'];
+export type RankingEntry = Schemas['RankingEntry'];
+export type EntryDetails = Schemas['EntryDetails'];
+export type RatedGame = Schemas['RatedGameView'];
+export type Opponent = Schemas['OpponentView'];
+export type TournamentSummary = Schemas['TournamentSummary'];
+export type TournamentDetails = Schemas['TournamentDetails'];
+export type TournamentFormat = Schemas['TournamentFormatChoice'];
+export type TournamentPairing = Schemas['TournamentPairing'];
+export type TournamentGame = Schemas['TournamentGame'];
+export type TournamentEvent = Schemas['TournamentEvent'];
+export type TournamentFeed = Schemas['TournamentFeed'];
+export type TournamentStanding = Schemas['TournamentStanding'];
+export type CreateTournament = Schemas['CreateTournament'];
+export type DuelSummary = Schemas['DuelSummary'];
+export type DuelDetails = Schemas['DuelDetails'];
+export type DuelBotChoice = Schemas['DuelBotChoice'];
+export type DuelGame = Schemas['DuelGame'];
+export type CreateDuel = Schemas['CreateDuel'];
 
-export const api = createClient<paths>({ headers: { accept: 'application/json' } });
+/** The server takes a change for the cookie's account only with what no form of another site can send: this header, or a body of JSON. */
+export const api = createClient<paths>({ headers: { accept: 'application/json', 'x-requested-with': 'fetch' } });
 
 /** What a person is told of a refusal, with the code to quote. */
 export function refusalText(problem: unknown, status: number): string {

@@ -24,7 +24,7 @@ export class Resource<T> {
   standing = $state<Standing>('loading');
 
   readonly #ask: () => Promise<Answer<T>>;
-  readonly #everyMs: number;
+  #everyMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   /** Answers to earlier questions are not shown. */
@@ -75,6 +75,12 @@ export class Resource<T> {
   set(value: T) {
     this.#round += 1;
     this.#receive(value);
+  }
+
+  /** What is shown does not change any more: it is not asked for again by time. */
+  rest() {
+    this.#everyMs = 0;
+    clearTimeout(this.#timer);
   }
 
   #receive(value: T) {

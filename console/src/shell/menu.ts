@@ -12,14 +12,19 @@ export interface MenuEntry {
 }
 
 const ENTRIES: readonly MenuEntry[] = [
+  { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
   { page: 'world', path: '/world', text: 'World', below: [] },
   { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
 ];
 
 const RANKS = ['guest', 'player', 'operator', 'admin'];
 
-/** What somebody of this role can enter; nobody signed in has none. */
+/** Whether somebody of this role may do what takes at least the other one; nobody signed in has none. */
+export function isAtLeast(role: string | null, least: 'player' | 'operator'): boolean {
+  return RANKS.indexOf(role ?? '') >= RANKS.indexOf(least);
+}
+
+/** What somebody of this role can enter. */
 export function menuFor(role: string | null): readonly MenuEntry[] {
-  const rank = RANKS.indexOf(role ?? '');
-  return ENTRIES.filter(({ role }) => role === undefined || rank >= RANKS.indexOf(role));
+  return ENTRIES.filter((entry) => entry.role === undefined || isAtLeast(role, entry.role));
 }
