@@ -4,6 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../bench/lib.sh"
 source "$root/bench/matches.sh"
+source "$root/bench/competitions.sh"
 folder=${1:-$root/target/screenshots}
 mkdir -p "$folder"
 "$root/scripts/console.sh"
@@ -15,7 +16,17 @@ mapfile -t snakes < <(sample_snakes 8)
 standard=$(sample_match 11x11 standard standard "${snakes[@]:0:4}")
 rivers=$(sample_match 25x25 hz_rivers_bridges_xl standard "${snakes[@]}")
 maze=$(sample_match 19x21 arcade_maze wrapped "${snakes[@]:0:4}")
+ladder=$(sample_ladder)
+first=$(api GET "/api/leaderboards/$ladder/rankings" | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranked"][0]["battlesnake_id"])')
+single=$(sample_tournament '{"type": "single_elimination", "third_place": true}' 3 "${snakes[@]:0:7}")
+double=$(sample_tournament '{"type": "double_elimination"}' 1 "${snakes[@]}")
+swiss=$(sample_tournament '{"type": "swiss"}' 1 "${snakes[@]}")
+duel=$(sample_duel random hungry) league=$(sample_duel random hungry flood)
+for cup in "$single" "$double" "$swiss"; do wait_for "/api/tournaments/$cup" status finished; done
+for played in "$duel" "$league"; do wait_for "/api/duels/$played" status finished; done
 node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/console" \
     "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
+    "ladders=/ladders" "ladder=/ladders/$ladder" "entry=/ladders/$ladder?entry=$first" "tournaments=/tournaments" "single=/tournaments/$single" "double=/tournaments/$double" \
+    "swiss=/tournaments/$swiss" "pairing=/tournaments/$single?match=1" "duels=/duels" "duel=/duels/$duel" "league=/duels/$league" \
     "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500"
 echo "Pictures in $folder"

@@ -9,6 +9,12 @@ type AnyPage = Page | Component<Record<string, never>>;
 export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }>>> = {
   world: () => import('../pages/world/World.svelte'),
   match: () => import('../pages/match/Match.svelte'),
+  ladders: () => import('../pages/ladders/Ladders.svelte'),
+  ladder: () => import('../pages/ladders/Ladder.svelte'),
+  tournaments: () => import('../pages/tournaments/Tournaments.svelte'),
+  tournament: () => import('../pages/tournaments/Tournament.svelte'),
+  duels: () => import('../pages/duels/Duels.svelte'),
+  duel: () => import('../pages/duels/Duel.svelte'),
   docs: () => import('../pages/docs/Documents.svelte'),
   api: () => import('../pages/docs/Reference.svelte'),
   document: () => import('../pages/docs/Document.svelte'),

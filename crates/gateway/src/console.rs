@@ -10,7 +10,6 @@ use super::header_values::is_not_modified;
 use super::problem::ApiError;
 use super::response_budget::BudgetExempt;
 use crate::app::App;
-use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -20,10 +19,8 @@ use axum::{Extension, Router};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use engine::ids::MatchId;
-use maud::{DOCTYPE, Markup, html};
 use pages::Asset;
 use std::collections::BTreeMap;
-use wire::problem::Problem;
 
 /// Sockets to the own origin are `'self'` (Content Security Policy Level 3, section 6.7.2.8).
 const CSP: HeaderValue = HeaderValue::from_static(
@@ -121,37 +118,6 @@ pub(super) async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
     match pages::asset(DOCUMENT, takes_brotli(&headers)).filter(|_| is_page) {
         Some(asset) => (StatusCode::NOT_FOUND, asset_response(asset, &HeaderMap::new())).into_response(),
         None => ApiError::NoSuchRoute.into_response(),
-    }
-}
-
-/// A refusal: to a browser that opens a page, as one; to programs, a problem.
-pub(super) fn refusal(error: ApiError, headers: &HeaderMap) -> Response {
-    let problem = error.to_problem();
-    let mut response = error.into_response();
-    if accepts(headers, header::ACCEPT, "text/html") {
-        *response.body_mut() = Body::from(refusal_page(&problem).into_string());
-        response.headers_mut().extend(SECURITY_HEADERS);
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(HTML));
-    }
-    response
-}
-
-fn refusal_page(problem: &Problem) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width";
-                meta name="color-scheme" content="dark light";
-                title { (problem.title) }
-            }
-            body {
-                h1 { (problem.title) }
-                p { (problem.detail) }
-                p { a href="/" { "What this server has" } }
-            }
-        }
     }
 }
 

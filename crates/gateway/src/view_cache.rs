@@ -29,8 +29,6 @@ pub(crate) enum ViewKind {
     Duel,
     /// With what its owner alone may see.
     DuelOfOwner,
-    /// For people.
-    DuelPage,
 }
 
 /// Everything about a competition that a page shows and that changes: entries of its log, and results that were saved.

@@ -1,7 +1,6 @@
-//! `/api/duels`: which of two bots is better; creating duels, following them, calling them off. `/duels/{id}` is the same for people.
+//! `/api/duels`: which of two bots is better; creating duels, following them, calling them off.
 
 mod create;
-mod page;
 mod read;
 mod request;
 mod view;
@@ -18,5 +17,4 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(read::duel_details))
         .routes(routes!(read::list_duel_games))
         .routes(routes!(create::cancel_duel))
-        .merge(page::routes())
 }

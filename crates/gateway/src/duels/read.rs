@@ -72,37 +72,16 @@ pub(super) async fn duel_details(
     PathId(id): PathId<CompetitionId>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let found = find_visible(&app, id, principal.as_ref().and_then(Principal::account)).await?;
-    let kind = match found.access {
+    let (row, duel) = find_duel(&app, id).await?;
+    let caller = principal.as_ref().and_then(Principal::account);
+    let access = DuelAccess::of(&row, caller).ok_or(ApiError::NotFound(Resource::Duel))?;
+    let kind = match access {
         DuelAccess::Owner => ViewKind::DuelOfOwner,
         DuelAccess::Everyone => ViewKind::Duel,
     };
-    let version = found.version();
-    let shown = app.views.get(id, kind, version, move || json_body(&found.details())).await?;
+    let version = ViewVersion { log: row.version, results: row.results };
+    let shown = app.views.get(id, kind, version, move || json_body(&view::details(&row, &duel, access))).await?;
     Ok(shown.into_response(&headers, HeaderValue::from_static("application/json")))
-}
-
-/// A duel that a caller may see.
-pub(super) struct VisibleDuel {
-    row: CompetitionRow,
-    pub(super) duel: Arc<Duel>,
-    access: DuelAccess,
-}
-
-impl VisibleDuel {
-    pub(super) fn version(&self) -> ViewVersion {
-        ViewVersion { log: self.row.version, results: self.row.results }
-    }
-
-    pub(super) fn details(&self) -> DuelDetails {
-        view::details(&self.row, &self.duel, self.access)
-    }
-}
-
-pub(super) async fn find_visible(app: &App, id: CompetitionId, caller: Option<Caller>) -> ApiResult<VisibleDuel> {
-    let (row, duel) = find_duel(app, id).await?;
-    let access = DuelAccess::of(&row, caller).ok_or(ApiError::NotFound(Resource::Duel))?;
-    Ok(VisibleDuel { row, duel, access })
 }
 
 /// List the games of a duel, newest first

@@ -84,14 +84,6 @@ async fn others_see_what_is_public_and_no_urls() {
         server.call(&format!("GET {path}")).by("bob").check("404 no_such_duel").await;
         server.call(&format!("GET {path}")).by("").check("404 no_such_duel").await;
     }
-    for (path, want) in [(format!("/duels/{private}"), "404 no_such_duel"), ("/duels/x".to_owned(), "400 bad_id")] {
-        server.call(&format!("GET {path}")).by("").check(want).await;
-        let browser = server.call(&format!("GET {path}")).by("").header("accept", "text/html, */*;q=0.8");
-        let page = browser.send().await;
-        assert_eq!(page.status.as_str(), &want[..3], "{path}");
-        assert_eq!(page.headers["content-type"], "text/html; charset=utf-8", "{path}");
-        assert!(page.headers.contains_key("content-security-policy"), "{path}");
-    }
     for call in [
         server.call(&format!("GET /api/duels/{public}")).by("bob"),
         server.call(&format!("GET /api/duels/{public}")).by(""),
@@ -197,19 +189,4 @@ async fn a_bot_that_becomes_private_is_not_called_any_more() {
     assert_eq!([&duel["end"], &duel["status"]], ["bot_withdrawn", "finished"]);
     let games = until(&server, &format!("/api/duels/{id}/games"), |games| games_of(games, "waiting").is_empty()).await;
     assert_eq!(games.as_array().map(Vec::len), Some(8), "nothing new was started");
-}
-
-#[tokio::test]
-async fn a_duel_has_a_page() {
-    let server = TestServer::open().await;
-    let id = create(&server, &with("name", json!("<b>old</b> & new"))).await;
-    let page = server.call(&format!("GET /duels/{id}")).check("200").await;
-    let text = String::from_utf8(page.bytes.to_vec()).expect("text");
-    assert!(text.contains("&lt;b&gt;old&lt;/b&gt; &amp; new") && !text.contains("127.0.0.1"), "{text}");
-    assert!(
-        page.headers["refresh"] == "5" && page.headers["cache-control"] == "private, no-cache",
-        "{:?}",
-        page.headers
-    );
-    server.call(&format!("GET /duels/{id}")).by("").check("404 no_such_duel").await;
 }

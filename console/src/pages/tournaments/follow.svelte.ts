@@ -1,0 +1,84 @@
+// A tournament as its page follows it: its state, asked for again when the feed says that something happened, and the events themselves.
+import { api, type TournamentDetails, type TournamentFeed } from '../../api/client.ts';
+import { Resource } from '../../common/resource.svelte.ts';
+import { Action } from '../../common/action.svelte.ts';
+import { begin, earlierAfter, Feed, type Log, received, type Stream, withEarlier } from '../../competitions/tournaments/feed.ts';
+import { connection } from '../../shell/connection.svelte.ts';
+
+/** What happens within this time is shown together. */
+const GATHER_MS = 400;
+
+export class Follower {
+  readonly tournament: Resource<TournamentDetails>;
+  readonly earlier = new Action();
+  log = $state.raw<Log>(begin(0));
+  hasEarlier = $derived.by(() => earlierAfter(this.log) !== null);
+
+  #feed: Feed | null = null;
+  #timers = new Set<ReturnType<typeof setTimeout>>();
+  #isRefreshing = false;
+  #isStopped = false;
+
+  constructor(private readonly id: string) {
+    this.tournament = new Resource(() => api.GET('/api/tournaments/{id}', { params: { path: { id } } }));
+  }
+
+  start = () => {
+    const stop = this.tournament.start();
+    return () => {
+      this.#isStopped = true;
+      stop();
+      this.#feed?.stop();
+      this.#timers.forEach(clearTimeout);
+      connection.found();
+      connection.settle();
+    };
+  };
+
+  /** Opens the feed, once it is known where: called with the first state that has arrived. */
+  follow(seq: number) {
+    if (this.#feed) return;
+    this.log = begin(seq);
+    const environment = { open: (after: number) => open(this.id, after), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
+    const listener = {
+      feed: (feed: TournamentFeed) => this.#receive(feed),
+      connected: () => connection.found(),
+      broken: () => connection.lost('The tournament’s feed is interrupted.'),
+    };
+    this.#feed = new Feed(environment, listener, this.log.seq);
+    this.#feed.start();
+  }
+
+  showEarlier = async () => {
+    const after = earlierAfter(this.log);
+    if (after === null) return;
+    const answer = await this.earlier.run(() => api.GET('/api/tournaments/{id}/feed', { params: { path: { id: this.id }, query: { after } } }));
+    if (answer?.data) this.log = withEarlier(this.log, answer.data);
+  };
+
+  #receive(feed: TournamentFeed) {
+    this.log = received(this.log, feed);
+    this.#refreshSoon();
+  }
+
+  /** The state may be megabytes: one request at a time, and none for what is shown already. */
+  #refreshSoon() {
+    const isNew = () => this.log.seq > (this.tournament.value?.seq ?? 0);
+    if (this.#isRefreshing || !isNew()) return;
+    this.#isRefreshing = true;
+    this.#later(() => {
+      void this.tournament.refresh().then(() => {
+        this.#isRefreshing = false;
+        if (!this.#isStopped && this.tournament.standing === 'ready' && !connection.isLost) this.#refreshSoon();
+      });
+    }, GATHER_MS);
+  }
+
+  #later(run: () => void, ms: number): () => void {
+    const timer = setTimeout(() => (this.#timers.delete(timer), run()), ms);
+    this.#timers.add(timer);
+    return () => clearTimeout(timer);
+  }
+}
+
+const open = (id: string, after: number) => new EventSource(`/api/tournaments/${id}/feed?after=${after}`) as Stream;
