@@ -3,10 +3,10 @@
 // Playwright's routes, so that no port is opened.
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { serveSite } from './site.ts';
-import { keyOf, STEPS, stepped, type Step } from '../src/world/grid.ts';
+import { cellOf, keyOf, STEPS, stepped, type Step } from '../src/world/grid.ts';
 
 const SIDE = 1_000;
-const INDICATORS = ['😁', '🤖'];
+const INDICATORS = ['😁', '🤖', '🌳', '🦠', '🎁', '👟', '🔭', '🧲', '😎', '🤠', '🦊'];
 const RADIUS = 13;
 const MARGIN = 2;
 
@@ -43,6 +43,12 @@ export class FakeWorld {
   best: readonly { mover: number; name: string; score: number }[] = [];
   /** Chests that nobody has dug, as the figures of the world have them. */
   chestsLeft = 9_550;
+  /** Whom the cookie speaks for. */
+  session: object | null = { name: 'Amber Lynx', is_guest: true, role: 'guest', player: 'p' };
+  /** Guests that were made, by name. */
+  readonly guests: string[] = [];
+  /** What is told to operators of what lies where. */
+  hidden: readonly { x: number; y: number; indicator: string }[] = [];
   /** Steps are heard and neither done nor answered. */
   isDeaf = false;
   #id = 0;
@@ -90,6 +96,8 @@ export class FakeWorld {
         return route.fulfill({ status: this.shut.status, headers, json: this.shut });
       }
       if (url.pathname.endsWith('/join')) return route.fulfill(this.#join());
+      if (url.pathname === '/api/stories/guests') return route.fulfill(this.#guest(route.request().postDataJSON() as { name: string }));
+      if (url.pathname === '/api/session' && this.session === null) return route.fulfill({ status: 204 });
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
@@ -109,17 +117,31 @@ export class FakeWorld {
     return detail ? { status: 409, json: { status: 409, detail } } : { json: {} };
   }
 
+  #guest({ name }: { name: string }) {
+    if (name === 'Taken') return { status: 400, json: { detail: 'this name cannot be' } };
+    this.guests.push(name);
+    this.session = { name, is_guest: true, role: 'guest', player: 'p' };
+    return { status: 201, json: { name, token: 'secret', player: 'p' } };
+  }
+
   #json(url: URL): unknown {
-    if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
+    if (url.pathname === '/api/session') return this.session ?? undefined;
     if (url.pathname === '/api/worlds') return this.others.map((name) => ({ name, address: null }));
     if (url.pathname.endsWith('/stats')) return { best: this.best, round: { chests_left: this.chestsLeft } };
+    if (url.pathname.endsWith('/sections')) return this.#section(url.searchParams);
     if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
     return undefined;
   }
 
+  /** Of a hunt: its terrain only, but for operators. */
+  #section(query: URLSearchParams) {
+    const { x, y, w, h } = partOf(query);
+    const trees = [...this.trees].map(cellOf).filter((tree) => tree.x >= x && tree.y >= y && tree.x < x + w && tree.y < y + h);
+    return { x, y, width: w, height: h, trees: trees.flatMap((tree) => [tree.x, tree.y]), items: this.hidden, movers: [], life: [] };
+  }
+
   #density(query: URLSearchParams) {
-    const [x, y, w, h] = ['x', 'y', 'w', 'h'].map((name) => Number(query.get(name)));
-    if (x === undefined || y === undefined || w === undefined || h === undefined) throw new Error('a part of the world');
+    const { x, y, w, h } = partOf(query);
     const bin = Math.ceil(Math.max(w, h) / 128);
     const [columns, rows] = [Math.ceil(w / bin), Math.ceil(h / bin)];
     const counts = new Array<number>(columns * rows).fill(0);
@@ -158,7 +180,7 @@ export class FakeWorld {
       return null;
     }
     const resume = register['resume'] as { id: number } | undefined;
-    const own = (resume && this.fellows.get(resume.id)) ?? this.#add(0);
+    const own = (resume && this.fellows.get(resume.id)) ?? this.#add(Number(register['indicator'] ?? 0));
     Object.assign(own, { socket, isFresh: true, name: own.name ?? `Guest ${own.id}`, known: new Map() });
     const view = register['view'] as { radius_x: number; radius_y: number };
     own.radius = { x: view.radius_x, y: view.radius_y };
@@ -222,6 +244,12 @@ export class FakeWorld {
     own.isFresh = false;
     return { ...view, crowd: near.length - 1 - shown.length };
   }
+}
+
+function partOf(query: URLSearchParams) {
+  const [x, y, w, h] = ['x', 'y', 'w', 'h'].map((name) => Number(query.get(name)));
+  if (x === undefined || y === undefined || w === undefined || h === undefined) throw new Error('a part of the world');
+  return { x, y, w, h };
 }
 
 /** Numbers from 0 to 1 that are the same each time. */

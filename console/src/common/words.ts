@@ -25,4 +25,4 @@ export function lookOf(name: string): string {
 
 const NOBODY = '😁';
 /** Of those that servers know: the ones that are nothing else in a world. */
-const LOOKS = [NOBODY, '😎', '🤠', '🦊', '🐸', '🐼', '🐙', '🦄', '🐝', '👻', '👽', '🐢'];
+export const LOOKS: readonly string[] = [NOBODY, '😎', '🤠', '🦊', '🐸', '🐼', '🐙', '🦄', '🐝', '👻', '👽', '🐢'];

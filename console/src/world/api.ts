@@ -1,5 +1,6 @@
 // What the page asks over HTTP: who plays, which worlds there are, where everybody is. An answer that is not what it must
 // be counts as none: the page draws what it has.
+import type { Cell } from './grid.ts';
 import type { Density, Part } from './heat.ts';
 import type { Score } from './protocol.ts';
 import { sentence } from '../common/words.ts';
@@ -19,16 +20,36 @@ export function guestName(chance: () => number): string {
   return `${pick(CHARMS)} ${pick(ANIMALS)}`;
 }
 
-/** Makes sure that there is a session, so that what is found belongs to somebody, and says whose: empty for whoever has no name.
- * Without one, one plays as nobody. */
-export async function comeIn(): Promise<string> {
+/** Whom the browser plays as. */
+export interface Identity {
+  /** Empty for whoever has none, or whose account names him. */
+  readonly name: string;
+  /** A guest's name is its token's; an account has its own. */
+  readonly isGuest: boolean;
+}
+
+/** Makes sure that there is a session, so that what is found belongs to somebody, and says whose. Without one, one plays as nobody. `wanted`
+ * is the name that this browser chose before. */
+export async function comeIn(wanted = ''): Promise<Identity> {
   const session = await ask('/api/session');
-  if (session !== null) return text(members(session)['name']);
-  const name = guestName(Math.random);
-  const token = text(members(await ask('/api/stories/guests', json({ name })))['token']);
-  if (!token) return '';
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return (await ask('/api/session', { method: 'POST', headers })) === null ? '' : name;
+  if (session !== null) return { name: text(members(session)['name']), isGuest: members(session)['is_guest'] !== false };
+  const { name } = await beGuest(wanted || guestName(Math.random));
+  return { name, isGuest: true };
+}
+
+/** Becomes a guest of this name. Where the server does not let one: no name, and why. */
+export async function beGuest(name: string): Promise<{ readonly name: string; readonly refusal: string }> {
+  const refused = { name: '', refusal: 'The server cannot be reached.' };
+  try {
+    const guest = await fetch('/api/stories/guests', json({ name }));
+    if (!guest.ok) return { ...refused, refusal: await reason(guest) };
+    const { token, name: taken } = members(await guest.json());
+    const headers = { authorization: `Bearer ${text(token)}`, 'content-type': 'application/json' };
+    const session = await fetch('/api/session', { method: 'POST', headers });
+    return session.ok ? { name: text(taken) || name, refusal: '' } : { ...refused, refusal: await reason(session) };
+  } catch {
+    return refused;
+  }
 }
 
 export async function worlds(): Promise<readonly WorldEntry[]> {
@@ -58,6 +79,26 @@ export async function standing(world: string): Promise<Standing> {
       return isNumber(mover) && isNumber(score) ? [{ id: mover, name: text(name), score }] : [];
     }),
   };
+}
+
+/** What lies in a part of a hunt, as far as the viewer may know: trees, and for operators items and movers. */
+export interface Section {
+  readonly trees: readonly Cell[];
+  readonly items: readonly (Cell & { readonly indicator: string })[];
+  readonly movers: readonly Cell[];
+}
+
+export async function section(world: string, part: Part, signal: AbortSignal): Promise<Section | null> {
+  const query = new URLSearchParams({ x: `${part.x}`, y: `${part.y}`, w: `${part.width}`, h: `${part.height}` });
+  const { trees, items, movers } = members(await ask(`/api/worlds/${encodeURIComponent(world)}/sections?${query}`, { signal }));
+  if (!Array.isArray(trees)) return null;
+  const cells = (rows: unknown) =>
+    (Array.isArray(rows) ? rows : []).flatMap((row: unknown) => {
+      const { x, y, indicator } = members(row);
+      return isNumber(x) && isNumber(y) ? [{ x, y, indicator: text(indicator) }] : [];
+    });
+  const flat = trees.map(Number);
+  return { trees: Array.from({ length: flat.length >> 1 }, (_, at) => ({ x: flat[2 * at] ?? 0, y: flat[2 * at + 1] ?? 0 })), items: cells(items), movers: cells(movers) };
 }
 
 /** How many movers stand in each bin of a part of the world. */
@@ -122,7 +163,7 @@ export async function join(hunt: string): Promise<string> {
 
 /** What an answer that is a problem says of itself. */
 async function reason(answer: Response): Promise<string> {
-  const { detail, title } = members(await answer.json());
+  const { detail, title } = members(await answer.json().catch(() => null));
   const said = text(detail) || text(title);
   return said && sentence(said);
 }

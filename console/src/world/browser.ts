@@ -42,6 +42,15 @@ export function sentFrom(world: string): Memory {
   };
 }
 
+/** What this browser remembers under a name, in all its windows and later too. */
+export function kept(name: string): Memory {
+  const place = `gauntlet.${name}`;
+  return {
+    recall: () => allowed(() => localStorage.getItem(place)) ?? null,
+    remember: (text) => allowed(() => localStorage.setItem(place, text)),
+  };
+}
+
 /** A browser may forbid pages to remember anything: then a reload is a newcomer. */
 function allowed<T>(use: () => T): T | undefined {
   try {

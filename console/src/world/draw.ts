@@ -16,6 +16,12 @@ export interface Scene {
   readonly own: Cell;
   readonly ownLook: string;
   readonly pops: readonly Pop[];
+  /** Where a walk leads, and the cells that it still goes over. */
+  readonly target: Cell | null;
+  readonly ahead: readonly Cell[];
+  /** The cell that a keyboard chooses. */
+  readonly cursor: Cell | null;
+  readonly lantern: Cell | null;
   readonly nowMs: number;
   readonly periodMs: number;
   /** Nothing moves but what walks. */
@@ -33,6 +39,7 @@ export interface Frame {
 
 const TREE = '🌳';
 const BACTERIUM = '🦠';
+const LANTERN = '🏮';
 
 /** Device pixels of the upper left corner of a cell. */
 export function corner(cell: Cell, camera: Cell, frame: Frame): Cell {
@@ -59,9 +66,12 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Fra
     context.globalAlpha = 1;
   };
   const { world } = scene;
+  if (scene.lantern) glow(context, scene.lantern, scene, frame, theme);
   for (const key of world.trees) stand(TREE, cellOf(key));
+  if (scene.lantern) stand(LANTERN, scene.lantern);
   for (const key of world.life) stand(BACTERIUM, cellOf(key), 0.85, 0.9);
   for (const item of world.items.values()) stand(item.emoji, item.at, 1, scene.isStill ? 1 : breath(item, scene.nowMs));
+  way(context, scene, frame, theme);
   const walk = (id: number, track: Track) => {
     const alpha = presence(track, scene.nowMs);
     stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
@@ -74,6 +84,7 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Fra
   ring(context, scene, frame, theme);
   stand(scene.ownLook, scene.own, 1, 1.12);
   names(context, scene, frame, theme, sprites);
+  if (scene.lantern) pointer(context, scene.lantern, scene, frame, theme, sprites);
   for (const pop of scene.pops) float(context, pop, scene, frame, theme);
 }
 
@@ -124,6 +135,81 @@ function ring(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, the
   context.fill();
   context.globalAlpha = 1;
   context.stroke();
+}
+
+/** A square of this part of a cell's side around its middle, with round corners. */
+function square(context: CanvasRenderingContext2D, cell: Cell, camera: Cell, frame: Frame, part: number) {
+  const { x, y } = corner(cell, camera, frame);
+  const side = frame.cellPx * part;
+  const inset = (frame.cellPx - side) / 2;
+  context.beginPath();
+  context.roundRect(x + inset, y + inset, side, side, side / 4);
+}
+
+/** Where a walk goes: a dot on each cell, a square around the last; and the square that a keyboard moves. */
+function way(context: CanvasRenderingContext2D, { target, ahead, cursor, camera }: Scene, frame: Frame, theme: Theme) {
+  context.lineWidth = Math.max(2, frame.cellPx / 12);
+  context.strokeStyle = context.fillStyle = theme.won;
+  if (target) {
+    context.beginPath();
+    for (const cell of ahead) {
+      const { x, y } = corner(cell, camera, frame);
+      if (x < -frame.cellPx || y < -frame.cellPx || x > frame.width || y > frame.height) continue;
+      const [middle, radius] = [frame.cellPx / 2, frame.cellPx / 11];
+      context.moveTo(x + middle + radius, y + middle);
+      context.arc(x + middle, y + middle, radius, 0, 2 * Math.PI);
+    }
+    context.globalAlpha = 0.7;
+    context.fill();
+    context.globalAlpha = 1;
+    square(context, target, camera, frame, 0.82);
+    context.stroke();
+  }
+  if (!cursor) return;
+  square(context, cursor, camera, frame, 0.96);
+  context.globalAlpha = 0.25;
+  context.fill();
+  context.globalAlpha = 1;
+  context.stroke();
+}
+
+/** The light of a lantern on the cells around it. */
+function glow(context: CanvasRenderingContext2D, at: Cell, { camera }: Scene, frame: Frame, theme: Theme) {
+  const { x, y } = corner(at, camera, frame);
+  const half = frame.cellPx / 2;
+  context.fillStyle = theme.won;
+  for (const [cells, alpha] of [[2.4, 0.08], [1.5, 0.12], [0.8, 0.18]] as const) {
+    context.globalAlpha = alpha;
+    context.beginPath();
+    context.arc(x + half, y + half, frame.cellPx * cells, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+/** Where a lantern is that lies beyond the stage: at its edge, with an arrow. */
+function pointer(context: CanvasRenderingContext2D, at: Cell, { camera }: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
+  const { width, height, cellPx } = frame;
+  const edge = cellPx * 1.1;
+  const [dx, dy] = [(at.x - camera.x) * cellPx, (at.y - camera.y) * cellPx];
+  const share = Math.min((width / 2 - edge) / Math.abs(dx), (height / 2 - edge) / Math.abs(dy));
+  if (share >= 1) return;
+  const [x, y] = [width / 2 + dx * share, height / 2 + dy * share];
+  context.save();
+  context.translate(x, y);
+  context.fillStyle = theme.nameBack;
+  context.beginPath();
+  context.arc(0, 0, cellPx * 0.72, 0, 2 * Math.PI);
+  context.fill();
+  context.drawImage(sprites.get(LANTERN, cellPx), -cellPx * 0.4, -cellPx * 0.4, cellPx * 0.8, cellPx * 0.8);
+  context.rotate(Math.atan2(dy, dx));
+  context.fillStyle = theme.won;
+  context.beginPath();
+  context.moveTo(cellPx, 0);
+  context.lineTo(cellPx * 0.74, -cellPx * 0.26);
+  context.lineTo(cellPx * 0.74, cellPx * 0.26);
+  context.fill();
+  context.restore();
 }
 
 function names(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme, sprites: Sprites) {

@@ -78,12 +78,20 @@ export class Link {
   constructor(
     private readonly around: Surroundings,
     private readonly listener: Listener,
-    private readonly wish: { view: ViewOptions; look: string; readonly at?: Cell },
+    private readonly wish: { view: ViewOptions; look: string; at?: Cell },
   ) {}
 
   /** How the mover that is registered next looks. */
   set look(emoji: string) {
     this.wish.look = emoji;
+  }
+
+  /** Gives the mover up and comes in again at this cell, as somebody else or looking otherwise: both are fixed for a mover's life. */
+  renew(at: Cell | null) {
+    if (this.#isRegistered) this.send({ leave: {} });
+    this.around.remember(null);
+    if (at) this.wish.at = at;
+    this.hurry();
   }
 
   /** Connects now, whatever went before. */

@@ -31,7 +31,8 @@ export type ClientFrame =
   | { readonly watch: { readonly view: ViewOptions } }
   | { readonly move: { readonly seq: number; readonly step: Step } }
   | { readonly dig: { readonly seq: number } }
-  | { readonly grab: { readonly seq: number } };
+  | { readonly grab: { readonly seq: number } }
+  | { readonly leave: Readonly<Record<string, never>> };
 
 export interface Score {
   readonly id: number;

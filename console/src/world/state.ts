@@ -218,6 +218,16 @@ function movers(known: ReadonlyMap<number, Mover>, view: View): ReadonlyMap<numb
   return next;
 }
 
+/** Whether there is something to hunt for. */
+export const isHunt = (world: World) => world.round !== null || world.items.size > 0;
+
+/** The thing to take that is the fewest steps away, of those in sight. */
+export function nearestItem(world: World): Item | null {
+  const own = ownCell(world);
+  const away = ({ at }: Item) => Math.max(Math.abs(at.x - own.x), Math.abs(at.y - own.y));
+  return [...world.items.values()].reduce<Item | null>((best, item) => (best && away(best) <= away(item) ? best : item), null);
+}
+
 /** What lies within so many cells of the own mover. */
 export function itemsWithin(world: World, cells: number): readonly Item[] {
   const { x, y } = world.confirmed;

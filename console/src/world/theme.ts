@@ -5,6 +5,7 @@ export interface Theme {
   readonly field: string;
   readonly checker: string;
   readonly edge: string;
+  readonly tree: string;
   readonly own: string;
   /** Points that were won. */
   readonly won: string;
@@ -17,43 +18,45 @@ export interface Theme {
 }
 
 export const DARK: Theme = {
-  beyond: '#0a0f0d',
-  field: '#14211c',
-  checker: '#172720',
-  edge: '#2f4a3f',
-  own: '#57d9a3',
-  won: '#ffd75e',
+  beyond: '#0d0b20',
+  field: '#232048',
+  checker: '#28244f',
+  edge: '#5a5490',
+  tree: '#3f6f78',
+  own: '#6fd6c4',
+  won: '#ffd27a',
   mark: '#ffffff',
-  name: '#e8f3ee',
-  nameBack: 'rgba(8, 14, 12, 0.72)',
+  name: '#fbf3e4',
+  nameBack: 'rgba(13, 11, 32, 0.74)',
   heat: [
-    [13, 20, 18],
-    [16, 52, 68],
-    [20, 108, 124],
-    [36, 176, 152],
-    [122, 216, 108],
-    [238, 226, 90],
-    [255, 252, 224],
+    [26, 23, 54],
+    [52, 58, 122],
+    [44, 112, 150],
+    [64, 178, 170],
+    [150, 216, 150],
+    [255, 210, 122],
+    [255, 248, 236],
   ],
 };
 
 export const LIGHT: Theme = {
-  beyond: '#dfe5dd',
-  field: '#f4f8ef',
-  checker: '#eaf2e3',
-  edge: '#b9c9b4',
-  own: '#0b7a53',
-  won: '#9a4f00',
-  mark: '#10201a',
-  name: '#16231d',
-  nameBack: 'rgba(255, 255, 255, 0.8)',
+  beyond: '#e4d5c0',
+  field: '#fbf3e6',
+  checker: '#f6ead9',
+  edge: '#c9b199',
+  tree: '#9dbfa6',
+  own: '#0a6468',
+  won: '#9a3f12',
+  mark: '#2b1a3a',
+  name: '#2b1a3a',
+  nameBack: 'rgba(255, 252, 246, 0.82)',
   heat: [
-    [250, 252, 248],
-    [168, 218, 170],
-    [112, 196, 168],
-    [66, 168, 163],
-    [33, 116, 148],
-    [44, 62, 126],
-    [45, 13, 78],
+    [255, 251, 243],
+    [214, 226, 200],
+    [140, 200, 186],
+    [66, 152, 158],
+    [36, 104, 130],
+    [80, 50, 110],
+    [62, 14, 60],
   ],
 };

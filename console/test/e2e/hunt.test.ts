@@ -106,3 +106,21 @@ test('the stage keeps more than half of a phone, whatever is told beside it', as
   expect(field?.height).toBeGreaterThan(350);
   expect(map && map.y + map.height).toBeLessThanOrEqual(700);
 });
+
+test('the map of a hunt shows what one sees, and to operators what the server tells them', async () => {
+  await stage.open();
+  stage.say({ round: { ...running, until_ms: inAMinute() } });
+  lay({ x: 503, y: 500 }, { x: 504, y: 502, kind: 'magnet' });
+  await stage.page.waitForSelector('[data-chests="2"]');
+  stage.world.hidden = [503, 520, 530].map((x) => ({ x, y: 500, indicator: '🎁' }));
+  stage.world.session = { name: 'Ops', is_guest: false, role: 'operator', player: 'p' };
+  await stage.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await stage.page.waitForSelector('[data-chests="3"]');
+});
+
+test('a hunt that is over leads to who won', async () => {
+  stage.world.refusal = { code: 'over', reason: 'This hunt is over.' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=harbour');
+  expect(await stage.page.getAttribute('text="See who won"', 'href')).toBe('/hunts/harbour');
+});

@@ -1,13 +1,15 @@
 // The page as it is built, in Chromium, against a world that the test holds in its hands.
 import { expect, test } from 'vitest';
 import { keyOf } from '../../src/world/grid.ts';
+import { expectAccessible } from '../axe.ts';
+import { SCHEMES } from '../pages.ts';
 import { Stage, until } from '../stage.ts';
 
 const stage = new Stage();
 
 test('arrows walk, and other keys do nothing', async () => {
   await stage.open();
-  for (const key of ['a', 'Enter', ' ', 'Escape', 'PageDown', 'w']) await stage.page.keyboard.press(key);
+  for (const key of ['q', ' ', 'Escape', 'PageDown', 'e']) await stage.page.keyboard.press(key);
   await stage.page.keyboard.press('ArrowRight');
   await until(() => stage.own?.x === 501);
   expect(stage.said('move')).toEqual([{ seq: 1, step: 'e' }]);
@@ -33,15 +35,144 @@ test('a held arrow walks on, and stops when it is let go', async () => {
   expect(new Set(stage.said('move').map(({ step }) => step))).toEqual(new Set(['s']));
 });
 
-test('a finger walks towards where it points', async () => {
+/** Presses the cell that lies so many cells from the own one. */
+async function press(dx: number, dy: number) {
+  const box = await stage.page.locator('canvas').first().boundingBox();
+  const sight = (await stage.page.getAttribute('[data-sight]', 'data-sight'))?.split(',').map(Number);
+  if (!box || !sight) throw new Error('there is no stage');
+  const side = Math.max(18, Math.ceil(Math.max(box.width / (2 * (sight[0] ?? 0) + 1), box.height / (2 * (sight[1] ?? 0) + 1))));
+  await stage.page.mouse.click(box.x + box.width / 2 + dx * side, box.y + box.height / 2 + dy * side);
+}
+
+test('a press walks all the way, around what stands in it', async () => {
+  for (let y = 496; y <= 503; y += 1) stage.world.trees.add(keyOf({ x: 503, y }));
+  await stage.open();
+  await press(6, 0);
+  await stage.page.waitForSelector('[data-target="506,500"]');
+  await stage.at(506, 500);
+  await stage.page.waitForSelector('[data-target]', { state: 'detached' });
+  expect(stage.said('move')).toHaveLength(8);
+  expect(await stage.page.textContent('.news')).toBe('');
+});
+
+test('a finger that stays down leads on', async () => {
   await stage.open();
   const box = await stage.page.locator('canvas').first().boundingBox();
   if (!box) throw new Error('there is no stage');
-  await stage.page.mouse.move(box.x + box.width / 2 - 200, box.y + box.height / 2 - 200);
+  await stage.page.mouse.move(box.x + box.width / 2 - 150, box.y + box.height / 2 - 150);
   await stage.page.mouse.down();
   await until(() => (stage.own?.x ?? 500) <= 498);
-  await stage.page.mouse.up();
   expect(stage.own?.y).toBe(stage.own?.x);
+  await stage.page.mouse.move(box.x + box.width / 2 + 200, box.y + box.height / 2);
+  await stage.page.mouse.up();
+  await until(() => stage.said('move').at(-1)?.['step'] === 'e');
+});
+
+test.each(['ArrowUp', 'KeyW', 'Escape', 'q'])('the key %s stops a walk', async (key) => {
+  await stage.open();
+  await press(-8, 0);
+  await until(() => (stage.own?.x ?? 500) <= 499);
+  await stage.page.keyboard.press(key);
+  await stage.page.waitForSelector('[data-target]', { state: 'detached' });
+});
+
+
+test('a press on oneself stops a walk', async () => {
+  await stage.open();
+  stage.world.isDeaf = true;
+  await press(-10, 0);
+  // Nothing is answered: after so many steps it waits.
+  await stage.at(492, 500);
+  await stage.page.waitForSelector('[data-target]');
+  await press(0, 0);
+  await stage.page.waitForSelector('[data-target]', { state: 'detached' });
+});
+
+test('it says when there is no way, and where a tree stands', async () => {
+  for (const [dx, dy] of [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]] as const) stage.world.trees.add(keyOf({ x: 504 + dx, y: 500 + dy }));
+  await stage.open();
+  await press(4, 0);
+  await stage.page.waitForSelector('.news >> text=/no way there/');
+  await press(3, 0);
+  await stage.page.waitForSelector('.news >> text="A tree stands there."');
+  expect(stage.said('move')).toEqual([]);
+});
+
+test('W, A, S and D walk too, and are letters in a field', async () => {
+  await stage.open();
+  await stage.page.keyboard.press('KeyW');
+  await until(() => stage.own?.y === 499);
+  await stage.page.keyboard.press('KeyA');
+  await until(() => stage.own?.x === 499);
+  await stage.page.click('[aria-label="Change name and emoji"]');
+  await stage.page.fill('dialog input[autocomplete]', '');
+  await stage.page.keyboard.type('wasd');
+  expect(await stage.page.inputValue('dialog input[autocomplete]')).toBe('wasd');
+  expect(stage.said('move')).toHaveLength(2);
+});
+
+test('a keyboard chooses a cell and walks there', async () => {
+  await stage.open();
+  await stage.page.keyboard.press('Enter');
+  await stage.page.waitForSelector('.news >> text=/Choose a cell/');
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown']) await stage.page.keyboard.press(key);
+  await stage.page.waitForSelector('.news >> text="502, 501: 2 cells south-east. Enter walks there."');
+  expect(stage.said('move')).toEqual([]);
+  await stage.page.keyboard.press('Enter');
+  await stage.at(502, 501);
+});
+
+test('a lantern is found by walking there, and stays found', async () => {
+  await stage.open();
+  await stage.page.waitForSelector('[data-lit="0"]');
+  await stage.page.click('text="Walk there"');
+  await stage.page.waitForSelector('[data-lit="1"]');
+  await stage.page.reload();
+  await stage.phase('playing');
+  await stage.page.waitForSelector('[data-lit="1"]');
+  expect(stage.complaints).toEqual([]);
+});
+
+test('who stands beside somebody has met him', async () => {
+  await stage.open();
+  stage.say({ view: { x: 500, y: 500, entered: [{ id: 900, x: 501, y: 501, indicator: 9, name: 'Coral Finch' }, { id: 901, x: 505, y: 500, indicator: 9, name: 'Far Away' }] } });
+  await stage.page.waitForSelector('text="You met one person today."');
+  expect(await stage.page.textContent('[aria-label="Lanterns this evening"] [role=status]')).toBe('You met Coral Finch.');
+});
+
+test('name and emoji are chosen, and remembered in this browser', async () => {
+  await stage.open();
+  await stage.page.click('[aria-label="Change name and emoji"]');
+  await stage.page.fill('dialog input[autocomplete]', 'Taken');
+  await stage.page.click('text="Come in like this"');
+  await stage.page.waitForSelector('[role=alert] >> text="This name cannot be."');
+  await stage.page.fill('dialog input[autocomplete]', 'Mira');
+  await stage.page.click('label:has(input[value="🦊"])');
+  await stage.page.click('text="Come in like this"');
+  await stage.page.waitForSelector('.you >> text="Mira"');
+  await until(() => stage.said('register').length === 2);
+  expect([stage.world.guests, stage.said('leave').length, stage.said('register').at(-1)]).toMatchObject([['Mira'], 1, { indicator: 10, at: { x: 500, y: 500 } }]);
+  // Another day without a session: the same name and face again.
+  stage.world.session = null;
+  await stage.page.reload();
+  await until(() => stage.said('register').length === 3);
+  expect([stage.world.guests, stage.said('register').at(-1)]).toMatchObject([['Mira', 'Mira'], { indicator: 10 }]);
+});
+
+test('how often updates come is said while connected', async () => {
+  await stage.open();
+  await stage.page.waitForSelector('[data-updates]');
+  stage.world.shut = { status: 500, detail: '' };
+  stage.world.hangUp();
+  await stage.phase('waiting');
+  await stage.page.waitForSelector('[data-updates]', { state: 'detached' });
+});
+
+test.each([['guest', 0], ['player', 0], ['operator', 1], ['admin', 1]])('figures for operators are shown to a %s: %i', async (role, count) => {
+  stage.world.session = { name: null, is_guest: false, role, player: 'p' };
+  await stage.open();
+  await stage.page.waitForSelector('[data-lantern]');
+  await expect.poll(() => stage.page.locator('text="For operators"').count()).toBe(count);
 });
 
 test('no other button of a mouse walks', async () => {
@@ -69,13 +200,16 @@ test('arrows move nothing else, and what else is pressed is the browser\'s', asy
 });
 
 test('keys reach everything, in the order of the page, and all of it has a name', async () => {
+  await stage.page.addInitScript(() => localStorage.setItem('gauntlet.help.world', 'read'));
   await stage.open();
+  await stage.page.waitForSelector('text="Walk there"');
   const names: string[] = [];
-  for (let stop = 0; stop < 9; stop += 1) {
+  while (names.at(-1) !== '500,500' && names.length < 40) {
     await stage.page.keyboard.press('Tab');
     names.push(await stage.page.evaluate(() => (document.activeElement as HTMLElement | null)?.innerText.replace(/\s/g, '') ?? ''));
   }
-  expect(names).toEqual(['Skiptothepage', 'Gauntlet', 'World', 'Signout', 'plaza▾', 'Crowd', 'World', 'Near', '500,500']);
+  expect(names.slice(0, 2)).toEqual(['Skiptothepage', 'Gauntlet']);
+  expect(names.slice(names.indexOf('Signout'))).toEqual(['Signout', 'plaza▾', 'Walkthere', 'Anotherone', 'Crowd', 'World', 'Near', 'Change', '500,500']);
 });
 
 test('a step into a tree is not even asked for', async () => {
@@ -140,7 +274,7 @@ test('it says why it was refused, and where else one can go', async () => {
   await stage.page.goto('http://world.test/world?world=harbour');
   await stage.phase('refused');
   expect(await stage.page.textContent('[role=alert]')).toContain('This hunt is over.');
-  expect(await stage.page.getAttribute('.notice a', 'href')).toBe('/world?world=plaza');
+  expect(await stage.page.getAttribute('.notice >> text="Go to plaza"', 'href')).toBe('/world?world=plaza');
 });
 
 test('a server that lets nobody in is asked why, and left alone as long as it wants', async () => {
@@ -168,11 +302,23 @@ test.each([
   expect(await stage.page.textContent('.notice')).toContain(why);
 });
 
-test('the hint goes once somebody has walked', async () => {
+test('whoever is here for the first time gets three lines, once', async () => {
   await stage.open();
-  await stage.page.waitForSelector('.hint');
-  await stage.page.keyboard.press('ArrowRight');
-  await stage.page.waitForSelector('.hint', { state: 'detached' });
+  expect(await stage.page.locator('.help li').count()).toBe(3);
+  await stage.page.click('text="Got it"');
+  await stage.page.waitForSelector('.help', { state: 'detached' });
+  await stage.page.reload();
+  await stage.phase('playing');
+  await stage.page.waitForSelector('[data-lantern]');
+  expect(await stage.page.locator('.help').count()).toBe(0);
+});
+
+test('whoever walks about needs no help', async () => {
+  await stage.open();
+  await stage.page.waitForSelector('.help');
+  await stage.page.keyboard.down('KeyD');
+  await stage.page.waitForSelector('.help', { state: 'detached' });
+  await stage.page.keyboard.up('KeyD');
 });
 
 test('it tries again for as long as the server is leaving', async () => {
@@ -287,5 +433,29 @@ test('whoever comes back to the page asks whether the connection lives', async (
 
 test('players have names and faces', async () => {
   await stage.open();
-  expect(await stage.page.textContent('.you')).toMatch(/^\p{Emoji_Presentation} Amber Lynx$/u);
+  expect(await stage.page.textContent('.you > span')).toMatch(/^\p{Emoji_Presentation} Amber Lynx$/u);
+});
+
+test.each(SCHEMES)('axe finds nothing in any state: %j', async ({ viewport, ...media }) => {
+  if (viewport) await stage.page.setViewportSize(viewport);
+  await stage.page.emulateMedia({ reducedMotion: 'reduce', ...media });
+  stage.world.session = { name: null, is_guest: false, role: 'operator', player: 'p' };
+  await stage.open();
+  await stage.page.waitForSelector('.help');
+  await expectAccessible(stage.page);
+  await stage.page.click('text="Got it"');
+  await stage.page.click('text="For operators"');
+  await stage.page.keyboard.press('Enter');
+  await expectAccessible(stage.page);
+  await stage.page.click('[aria-label="Change name and emoji"]');
+  await expectAccessible(stage.page);
+  await stage.page.click('text="Cancel"');
+  stage.say({ round: { number: 2, phase: 'waiting', until_ms: Date.now() + 95_000, ended: 1, scores: [{ id: 9, name: 'Ann', score: 3 }] } });
+  await stage.page.waitForSelector('text="Round 1 is over"');
+  await expectAccessible(stage.page);
+  stage.world.refusal = { code: 'over', reason: 'This hunt is over.' };
+  stage.world.hangUp();
+  await stage.phase('refused');
+  await expectAccessible(stage.page);
+  expect(await stage.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
 });

@@ -6,7 +6,7 @@ import { ago } from '../../src/common/format.ts';
 import { corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
 import { blend, colour, crowded, type Density, mostOf, paint, palette, region, scaleOf, sparse, warmth } from '../../src/world/heat.ts';
-import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
+import { heldStep, isLetter, pointedCell, pointedStep, walkingKey } from '../../src/world/input.ts';
 import { floating, popped, risen } from '../../src/world/pops.ts';
 import { helped, leftMs, reach } from '../../src/world/powers.ts';
 import { cellSide, radiusFor } from '../../src/world/sight.ts';
@@ -44,12 +44,25 @@ describe('input', () => {
     [['ArrowUp', 'ArrowRight'], 'ne'],
     [['ArrowUp', 'ArrowDown'], 'stay'],
     [['ArrowUp', 'ArrowDown', 'ArrowLeft'], 'w'],
+    [['KeyW', 'KeyA'], 'nw'],
+    [['KeyS', 'ArrowDown'], 's'],
     [['a', ' ', 'Enter', 'constructor'], 'stay'],
   ])('%j walks %s', (keys, want) => expect(heldStep(new Set(keys))).toBe(want));
-  test.each(['a', ' ', 'Enter', 'Escape', 'toString', 'arrowup'])('%s is no arrow', (key) => expect(isArrow(key)).toBe(false));
+  test.each([
+    ['ArrowUp', 'ArrowUp', 'ArrowUp'],
+    ['ArrowUp', 'Numpad8', 'ArrowUp'],
+    ['w', 'KeyW', 'KeyW'],
+    ['z', 'KeyW', 'KeyW'],
+    ['w', 'KeyZ', null],
+    ['Enter', 'Enter', null],
+    ['toString', 'constructor', null],
+  ])('the key %s at %s walks as %j', (key, code, want) => expect(walkingKey({ key, code })).toBe(want));
+  test.each([['KeyA', true], ['ArrowLeft', false]])('%s is a letter elsewhere: %s', (name, want) => expect(isLetter(name)).toBe(want));
+  test.each([[0, 0, 9.4, 20], [2.6, -1.4, 12, 19], [-0.4, 0.4, 9, 20]])('%f, %f beside the middle lies in cell %i, %i', (dx, dy, x, y) =>
+    expect(pointedCell({ x: 9.4, y: 20 }, dx, dy)).toEqual({ x: Math.round(x), y }));
   test.each([
     [0, 0, 'stay'],
-    [0.3, 0.3, 'stay'],
+    [0.3, 0.3, 'se'],
     [5, 0, 'e'],
     [5, 1, 'e'],
     [5, 4, 'se'],
