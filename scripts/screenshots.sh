@@ -11,6 +11,7 @@ mkdir -p "$folder"
 port=$(free_port) bots_port=$(free_port)
 serve "$port" --data "$work/sample.db" --log-level warn
 bots "$bots_port" --think 5ms
+api POST /api/hunts '{"name": "harbour", "admission": "everybody", "width": 120, "height": 120, "chests": 240, "power_ups": 24, "rounds": 3}' >/dev/null
 api POST /api/worlds/plaza/actors '{"count": 200, "spawn": {"x": 500, "y": 500}}' >/dev/null
 mapfile -t snakes < <(sample_snakes 8)
 standard=$(sample_match 11x11 standard standard "${snakes[@]:0:4}")
@@ -28,5 +29,5 @@ node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/c
     "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
     "ladders=/ladders" "ladder=/ladders/$ladder" "entry=/ladders/$ladder?entry=$first" "tournaments=/tournaments" "single=/tournaments/$single" "double=/tournaments/$double" \
     "swiss=/tournaments/$swiss" "pairing=/tournaments/$single?match=1" "duels=/duels" "duel=/duels/$duel" "league=/duels/$league" \
-    "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500"
+    "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500" "hunts=/hunts" "hunt=/hunts/harbour" "hunting=/world?world=hunt"
 echo "Pictures in $folder"

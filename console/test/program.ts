@@ -12,19 +12,26 @@ export class Program {
   readonly token = [...crypto.getRandomValues(new Uint8Array(24))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   readonly folder = mkdtempSync(join(tmpdir(), 'gauntlet-console-'));
   #children: ChildProcess[] = [];
+  #server: ChildProcess | null = null;
+  #port = '0';
 
-  /** A server; its address. */
-  serve = () => this.#start(['serve', '--port', '0', '--data', join(this.folder, 'games.db'), '--log-level', 'warn', '--allow-private-bots']);
+  /** A server; its address, which stays the same when it is started again. */
+  serve = async () => {
+    const words = ['serve', '--port', this.#port, '--data', join(this.folder, 'games.db'), '--log-level', 'warn', '--allow-private-bots'];
+    const address = await this.#start(words);
+    this.#server = this.#children.at(-1) ?? null;
+    this.#port = new URL(address).port;
+    return address;
+  };
+
+  /** Ends the server: with SIGKILL, without a word. */
+  end = (signal: 'SIGTERM' | 'SIGKILL') => ended(this.#server, signal);
 
   /** Sample bots; their address. */
   bots = () => this.#start(['bots', '--port', '0', '--think', '1ms']);
 
   async stop() {
-    for (const child of this.#children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }
+    for (const child of this.#children) await ended(child, 'SIGTERM');
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -40,6 +47,12 @@ export class Program {
     ended.catch(() => {});
     return found;
   }
+}
+
+async function ended(child: ChildProcess | null, signal: NodeJS.Signals) {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill(signal);
+  await once(child, 'exit');
 }
 
 /** A request to the API as the admin. */

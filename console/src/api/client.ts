@@ -29,6 +29,9 @@ export type DuelDetails = Schemas['DuelDetails'];
 export type DuelBotChoice = Schemas['DuelBotChoice'];
 export type DuelGame = Schemas['DuelGame'];
 export type CreateDuel = Schemas['CreateDuel'];
+export type HuntView = Schemas['HuntView'];
+export type HunterView = Schemas['HunterView'];
+export type TicketView = Schemas['TicketView'];
 
 /** The server takes a change for the cookie's account only with what no form of another site can send: this header, or a body of JSON. */
 export const api = createClient<paths>({ headers: { accept: 'application/json', 'x-requested-with': 'fetch' } });

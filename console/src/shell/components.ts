@@ -8,6 +8,9 @@ type AnyPage = Page | Component<Record<string, never>>;
 
 export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }>>> = {
   world: () => import('../pages/world/World.svelte'),
+  hunts: () => import('../pages/hunts/Hunts.svelte'),
+  hunt: () => import('../pages/hunts/Hunt.svelte'),
+  hunter: () => import('../pages/hunts/Hunter.svelte'),
   match: () => import('../pages/match/Match.svelte'),
   ladders: () => import('../pages/ladders/Ladders.svelte'),
   ladder: () => import('../pages/ladders/Ladder.svelte'),

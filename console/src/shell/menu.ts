@@ -14,6 +14,7 @@ export interface MenuEntry {
 const ENTRIES: readonly MenuEntry[] = [
   { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
   { page: 'world', path: '/world', text: 'World', below: [] },
+  { page: 'hunts', path: '/hunts', text: 'Hunts', below: ['hunt', 'hunter'] },
   { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
 ];
 
