@@ -27,6 +27,7 @@ function compressed(): Plugin {
 export default defineConfig({
   plugins: [svelte(), documents(), compressed()],
   base: '/console/',
-  build: { outDir: 'dist/site', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  server: { proxy: { '/api': { target: server, ws: true } } },
+  build: { outDir: 'dist/site', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, manifest: 'manifest.json' },
+  // The pictures of maps are those of the documentation.
+  server: { proxy: { '/api': { target: server, ws: true } }, fs: { allow: ['..'] } },
 });

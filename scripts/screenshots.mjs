@@ -8,7 +8,7 @@ const { chromium } = createRequire(join(console_folder, 'package.json'))('playwr
 const SIZES = [[360, 740], [1_024, 768], [2_560, 1_440]];
 const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** What pages must have shown before they are taken. */
-const SHOWN = '[data-page], [data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
+const SHOWN = '[data-page], [data-home=ready], [data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
 /** A page that shows nothing here says so in the browser's log as well. */
 const EXPECTED = /status of 404/;
 

@@ -2,7 +2,7 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.d.ts';
 
-type Schemas = components['schemas'];
+export type Schemas = components['schemas'];
 export type SessionView = Schemas['SessionView'];
 export type Game = Schemas['Game'];
 export type Frame = Schemas['Frame'];
@@ -32,6 +32,21 @@ export type CreateDuel = Schemas['CreateDuel'];
 export type HuntView = Schemas['HuntView'];
 export type HunterView = Schemas['HunterView'];
 export type TicketView = Schemas['TicketView'];
+export type Summary = Schemas['Summary'];
+export type FeaturedGame = Schemas['FeaturedGame'];
+export type GameSummary = Schemas['GameSummary'];
+export type GameSnake = Schemas['GameSnake'];
+export type BotFace = Schemas['BotFace'];
+export type PublicSnake = Schemas['PublicSnake'];
+export type SnakeProfile = Schemas['SnakeProfile'];
+export type SnakeCheck = Schemas['SnakeCheck'];
+export type CheckCall = Schemas['CheckCall'];
+export type SnakeHealth = Schemas['SnakeHealth'];
+export type SnakeLatency = Schemas['SnakeLatency'];
+export type SnakeTurn = Schemas['SnakeTurn'];
+export type SnakeTurns = Schemas['SnakeTurns'];
+export type CallEvidence = Schemas['CallEvidence'];
+export type SigningSecret = Schemas['SigningSecret'];
 
 /** The server takes a change for the cookie's account only with what no form of another site can send: this header, or a body of JSON. */
 export const api = createClient<paths>({ headers: { accept: 'application/json', 'x-requested-with': 'fetch' } });

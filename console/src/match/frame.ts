@@ -51,6 +51,8 @@ const COLORS = ['#f2735c', '#56c2b0', '#ffd27a', '#9a8cff', '#f29ac2', '#8fd16a'
 const NAME_CHARACTERS_MAX = 100;
 const SHOUT_CHARACTERS_MAX = 256;
 
+export const colorOfSeat = (seat: number) => COLORS[seat % COLORS.length] ?? '#888888';
+
 /** What a message of the feed says; null for one that this page does not know. */
 export function readEvent(text: string): FeedEvent | null {
   let message: unknown;
@@ -92,7 +94,7 @@ function readSnake(data: unknown, seat: number): Snake {
     id: string(row['ID']),
     name: string(row['Name']).slice(0, NAME_CHARACTERS_MAX) || `Snake ${seat + 1}`,
     author: string(row['Author']).slice(0, NAME_CHARACTERS_MAX),
-    color: /^#[0-9a-f]{6}$/i.test(color) ? color.toLowerCase() : (COLORS[seat % COLORS.length] ?? '#888888'),
+    color: /^#[0-9a-f]{6}$/i.test(color) ? color.toLowerCase() : colorOfSeat(seat),
     head: string(row['HeadType']),
     tail: string(row['TailType']),
     health: number(row['Health']),

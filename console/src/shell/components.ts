@@ -7,11 +7,16 @@ export type Page = Component<{ route: Route }>;
 type AnyPage = Page | Component<Record<string, never>>;
 
 export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }>>> = {
+  home: () => import('../pages/home/Home.svelte'),
   world: () => import('../pages/world/World.svelte'),
   hunts: () => import('../pages/hunts/Hunts.svelte'),
   hunt: () => import('../pages/hunts/Hunt.svelte'),
   hunter: () => import('../pages/hunts/Hunter.svelte'),
+  matches: () => import('../pages/matches/Matches.svelte'),
   match: () => import('../pages/match/Match.svelte'),
+  evidence: () => import('../pages/bots/Evidence.svelte'),
+  bots: () => import('../pages/bots/Bots.svelte'),
+  bot: () => import('../pages/bots/Bot.svelte'),
   ladders: () => import('../pages/ladders/Ladders.svelte'),
   ladder: () => import('../pages/ladders/Ladder.svelte'),
   tournaments: () => import('../pages/tournaments/Tournaments.svelte'),

@@ -92,7 +92,9 @@ for (const path of ['/', '/world', '/world?world=plaza', '/healthz']) {
     page.on('response', (answer) => answer.status() >= 400 && complaints.push(`${answer.status()} ${answer.url()}`));
     await page.goto(`${address}${path}`);
     if (path.startsWith('/world')) await page.waitForSelector('[data-phase=playing]');
-    await page.waitForLoadState('networkidle');
+    // Its feed stays open, so that this page's network is never idle.
+    if (path === '/') await page.waitForSelector('[data-home=ready]');
+    else await page.waitForLoadState('networkidle');
     // Browsers without a window ask for no icon by themselves.
     const icon = await page.request.get(`${address}/favicon.ico`);
     expect([icon.status(), icon.headers()['content-type']]).toEqual([200, 'image/svg+xml']);
@@ -100,6 +102,30 @@ for (const path of ['/', '/world', '/world?world=plaza', '/healthz']) {
     await context.close();
   });
 }
+
+test('the home page follows what goes on, and comes back after a restart', async () => {
+  const complaints: string[] = [];
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  await page.goto(`${address}/`);
+  await page.getByText('The boards are asleep').waitFor();
+  await page.locator('[data-health=ok]').waitFor();
+  const guest = await page.request.post(`${address}/api/stories/guests`, { data: { name: 'Ann' }, headers: { 'x-requested-with': 'test' } });
+  const { token } = (await guest.json()) as { token: string };
+  const game = await page.request.post(`${address}/api/stories/games`, { data: {}, headers: { authorization: `Bearer ${token}` } });
+  expect(game.status()).toBe(201);
+  await page.locator('[data-way=stories] >> text=1 table with a free seat').waitFor();
+  const port = Number(new URL(address).port);
+  await stop();
+  await page.getByText('The server cannot be reached').waitFor();
+  await start(port);
+  await page.getByText('Connected again').waitFor();
+  await page.locator('[data-way=stories] >> text=1 table with a free seat').waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
 
 test('one document for every page: 404 where nothing stands, compressed, framed only where a match is embedded', async () => {
   const context = await browser.newContext();

@@ -7,7 +7,7 @@
 use engine::health::BotCalls;
 use engine::ids::BotId;
 use engine::limits::BOT_CALLS_BOTS_MAX;
-use engine::matches::entry::AnswerClass;
+use engine::matches::entry::{AnswerClass, Face};
 use engine::rows::BotCallsRow;
 use engine::time::UnixMs;
 use metrics::Metrics;
@@ -54,6 +54,7 @@ pub enum Presence {
 struct Shard {
     calls: HashMap<(BotId, u32), HourlyCalls>,
     matches: HashMap<BotId, BotMatches>,
+    faces: HashMap<BotId, Face>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +91,25 @@ impl BotStatistics {
             Presence::Unknown => {}
         }
         matches.is_competing |= is_competing;
+    }
+
+    /// How a bot looks in a match that begins. One that did not say keeps the looks that are known.
+    pub fn record_face(&self, bot: BotId, face: &Face) {
+        if *face == Face::default() {
+            return;
+        }
+        let mut shard = self.shard(bot);
+        if let Some(known) = bounded_entry(&mut shard.faces, bot) {
+            known.clone_from(face);
+        }
+    }
+
+    /// Takes out all looks, in the order in which rows are written everywhere.
+    #[must_use]
+    pub fn take_faces(&self) -> Vec<(BotId, Face)> {
+        let mut faces: Vec<_> = self.shards.iter().flat_map(|shard| std::mem::take(&mut lock(shard).faces)).collect();
+        faces.sort_unstable_by_key(|(bot, _)| *bot);
+        faces
     }
 
     /// The hours of bots in which calls were counted since this was called last, in the order in which rows are written everywhere. Hours
@@ -209,6 +229,17 @@ mod tests {
         statistics.record_match(BotId(1), Presence::Unknown, false);
         let want = BotMatches { played: 1, silent: 2, is_competing: true };
         assert_eq!(statistics.take_matches(), [(BotId(1), want)]);
+    }
+
+    #[test]
+    fn the_last_looks_that_a_bot_named_are_kept_until_they_are_taken() {
+        let statistics = BotStatistics::new(Arc::default());
+        let face = |color: &str| Face { color: color.to_owned(), ..Face::default() };
+        for (bot, color) in [(2, "#111111"), (1, "#222222"), (2, "#333333"), (2, "#888888"), (3, "#888888")] {
+            statistics.record_face(BotId(bot), &face(color));
+        }
+        assert_eq!(statistics.take_faces(), [(BotId(1), face("#222222")), (BotId(2), face("#333333"))]);
+        assert_eq!(statistics.take_faces(), []);
     }
 
     #[test]

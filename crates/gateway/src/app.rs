@@ -8,6 +8,7 @@ use super::forward_permits::ForwardPermits;
 use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
+use super::summaries::Summaries;
 use super::view_cache::ViewCache;
 use crate::grants::Grants;
 use arena::ProductionEnvironment;
@@ -64,6 +65,8 @@ pub struct AppState {
     pub tournaments: Tournaments<ProductionEnvironment>,
     /// Rendered pages of competitions.
     pub views: ViewCache,
+    /// What goes on in public, for the home page.
+    pub summaries: Summaries,
     /// Calls bots: for matches, and for checks that their owners request.
     pub bots: BotClient,
     /// How bots answered in the matches of this process.

@@ -58,14 +58,15 @@ cargo build --release -p gauntlet</pre>
 
 /// The paths of all pages by their names: `{id}` in them stands for a UUID, `{name}` for a word.
 const PAGES: &str = include_str!("../../../console/src/shell/pages.json");
-/// The page that has a file of its own here: it may be framed.
+/// The pages that have files of their own here: one may be framed, one is there without the console.
 const MATCH_PAGE: &str = "match";
+const HOME_PAGE: &str = "home";
 /// Letters of a word in a path.
 const WORD_CHARS_MAX: usize = 64;
 
 pub(super) fn routes() -> Router<App> {
     let pages: BTreeMap<String, String> = serde_json::from_str(PAGES).expect("a file of this repository, tested");
-    let others = pages.iter().filter(|(name, _)| *name != MATCH_PAGE);
+    let others = pages.iter().filter(|(name, _)| ![MATCH_PAGE, HOME_PAGE].contains(&name.as_str()));
     others
         .fold(Router::new(), |router, (_, path)| router.route(path, get(show_page)))
         .route("/console/{*file}", get(get_file))
@@ -237,6 +238,7 @@ mod tests {
         drop(routes());
         let pages: BTreeMap<String, String> = serde_json::from_str(PAGES).unwrap();
         assert!(pages.contains_key(MATCH_PAGE));
+        assert_eq!(pages[HOME_PAGE], "/");
         for path in pages.values() {
             let params = path.split('/').filter(|part| part.starts_with('{'));
             assert!(params.into_iter().all(|param| ["{id}", "{name}"].contains(&param)), "{path}");

@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The public reads, as their routes are declared.
-const PUBLIC_ROUTES: [&str; 7] = [
+const PUBLIC_ROUTES: [&str; 10] = [
     "/api/games/{id}",
     "/api/games/{id}/frames",
     "/api/games/{id}/jsonl",
@@ -20,6 +20,9 @@ const PUBLIC_ROUTES: [&str; 7] = [
     "/api/games/live",
     "/api/games/recent",
     "/api/openapi.json",
+    "/api/snakes/public",
+    "/api/snakes/{id}/games",
+    "/api/snakes/{id}/profile",
 ];
 /// What is about the browser's cookie is for pages of this site.
 const SESSION_ROUTES: [&str; 5] = [

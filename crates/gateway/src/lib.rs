@@ -53,6 +53,8 @@ mod snake_health;
 mod snakes;
 mod spectate;
 mod stories;
+pub mod summaries;
+mod summary;
 mod text;
 pub mod token_uses;
 mod tokens;
@@ -145,6 +147,7 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(duels::routes())
         .merge(tournaments::routes())
         .merge(spectate::routes())
+        .merge(summary::routes())
         .merge(evidence::routes())
         .merge(admin::routes())
         .merge(rate_limit::routes())

@@ -38,6 +38,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "limits", description = "The rate limiter: single and batch checks, and the policies behind them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "evidence", description = "What your bot was sent and what became of its answers, turn by turn. docs/replay.md shows how to find out why a bot lost."),
+        (name = "summary", description = "Public: what goes on at this server, in numbers."),
         (name = "admin", description = "For operators and admins."),
         (name = "ops", description = "Health, metrics and this document."),
     ),

@@ -33,6 +33,8 @@ pub trait MatchEnvironment: Clone + Send + Sync + 'static {
     fn signing_keys(&self, row: SigningRow) -> impl Future<Output = Result<Arc<SigningKeys>, StoreError>> + Send;
     /// A call for a move ended, and its turn is saved.
     fn record_call(&self, bot: BotId, class: AnswerClass, latency_ms: u16);
+    /// How a bot looks in a match that begins.
+    fn record_face(&self, bot: BotId, face: &Face);
     /// A match ended in which a bot had a seat, and gave valid moves or none.
     fn record_match(&self, bot: BotId, presence: Presence, is_competing: bool);
     /// A match's log has grown and is saved, or its state changed: notifies spectators.

@@ -83,6 +83,10 @@ impl MatchEnvironment for ProductionEnvironment {
         self.statistics.record_call(bot, self.node.clock.now(), class, latency_ms);
     }
 
+    fn record_face(&self, bot: BotId, face: &Face) {
+        self.statistics.record_face(bot, face);
+    }
+
     fn record_match(&self, bot: BotId, presence: Presence, is_competing: bool) {
         self.statistics.record_match(bot, presence, is_competing);
     }

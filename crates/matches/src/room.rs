@@ -186,6 +186,9 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         let started_at = self.environment.node().now();
         self.append(step, Some(started_at)).await?;
         self.started_at = Some(started_at);
+        for (of, face) in self.machine.spec().seats.iter().zip(self.machine.faces()) {
+            self.environment.record_face(of.bot, face);
+        }
         self.environment.metrics().matches.queue_wait.observe(started_at.since(self.machine.spec().id.created_at()));
         Ok(())
     }

@@ -17,6 +17,7 @@ use gateway::grants::Grants;
 use gateway::guests::GuestTokens;
 use gateway::response_budget::ResponseBudgets;
 use gateway::shed::LoadShedder;
+use gateway::summaries::Summaries;
 use gateway::view_cache::ViewCache;
 use hunts::Hunts;
 use matches::notifier::Notifier;
@@ -80,6 +81,7 @@ pub fn assemble(
         tables,
         duels: Arc::default(),
         views: ViewCache::new(metrics.clone()),
+        summaries: Summaries::default(),
         hunts: Arc::new(Hunts::new(
             config.quotas_tickets_per_address_max,
             node.clone(),

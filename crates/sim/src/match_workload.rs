@@ -86,6 +86,8 @@ impl MatchEnvironment for Node<MatchWorkload> {
 
     fn record_call(&self, _bot: BotId, _class: AnswerClass, _latency_ms: u16) {}
 
+    fn record_face(&self, _bot: BotId, _face: &Face) {}
+
     fn record_match(&self, _bot: BotId, _presence: Presence, _is_competing: bool) {}
 
     fn notify_saved(&self, _id: MatchId) {}

@@ -11,15 +11,17 @@ use engine::ids::{
     WorldName,
 };
 use engine::leadership::LeaderJob;
+use engine::matches::entry::Face;
 use engine::matches::result::SeatOutcome;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
     HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats,
-    MatchStatus, OneTimeCode, OwnedBot, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry,
-    WorldLogPage, WorldOwner, WorldRow,
+    MatchStatus, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner,
+    Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
+use rules::snake::Map;
 use std::time::Duration;
 
 /// Why a store could not answer. A refusal is an [`Outcome`], not an error.
@@ -161,14 +163,24 @@ pub trait Reader: Send {
     fn bots_with_owners(&mut self, ids: &[BotId]) -> Result<Vec<OwnedBot>, StoreError>;
     /// Bots of an account, newest first.
     fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError>;
+    /// Public bots of all accounts, with the names of these, newest first.
+    fn public_bots(&mut self, before: Option<BotId>, limit: usize) -> Result<Vec<OwnedBot>, StoreError>;
+    /// How these bots looked in their last matches, in any order; those that are not known are left out.
+    fn bot_faces(&mut self, bots: &[BotId]) -> Result<Vec<(BotId, Face)>, StoreError>;
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
     /// Matches, newest first.
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
-    /// Public matches that run, newest first.
-    fn running_public_matches(&mut self, before: Option<MatchId>, limit: usize) -> Result<Vec<MatchRow>, StoreError>;
-    /// Public matches that have ended, whatever their end, the last ended first.
+    /// Public matches that run, of all maps or of one, newest first.
+    fn running_public_matches(
+        &mut self,
+        map: Option<Map>,
+        before: Option<MatchId>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError>;
+    /// Public matches that have ended, whatever their end, of all maps or of one, the last ended first.
     fn ended_public_matches(
         &mut self,
+        map: Option<Map>,
         before: Option<EndedMatchCursor>,
         limit: usize,
     ) -> Result<Vec<MatchRow>, StoreError>;
@@ -187,6 +199,8 @@ pub trait Reader: Send {
     fn match_counts(&mut self) -> Result<MatchCounts, StoreError>;
     /// Statistics for operators. Counters and indexes only: no count over all matches.
     fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError>;
+    /// How much goes on in public, of all nodes. Walks of indexes with bounds, cheap enough to be made every second.
+    fn public_activity(&mut self, now: UnixMs) -> Result<PublicActivity, StoreError>;
     /// Everything that was set about rate limits.
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError>;
     /// [`LimitRules::version`] alone: one row, so that nodes on one database can check often for changes.

@@ -14,7 +14,18 @@ const LIVE = new Set(['pending', 'running']);
 const GATHER_MS = 40;
 const UNREACHABLE = 'The server cannot be reached.';
 
-export class Viewer {
+/** What a board draws: a recording, and where in it the picture stands. */
+export interface Shown {
+  readonly recording: Recording;
+  readonly playback: Playback;
+  readonly lastTurn: number;
+  readonly turn: number;
+  readonly isMoving: boolean;
+  /** Goes on by this time. */
+  tick(elapsedMs: number): void;
+}
+
+export class Viewer implements Shown {
   readonly recording = new Recording();
   game = $state.raw<Game | null>(null);
   isMissing = $state(false);

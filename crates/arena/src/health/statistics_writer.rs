@@ -42,7 +42,7 @@ pub(super) async fn write<E: ArenaEnvironment>(
     process: u64,
 ) -> Result<(), StoreError> {
     let calls = write_calls(environment, statistics, process).await;
-    calls.and(write_matches(environment, statistics).await)
+    calls.and(write_faces(environment, statistics).await).and(write_matches(environment, statistics).await)
 }
 
 async fn write_calls<E: ArenaEnvironment>(
@@ -57,6 +57,14 @@ async fn write_calls<E: ArenaEnvironment>(
             statistics.keep_changed(&changed[at * BOT_CALLS_ROWS_MAX..]);
             return Err(error);
         }
+    }
+    Ok(())
+}
+
+/// Looks that cannot be written are let go: the bot's next match has them again.
+async fn write_faces<E: ArenaEnvironment>(environment: &E, statistics: &BotStatistics) -> Result<(), StoreError> {
+    for faces in statistics.take_faces().chunks(BOT_CALLS_ROWS_MAX) {
+        environment.commit(Command::Bot(BotCommand::SaveFaces(faces.to_vec()))).await?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! signed.
 
 use crate::ids::{AccountId, BotId};
+use crate::matches::entry::Face;
 use crate::rows::{BotCallsRow, BotHealthRow};
 use crate::time::UnixMs;
 
@@ -18,6 +19,8 @@ pub enum BotCommand {
         process: u64,
         rows: Vec<BotCallsRow>,
     },
+    /// Keep how bots looked in their last matches, each once. Bots that do not exist any more are left out. → `Done`
+    SaveFaces(Vec<(BotId, Face)>),
     /// Delete what was counted before this hour, at most `max` rows. → [`super::Outcome::Retired`]
     RetireCalls { before_hour: u32, max: usize },
     /// Sign the calls of a bot of this account, with a new secret. → [`super::Outcome::Signing`] | `NotFound`

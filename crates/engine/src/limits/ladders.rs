@@ -9,6 +9,8 @@ pub const LADDER_PLAYERS_MIN: u8 = 2;
 pub const LADDER_PLAYERS_MAX: u8 = SEATS_MAX as u8;
 /// Rated games after which an entry has a rank.
 pub const LADDER_MIN_GAMES: u32 = 10;
+/// Ladders that the page of a bot shows: the rank on each is counted.
+pub const LADDERS_OF_BOT_SHOWN: usize = 50;
 /// Shortest season: a bot that enters an hour late still gets its ranked games.
 pub const LADDER_SEASON_MIN: Duration = Duration::from_secs(24 * 3_600);
 /// Longest season.

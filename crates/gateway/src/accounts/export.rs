@@ -119,7 +119,7 @@ fn snake(reader: &mut dyn Reader, bot: Bot) -> Result<ExportedSnake, StoreError>
         joined_at: Timestamp(entry.joined_at.0),
         entry: leaderboards::entry_view(entry),
     };
-    Ok(ExportedSnake { snake: snakes::view(bot), entries: entries.iter().map(entry).collect() })
+    Ok(ExportedSnake { snake: snakes::view(bot, None), entries: entries.iter().map(entry).collect() })
 }
 
 /// Snakes in a ladder; of other competitions none are counted.

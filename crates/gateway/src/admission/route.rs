@@ -21,11 +21,12 @@ const CREATE_ROUTES: [&str; 6] =
     ["/api/duels", "/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts", "/api/tournaments"];
 /// Sent by POST because the query is long.
 const READ_ROUTES_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH_ROUTES: [&str; 7] = [
+const WATCH_ROUTES: [&str; 8] = [
     "/api/games/{id}/events",
     "/api/stories/tables/{table}/feed",
     "/api/stories/tables/{table}/socket",
     "/api/hunts/tickets/{id}",
+    "/api/summary/feed",
     "/api/tournaments/{id}/feed",
     "/api/tournaments/{id}/socket",
     "/api/worlds/{world}/socket",
@@ -88,6 +89,8 @@ mod tests {
         check("POST", Some("/api/tournaments"), Some(RouteClass::Create));
         check("POST", Some("/api/tournaments/{id}/entries"), Some(RouteClass::Write));
         check("GET", Some("/api/tournaments/{id}/feed"), Some(RouteClass::Watch));
+        check("GET", Some("/api/summary"), Some(RouteClass::Read));
+        check("GET", Some("/api/summary/feed"), Some(RouteClass::Watch));
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));

@@ -4,7 +4,7 @@ use super::view;
 use crate::app::App;
 use crate::auth::{Caller, Principal};
 use crate::extract::{AnyAccount, MaybePrincipal, PathId, QueryParams};
-use crate::games::summary;
+use crate::games::{Faces, summary};
 use crate::idempotency::json_body;
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, Resource};
@@ -115,7 +115,7 @@ fn duel_game(row: &MatchRow) -> Option<DuelGame> {
         pair: key.pair,
         game_of_pair: key.game,
         attempt: key.attempt,
-        game: summary(row),
+        game: summary(row, &Faces::new()),
     })
 }
 

@@ -10,7 +10,7 @@ mod request;
 mod view;
 
 pub(super) use request::{GameParams, game_type, parse_game_params, parse_seed};
-pub(super) use view::{summary, time};
+pub(super) use view::{Faces, face, summary, time};
 
 use super::problem::{ApiError, ApiResult, Resource};
 use crate::app::App;

@@ -12,36 +12,68 @@ use axum::extract::State;
 use engine::ids::MatchId;
 use engine::limits::PAGE_DEFAULT;
 use engine::rows::{EndedMatchCursor, MatchRow};
+use rules::snake::Map;
+use serde::Deserialize;
 use wire::api::PublicGame;
 
+/// Which public games a list shows.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct MapQuery {
+    /// Only games on this map.
+    map: Option<String>,
+}
+
+impl MapQuery {
+    /// The map, and what of the query the next page's link repeats.
+    fn parse(&self) -> ApiResult<(Option<Map>, String)> {
+        let Some(name) = &self.map else { return Ok((None, String::new())) };
+        let map = Map::from_name(name)
+            .ok_or_else(|| ApiError::bad_value("map", "there is no such map: docs/maps.md names them"))?;
+        Ok((Some(map), format!("map={}&", map.name())))
+    }
+}
+
 /// Public games that are being played, newest first
-#[utoipa::path(get, path = "/api/games/live", tag = "spectators", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/games/live", tag = "spectators", params(MapQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<PublicGame>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn live_games(
     State(app): State<App>,
+    QueryParams(query): QueryParams<MapQuery>,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<PublicGame>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<MatchId>()?);
-    let rows = app.node.store.read(move |reader| reader.running_public_matches(before, limit + 1)).await?;
-    let page = Page::new("/api/games/live", "", rows, limit, |row| Some(row.spec.id));
-    Ok(page.response(|row| view::public(&row)))
+    let (map, filter) = query.parse()?;
+    let read = app.node.store.read(move |reader| {
+        let rows = reader.running_public_matches(map, before, limit + 1)?;
+        view::with_faces(reader, rows)
+    });
+    let (rows, faces) = read.await?;
+    let page = Page::new("/api/games/live", &filter, rows, limit, |row| Some(row.spec.id));
+    Ok(page.response(|row| view::public(&row, &faces)))
 }
 
 /// Public games that are over, the last ended first
 ///
 /// Also those that failed or were cancelled.
-#[utoipa::path(get, path = "/api/games/recent", tag = "spectators", params(PageQuery), responses(
+#[utoipa::path(get, path = "/api/games/recent", tag = "spectators", params(MapQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<PublicGame>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 pub(super) async fn recent_games(
     State(app): State<App>,
+    QueryParams(query): QueryParams<MapQuery>,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<PublicGame>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<EndedMatchCursor>()?);
-    let rows = app.node.store.read(move |reader| reader.ended_public_matches(before, limit + 1)).await?;
-    let page = Page::new("/api/games/recent", "", rows, limit, cursor);
-    Ok(page.response(|row| view::public(&row)))
+    let (map, filter) = query.parse()?;
+    let read = app.node.store.read(move |reader| {
+        let rows = reader.ended_public_matches(map, before, limit + 1)?;
+        view::with_faces(reader, rows)
+    });
+    let (rows, faces) = read.await?;
+    let page = Page::new("/api/games/recent", &filter, rows, limit, cursor);
+    Ok(page.response(|row| view::public(&row, &faces)))
 }
 
 fn cursor(row: &MatchRow) -> Option<EndedMatchCursor> {
@@ -61,7 +93,11 @@ pub(super) async fn game_summary(
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Json<PublicGame>> {
     let sees_private = matches!(principal, Some(Principal::Account(_)));
-    let row = app.node.store.read(move |reader| reader.match_by_id(id)).await?;
-    let row = row.filter(|row| row.spec.is_public || sees_private).ok_or(ApiError::NotFound(Resource::Game))?;
-    Ok(Json(view::public(&row)))
+    let read = app.node.store.read(move |reader| {
+        let row = reader.match_by_id(id)?;
+        view::with_faces(reader, row.into_iter().collect())
+    });
+    let (rows, faces) = read.await?;
+    let row = rows.first().filter(|row| row.spec.is_public || sees_private);
+    row.map(|row| Json(view::public(row, &faces))).ok_or(ApiError::NotFound(Resource::Game))
 }

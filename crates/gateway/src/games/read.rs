@@ -1,17 +1,17 @@
 //! Looking at games: lists, details, and where many of them are.
 
-use super::view;
+use super::view::{self, Faces};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Principal};
 use crate::budget::BudgetOwner;
-use crate::extract::{AnyAccount, JsonBody, PathId, QueryParams};
+use crate::extract::{AnyAccount, JsonBody, MaybePrincipal, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery, query_id};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::spectate::ReplayRequest;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::ids::{BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
 use engine::matches::result::SeatOutcome;
 use engine::rows::{MatchRow, Role};
@@ -66,7 +66,7 @@ pub(super) async fn list_games(
     if let Some(outcome) = wanted.outcome {
         filter += &format!("outcome={}&", outcome.name());
     }
-    let rows = app.node.store.read(move |reader| wanted.read(reader, caller)).await?;
+    let rows = app.node.store.read(move |reader| wanted.read(reader, Some(caller))).await?;
     let rows = rows.ok_or_else(|| {
         let id = bot.map(|bot| bot.to_string()).unwrap_or_default();
         ApiError::UnknownSnake { field: "snake_id".to_owned(), id }
@@ -84,21 +84,23 @@ pub(super) struct OutcomeQuery {
 
 /// List the games of a snake, newest first
 ///
-/// Of the caller's own snake all games; of another account's public one public games and those that the caller created. `outcome=lost` lists the
+/// Of the caller's own snake all games; of another account's public one public games and those that the caller created; without a token, public
+/// games of a public snake. `outcome=lost` lists the
 /// games that it lost, each with the turn that decided it and where its evidence is.
-#[utoipa::path(get, path = "/api/snakes/{id}/games", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path), OutcomeQuery, PageQuery), responses(
+#[utoipa::path(get, path = "/api/snakes/{id}/games", tag = "snakes", security((), ("bearer" = [])), params(("id" = String, Path), OutcomeQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<GameSummary>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
     (status = 404, description = "`no_such_snake`: there is none, or it is another account's and private"),
 ))]
 pub(super) async fn list_games_of_snake(
     State(app): State<App>,
-    AnyAccount(caller): AnyAccount,
+    MaybePrincipal(principal): MaybePrincipal,
     PathId(bot): PathId<BotId>,
     QueryParams(query): QueryParams<OutcomeQuery>,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<GameSummary>> {
     let outcome = query.outcome.as_deref().map(parse_outcome).transpose()?;
     let wanted = ListFilter { bot: Some(bot), outcome, limit: page.limit(PAGE_DEFAULT)?, before: page.after()? };
+    let caller = principal.as_ref().and_then(Principal::account);
     let rows = app.node.store.read(move |reader| wanted.read(reader, caller)).await?;
     let rows = rows.ok_or(ApiError::NotFound(Resource::Snake))?;
     let filter = outcome.map(|outcome| format!("outcome={}&", outcome.name())).unwrap_or_default();
@@ -118,26 +120,33 @@ impl ListFilter {
     /// Without a snake, the caller's own games, and those of all accounts for operators. Of a snake, all games for its owner and for operators;
     /// of another account's public one, public games and those that the caller created. `None`: the caller may not see this snake, or there
     /// is none.
-    fn read(&self, reader: &mut dyn Reader, caller: Caller) -> Result<Option<Vec<MatchRow>>, StoreError> {
-        let is_operator = caller.role >= Role::Operator;
+    fn read(
+        &self,
+        reader: &mut dyn Reader,
+        caller: Option<Caller>,
+    ) -> Result<Option<(Vec<MatchRow>, Faces)>, StoreError> {
+        let is_operator = caller.is_some_and(|caller| caller.role >= Role::Operator);
+        // No match was created by the account of the number zero: whoever has none sees what is public.
+        let account = caller.map_or(AccountId(0), |caller| caller.account);
         let list = match self.bot {
             None if is_operator => MatchList::All,
-            None => MatchList::OfAccount(caller.account),
+            None => MatchList::OfAccount(account),
             Some(bot) => {
                 let row = reader.bots_by_id(&[bot])?.into_iter().next();
-                let sees_all = is_operator || row.as_ref().is_some_and(|row| row.account == caller.account);
+                let sees_all = is_operator || row.as_ref().is_some_and(|row| row.account == account);
                 if !sees_all && !row.is_some_and(|row| row.is_public) {
                     return Ok(None);
                 }
-                MatchList::OfBot { bot, outcome: self.outcome, viewer: (!sees_all).then_some(caller.account) }
+                MatchList::OfBot { bot, outcome: self.outcome, viewer: (!sees_all).then_some(account) }
             }
         };
-        reader.matches(&MatchFilter { list, before: self.before, limit: self.limit + 1 }).map(Some)
+        let rows = reader.matches(&MatchFilter { list, before: self.before, limit: self.limit + 1 })?;
+        view::with_faces(reader, rows).map(Some)
     }
 
-    fn respond(&self, path: &str, filter: &str, rows: Vec<MatchRow>) -> ListResponse<GameSummary> {
+    fn respond(&self, path: &str, filter: &str, (rows, faces): (Vec<MatchRow>, Faces)) -> ListResponse<GameSummary> {
         let page = Page::new(path, filter, rows, self.limit, |row| Some(row.spec.id));
-        page.response(|row| view::summary(&row))
+        page.response(|row| view::summary(&row, &faces))
     }
 }
 
@@ -154,7 +163,7 @@ pub(super) async fn game_details(
 ) -> ApiResult<Response> {
     let wanted = ReplayRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
-    wanted.respond_frames(&row, 0..u32::MAX, &view::details(&row, knows_seed(&caller, &row))).await
+    wanted.respond_frames(&row, 0..u32::MAX, &view::details(&row, &Faces::new(), knows_seed(&caller, &row))).await
 }
 
 /// Who knows the seed of a running game can foresee its food: the account that created it may have chosen it, others learn it at the end,

@@ -2,21 +2,40 @@
 
 use super::request::game_type;
 use crate::evidence;
+use engine::ids::BotId;
+use engine::matches::entry::Face;
 use engine::matches::result::MatchResult;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
-use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, PublicGame, SettingsView};
+use std::collections::HashMap;
+use store::{Reader, StoreError};
+use wire::api::{BotFace, GameDetails, GameSnake, GameStatus, GameSummary, PublicGame, SettingsView};
 use wire::time::Timestamp;
 
+/// How bots looked in their last matches.
+pub(crate) type Faces = HashMap<BotId, Face>;
+
+/// Matches with the looks of the bots in them.
+pub(super) fn with_faces(reader: &mut dyn Reader, rows: Vec<MatchRow>) -> Result<(Vec<MatchRow>, Faces), StoreError> {
+    let bots: Vec<BotId> = rows.iter().flat_map(|row| &row.spec.seats).map(|seat| seat.bot).collect();
+    let faces = reader.bot_faces(&bots)?.into_iter().collect();
+    Ok((rows, faces))
+}
+
+/// How a bot looked.
+pub(crate) fn face(face: &Face) -> BotFace {
+    BotFace { color: face.color.clone(), head: face.head.clone(), tail: face.tail.clone() }
+}
+
 /// A game as lists show it.
-pub(crate) fn summary(row: &MatchRow) -> GameSummary {
+pub(crate) fn summary(row: &MatchRow, faces: &Faces) -> GameSummary {
     let (spec, status) = (&row.spec, &row.status);
     let winner = row.result.as_ref().and_then(|result| result.winner);
     GameSummary {
         id: spec.id.to_string(),
         status: status.state.name().to_owned(),
         winner: winner.and_then(|seat| spec.seats.get(usize::from(seat))).map(|seat| seat.bot.to_string()),
-        snakes: (0..spec.seats.len()).map(|seat| snake(row, seat)).collect(),
+        snakes: (0..spec.seats.len()).map(|seat| snake(row, seat, faces)).collect(),
         board: format!("{}x{}", spec.width, spec.height),
         game_type: game_type(&spec.rules).to_owned(),
         created_at: time(status.created_at),
@@ -25,7 +44,7 @@ pub(crate) fn summary(row: &MatchRow) -> GameSummary {
     }
 }
 
-fn snake(row: &MatchRow, seat: usize) -> GameSnake {
+fn snake(row: &MatchRow, seat: usize, faces: &Faces) -> GameSnake {
     let placement = |result: &MatchResult| result.placements.get(seat).copied();
     let cause = |result: &MatchResult| result.causes.get(seat).copied().flatten();
     let death_turn = |result: &MatchResult| result.death_turns.get(seat).copied().flatten();
@@ -35,6 +54,7 @@ fn snake(row: &MatchRow, seat: usize) -> GameSnake {
         id: row.spec.seats[seat].bot.to_string(),
         name: row.spec.seats[seat].name.clone(),
         owner: row.spec.seats[seat].owner.clone(),
+        face: faces.get(&row.spec.seats[seat].bot).map(face),
         placement: row.result.as_ref().and_then(placement),
         cause: row.result.as_ref().and_then(cause).map(|cause| cause.as_str().to_owned()),
         outcome: row.result.as_ref().map(|result| result.outcome(seat).name().to_owned()),
@@ -44,10 +64,10 @@ fn snake(row: &MatchRow, seat: usize) -> GameSnake {
 }
 
 /// What strangers may read of a public game.
-pub(super) fn public(row: &MatchRow) -> PublicGame {
+pub(super) fn public(row: &MatchRow, faces: &Faces) -> PublicGame {
     let status = &row.status;
     PublicGame {
-        summary: summary(row),
+        summary: summary(row, faces),
         map: row.spec.rules.map.name().to_owned(),
         turns: status.turns,
         started_at: status.started_at.map(time),
@@ -56,10 +76,10 @@ pub(super) fn public(row: &MatchRow) -> PublicGame {
 }
 
 /// Everything about a game, but for its frames.
-pub(super) fn details(row: &MatchRow, with_seed: bool) -> GameDetails {
+pub(super) fn details(row: &MatchRow, faces: &Faces, with_seed: bool) -> GameDetails {
     let (spec, status, settings) = (&row.spec, &row.status, &row.spec.rules.settings);
     GameDetails {
-        summary: summary(row),
+        summary: summary(row, faces),
         map: spec.rules.map.name().to_owned(),
         seed: with_seed.then(|| spec.seed.0.to_string()),
         settings: SettingsView {

@@ -28,6 +28,7 @@ mod shedding;
 mod sites;
 mod snake_health;
 mod snakes;
+mod summary;
 mod surface;
 mod test_server;
 mod tokens;

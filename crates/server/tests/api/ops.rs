@@ -80,8 +80,10 @@ impl Reader for FlakyReader {
         signing(bot: engine::ids::BotId) -> Option<engine::rows::SigningRow>;
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
         matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
-        running_public_matches(before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
-        ended_public_matches(before: Option<engine::rows::EndedMatchCursor>, limit: usize) -> Vec<engine::rows::MatchRow>;
+        public_bots(before: Option<engine::ids::BotId>, limit: usize) -> Vec<engine::rows::OwnedBot>;
+        bot_faces(bots: &[engine::ids::BotId]) -> Vec<(engine::ids::BotId, engine::matches::entry::Face)>;
+        running_public_matches(map: Option<rules::snake::Map>, before: Option<engine::ids::MatchId>, limit: usize) -> Vec<engine::rows::MatchRow>;
+        ended_public_matches(map: Option<rules::snake::Map>, before: Option<engine::rows::EndedMatchCursor>, limit: usize) -> Vec<engine::rows::MatchRow>;
         statuses(ids: &[engine::ids::MatchId]) -> Vec<engine::rows::MatchStatus>;
         match_log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::MatchLogPage>;
         idempotent_response(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
@@ -89,6 +91,7 @@ impl Reader for FlakyReader {
         leases_at(address: &str, now: engine::time::UnixMs) -> Vec<(engine::ids::WorkerId, engine::time::UnixMs)>;
         match_counts() -> MatchCounts;
         match_stats(now: engine::time::UnixMs) -> MatchStats;
+        public_activity(now: engine::time::UnixMs) -> engine::rows::PublicActivity;
         limit_rules() -> engine::rows::LimitRules;
         limit_rules_version() -> u64;
         account(id: AccountId) -> Option<engine::rows::Account>;

@@ -1,8 +1,9 @@
 //! What strangers learn of games: public ones that run or are over, and nothing of the others.
 
 use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, BOOTSTRAP, TestServer};
-use engine::commands::{Command, Outcome};
+use engine::commands::{BotCommand, Command, Outcome};
 use engine::ids::{BotId, MatchId};
+use engine::matches::entry::Face;
 use serde_json::{Value, json};
 
 /// Creates a game of these snakes by Bob, and puts it into a worker's hands.
@@ -28,7 +29,12 @@ async fn page(server: &TestServer, path: &str) -> (Vec<String>, Option<String>) 
 
 /// Follows the links from this page; every page but the last has one game.
 async fn check_walk(server: &TestServer, path: &str, want: &[MatchId]) {
-    let (mut seen, mut next) = (Vec::new(), Some(format!("{path}?limit=1")));
+    check_walk_of(server, path, "", want).await;
+}
+
+/// The same of a list with a filter.
+async fn check_walk_of(server: &TestServer, path: &str, filter: &str, want: &[MatchId]) {
+    let (mut seen, mut next) = (Vec::new(), Some(format!("{path}?{filter}limit=1")));
     while let Some(path) = next {
         let (ids, link) = page(server, &path).await;
         assert!(ids.len() <= 1, "{path}");
@@ -54,6 +60,45 @@ async fn only_public_games_are_listed() {
     assert!(ended.len() == 2 && !ended.contains(&mixed.to_string()), "{ended:?}");
     server.call("GET /api/games/recent?after=x").by("").check("400 bad_value").await;
     server.call("GET /api/games/live?after=1_2").by("").check("400 bad_value").await;
+}
+
+#[tokio::test]
+async fn public_games_are_filtered_by_their_map() {
+    let server = TestServer::open().await;
+    let rings = json!({ "snakes": [BOBS_PUBLIC.to_string()], "map": "hz_rings" });
+    let mut games = Vec::new();
+    for _ in 0..2 {
+        games.push(running(&server, &[BOBS_PUBLIC]).await);
+        server.call("POST /api/games").by("bob").json(&rings).check("201").await;
+        games.push(server.claim_one().await.spec.id);
+    }
+    check_walk_of(&server, "/api/games/live", "map=hz_rings&", &[games[3], games[1]]).await;
+    check_walk_of(&server, "/api/games/live", "map=standard&", &[games[2], games[0]]).await;
+    for id in &games {
+        fail(&server, *id).await;
+    }
+    let (ended, _) = page(&server, "/api/games/recent?map=hz_rings").await;
+    assert!(ended.len() == 2 && [games[1], games[3]].iter().all(|id| ended.contains(&id.to_string())), "{ended:?}");
+    check_walk_of(&server, "/api/games/recent", "map=empty&", &[]).await;
+    server.call("GET /api/games/recent?map=moon").by("").check("400 bad_value").await;
+    server.call("GET /api/games/live?map=").by("").check("400 bad_value").await;
+}
+
+/// A list shows how a snake looked in its last match, as soon as that is known.
+#[tokio::test]
+async fn snakes_of_a_list_have_faces() {
+    let server = TestServer::open().await;
+    let id = running(&server, &[BOBS_PUBLIC]).await;
+    let face = Face { color: "#d1495b".to_owned(), head: "smile".to_owned(), tail: "sharp".to_owned() };
+    let save = Command::Bot(BotCommand::SaveFaces(vec![(BOBS_PUBLIC, face)]));
+    assert_eq!(server.commit(save).await, Outcome::Done);
+    for path in
+        [format!("/api/games/{id}/summary"), "/api/games/live".to_owned(), format!("/api/snakes/{BOBS_PUBLIC}/games")]
+    {
+        let seen = server.call(&format!("GET {path}")).by("").check("200").await.body;
+        let game = if seen.is_array() { &seen[0] } else { &seen };
+        assert_eq!(game["snakes"][0]["face"]["color"], json!("#d1495b"), "{path}");
+    }
 }
 
 #[tokio::test]
@@ -128,6 +173,10 @@ async fn private_games_of_a_public_snake_are_its_owners_and_their_creators() {
     };
     let all = newest_first(vec![&bobs_newer, &anns, &bobs, &public]);
     let of_ann = newest_first(vec![&anns, &public]);
+    let stranger = |path: String| server.call(&format!("GET {path}")).by("");
+    let seen = stranger(format!("/api/snakes/{BOBS_PUBLIC}/games")).check("200").await.body;
+    assert_eq!(seen.as_array().map(Vec::len), Some(1), "strangers see the public one: {seen}");
+    stranger(format!("/api/snakes/{BOBS_PRIVATE}/games")).check("404 no_such_snake").await;
     for (caller, want) in
         [("bob", all.clone()), ("operator", all.clone()), ("player", of_ann.clone()), (BOOTSTRAP, all.clone())]
     {

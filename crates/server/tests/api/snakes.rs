@@ -1,6 +1,8 @@
 //! `/api/snakes`: registering, changing and forgetting bots.
 
 use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
+use engine::commands::{BotCommand, Command, Outcome};
+use engine::matches::entry::Face;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::testing::MemoryDatabase;
@@ -77,4 +79,93 @@ async fn private_addresses_are_refused_by_default() {
     let made = server.call("POST /api/snakes").json(&public).check("201").await.body;
     let line = format!("PUT /api/snakes/{}", made["id"].as_str().unwrap());
     server.call(&line).json(&json!({"url": "http://localhost"})).check("400 private_address /url").await;
+}
+
+fn face() -> Face {
+    Face { color: "#d1495b".to_owned(), head: "smile".to_owned(), tail: "sharp".to_owned() }
+}
+
+#[tokio::test]
+async fn public_snakes_are_listed_without_what_is_their_owners() {
+    let server = TestServer::open().await;
+    let faces =
+        Command::Bot(BotCommand::SaveFaces(vec![(BOBS_PUBLIC, face()), (BOBS_PRIVATE, face()), (ANNS, face())]));
+    assert_eq!(server.commit(faces).await, Outcome::Done);
+    for by in ["", "unknown", "guest", "player", "bob"] {
+        let listed = server.call("GET /api/snakes/public").by(by).check("200").await.body;
+        let rows = listed.as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| &row["id"]).collect::<Vec<_>>(), [&json!(BOBS_PUBLIC.to_string())], "{by}");
+        let members: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+        assert_eq!(members, ["created_at", "face", "id", "name", "owner"]);
+        assert_eq!(rows[0]["owner"], json!("bob"));
+        assert_eq!(rows[0]["face"], json!({"color": "#d1495b", "head": "smile", "tail": "sharp"}));
+    }
+    assert_eq!(server.call("GET /api/snakes").check("200").await.body[0]["face"]["head"], json!("smile"));
+    server.call("GET /api/snakes/public?limit=ten").by("").check("400 bad_value").await;
+    server.call("GET /api/snakes/public?after=x").by("").check("400 bad_value").await;
+    let second = server.call(&format!("PUT /api/snakes/{BOBS_PRIVATE}")).by("bob").json(&json!({"is_public": true}));
+    second.check("200").await;
+    let page = server.call("GET /api/snakes/public?limit=1").by("").check("200").await;
+    let link = page.headers["link"].to_str().unwrap();
+    let next = link[1..].split('>').next().unwrap();
+    let last = server.call(&format!("GET {next}")).by("").check("200").await;
+    assert!(last.body.as_array().unwrap().len() == 1 && last.body[0]["id"] != page.body[0]["id"]);
+    assert!(!last.headers.contains_key("link"));
+}
+
+#[tokio::test]
+async fn a_profile_is_for_everybody_of_a_public_snake_and_for_its_owner_of_a_private_one() {
+    let server = TestServer::open().await;
+    let profile = |id: &str, by: &str| server.call(&format!("GET /api/snakes/{id}/profile")).by(by);
+    let unknown = profile("0190b5a4-7c1e-7000-8000-000000000001", "").check("404 no_such_snake").await.body;
+    for (by, is_own) in [("", false), ("player", false), ("bob", true), ("operator", false)] {
+        let seen = profile(&BOBS_PUBLIC.to_string(), by).check("200").await.body;
+        assert_eq!(
+            (&seen["is_own"], &seen["owner"], &seen["is_public"]),
+            (&json!(is_own), &json!("bob"), &json!(true)),
+            "{by}"
+        );
+        assert!(seen.get("url").is_none() && seen["leaderboards"] == json!([]), "{seen}");
+    }
+    for by in ["", "player"] {
+        assert_eq!(profile(&BOBS_PRIVATE.to_string(), by).check("404 no_such_snake").await.body, unknown, "{by}");
+    }
+    for by in ["bob", "operator"] {
+        profile(&BOBS_PRIVATE.to_string(), by).check("200").await;
+    }
+}
+
+/// Ladders that everybody may see are shown to everybody, private ones to the snake's owner and operators.
+#[tokio::test]
+async fn a_profile_names_the_leaderboards_that_the_snake_is_on() {
+    let server = TestServer::open().await;
+    let entry = json!({"battlesnake_id": BOBS_PUBLIC.to_string()});
+    let mut ids = Vec::new();
+    for (name, is_public) in [("open", true), ("closed", false), ("over", true)] {
+        let wanted = json!({"name": name, "players": 2, "is_public": is_public});
+        let made = server.call("POST /api/leaderboards").by("bob").json(&wanted).check("201").await.body;
+        let id = made["id"].as_str().unwrap().to_owned();
+        server.call(&format!("POST /api/leaderboards/{id}/entries")).by("bob").json(&entry).check("201").await;
+        ids.push(id);
+    }
+    server.call(&format!("DELETE /api/leaderboards/{}", ids[2])).by("bob").check("204").await;
+    let names = async |by: &str| {
+        let seen = server.call(&format!("GET /api/snakes/{BOBS_PUBLIC}/profile")).by(by).check("200").await.body;
+        let rows = seen["leaderboards"].as_array().unwrap();
+        let mut names: Vec<String> = rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect();
+        names.sort_unstable();
+        assert!(
+            rows.iter()
+                .all(|row| row["rank"].is_null() && row["active"] == json!(true) && row["games_played"] == json!(0))
+        );
+        names
+    };
+    for (by, want) in [
+        ("", vec!["open"]),
+        ("player", vec!["open"]),
+        ("bob", vec!["closed", "open"]),
+        ("operator", vec!["closed", "open"]),
+    ] {
+        assert_eq!(names(by).await, want, "{by}");
+    }
 }

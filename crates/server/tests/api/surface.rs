@@ -1,6 +1,6 @@
 //! What holds for every route: unknown ones, other methods, request ids, preflights.
 
-use crate::test_server::TestServer;
+use crate::test_server::{BOBS_PUBLIC, TestServer};
 use axum::http::HeaderMap;
 
 #[tokio::test]
@@ -30,9 +30,10 @@ async fn whoever_opens_the_address_is_told_what_is_where() {
     assert_eq!(header(&page.headers, "content-type"), Some("text/html; charset=utf-8"));
     assert!(header(&page.headers, "content-security-policy").unwrap().contains("default-src 'none'"));
     let links = links(&page.bytes);
-    for wanted in ["/world", "/api/openapi.json", "/metrics"] {
+    for wanted in ["/api/summary", "/api/games/live", "/api/openapi.json", "/metrics"] {
         assert!(links.iter().any(|link| link == wanted), "{wanted}: {links:?}");
     }
+    // Built with its console, `/` is the console's page: what it links is for those without JavaScript, and the page's own files.
     for link in &links {
         let reply = server.call(&format!("GET {link}")).send().await;
         // A program that was built without its pages says so at /world.
@@ -93,6 +94,9 @@ async fn pages_of_other_origins_may_read_what_is_public_and_what_their_own_token
         ("GET /api/games/live".to_owned(), public),
         ("GET /api/games/recent".to_owned(), public),
         ("GET /api/openapi.json".to_owned(), public),
+        ("GET /api/snakes/public".to_owned(), public),
+        (format!("GET /api/snakes/{BOBS_PUBLIC}/games"), public),
+        (format!("GET /api/snakes/{BOBS_PUBLIC}/profile"), public),
         (format!("GET /api/games/{id}/details"), with_token),
         ("GET /api/games".to_owned(), with_token),
         ("POST /api/games".to_owned(), with_token),

@@ -22,4 +22,5 @@ mod revoked;
 mod rights;
 mod secrets;
 mod statements;
+mod summary;
 mod watch;

@@ -5,6 +5,7 @@ use crate::contract::StoreError;
 use engine::DecodeError;
 use engine::health::{BotCalls, BotHealth, CallFault, HealthStatus};
 use engine::ids::BotId;
+use engine::matches::entry::Face;
 use engine::rows::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
 
 pub(crate) const HEALTH: &str =
@@ -33,6 +34,10 @@ pub(crate) fn calls(row: &mut impl Columns) -> Result<BotCallsRow, StoreError> {
     let (bot, hour) = (BotId(row.id()?), row.number()?);
     let calls = BotCalls::decode(&row.bytes()?).map_err(|error| corrupt("the calls of a bot", error))?;
     Ok(BotCallsRow { bot, hour, calls })
+}
+
+pub(crate) fn face(row: &mut impl Columns) -> Result<(BotId, Face), StoreError> {
+    Ok((BotId(row.id()?), Face { color: row.text()?, head: row.text()?, tail: row.text()? }))
 }
 
 pub(crate) fn signing(row: &mut impl Columns) -> Result<SigningRow, StoreError> {

@@ -1,6 +1,7 @@
 //! What can be read of ladders beyond what every competition has.
 
 use super::StoreError;
+use engine::competitions::CompetitionRow;
 use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::ladders::entry::{Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
 use engine::ladders::ranking::{RankingCursor, RankingFilter};
@@ -34,6 +35,12 @@ pub trait LadderReader {
     ) -> Result<Vec<LadderEntry>, StoreError>;
     /// Entries of a bot on all ladders and in all seasons, at most `limit`, in any order.
     fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError>;
+    /// The entries of a bot, active or not, in ladders that have not ended, each of the season under way, with its ladder.
+    fn ladders_of_bot(
+        &mut self,
+        bot: BotId,
+        limit: usize,
+    ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError>;
     /// Rated games of a bot with a number below this one, the last first, of all seasons.
     fn ladder_games_of(
         &mut self,

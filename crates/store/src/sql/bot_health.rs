@@ -1,4 +1,4 @@
-//! The health of bots, how they answered, and with which secrets their calls are signed.
+//! The health of bots, how they answered, how they look, and with which secrets their calls are signed.
 
 use super::{Batch, Dialect, IdBytes, RowStatement, Session, values};
 use crate::columns::health::{self as columns, CALLS, HEALTH, SIGNING};
@@ -7,6 +7,7 @@ use crate::contract::{BotToProbe, StoreError};
 use engine::commands::{BotCommand, Outcome};
 use engine::ids::{AccountId, BotId};
 use engine::limits::{HEALTH_PROBES_AT_ONCE, HEALTH_PROBES_PER_ACCOUNT};
+use engine::matches::entry::Face;
 use engine::rows::{BotCallsRow, BotHealthRow, SigningRow};
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
@@ -17,6 +18,14 @@ static SAVE_CALLS: RowStatement = RowStatement::new(
     "INSERT INTO bot_calls (bot, hour, process, data)
      SELECT new.bot, new.hour, new.process, new.data FROM {new}, bots b WHERE b.id = new.bot
      ON CONFLICT (bot, hour, process) DO UPDATE SET data = excluded.data",
+);
+/// What did not change is not written.
+static SAVE_FACES: RowStatement = RowStatement::new(
+    "bot uuid, color text, head text, tail text",
+    "INSERT INTO bot_faces (bot, color, head, tail)
+     SELECT new.bot, new.color, new.head, new.tail FROM {new}, bots b WHERE b.id = new.bot
+     ON CONFLICT (bot) DO UPDATE SET color = excluded.color, head = excluded.head, tail = excluded.tail
+     WHERE bot_faces.color <> excluded.color OR bot_faces.head <> excluded.head OR bot_faces.tail <> excluded.tail",
 );
 pub(crate) const VERSION: &str = "SELECT version FROM bot_health WHERE bot = ?1";
 pub(crate) const PAUSED: &str = "SELECT bot FROM bot_health WHERE status = 'paused' ORDER BY bot LIMIT ?1";
@@ -42,6 +51,7 @@ impl<S: Dialect> Batch<'_, S> {
         match command {
             BotCommand::SaveHealth(row) => self.save_health(row),
             BotCommand::SaveCalls { process, rows } => self.save_calls(*process, rows),
+            BotCommand::SaveFaces(faces) => self.save_faces(faces),
             BotCommand::RetireCalls { before_hour, max } => {
                 Ok(Outcome::Retired(self.session.run(RETIRE_CALLS, values![*before_hour, *max])?))
             }
@@ -95,6 +105,12 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Done)
     }
 
+    fn save_faces(&mut self, faces: &[(BotId, Face)]) -> Result<Outcome, StoreError> {
+        let rows = faces.iter().map(|(bot, face)| *values![*bot, &face.color, &face.head, &face.tail]);
+        self.session.run_rows(&SAVE_FACES, rows)?;
+        Ok(Outcome::Done)
+    }
+
     /// The number of a secret is never used again, even after a pause without signatures.
     fn rotate_signing_secret(
         &mut self,
@@ -131,6 +147,7 @@ impl<S: Dialect> Batch<'_, S> {
         self.session.run("DELETE FROM bot_health WHERE bot = ?1", values![bot])?;
         self.session.run("DELETE FROM bot_calls WHERE bot = ?1", values![bot])?;
         self.session.run("DELETE FROM bot_signing WHERE bot = ?1", values![bot])?;
+        self.session.run("DELETE FROM bot_faces WHERE bot = ?1", values![bot])?;
         Ok(())
     }
 
@@ -151,6 +168,11 @@ pub(super) fn signing<S: Dialect>(session: &mut S, bots: BTreeSet<IdBytes>) -> R
     let ids = Vec::from_iter(bots);
     let sql = format!("SELECT {SIGNING} FROM bot_signing WHERE {} AND bot", S::is_set("is_on"));
     session.all_each(&sql, "", &ids, |row| columns::signing(row))
+}
+
+pub(super) fn faces(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<(BotId, Face)>, StoreError> {
+    let ids = Vec::from_iter(bots.iter().map(|bot| bot.to_bytes()).collect::<BTreeSet<IdBytes>>());
+    session.all_each("SELECT bot, color, head, tail FROM bot_faces WHERE bot", "", &ids, |row| columns::face(row))
 }
 
 pub(super) fn health(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {

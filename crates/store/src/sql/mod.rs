@@ -3,6 +3,7 @@
 //! written `?1`, as SQLite has them.
 
 mod accounts;
+pub(crate) mod activity;
 mod batch;
 pub(crate) mod bot_health;
 pub(crate) mod claims;

@@ -1,8 +1,8 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
 use super::{
-    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, bot_health, claims, codes, competitions, leaders,
-    leases, limit_rules, match_lists, tables, values, worlds,
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
+    leaders, leases, limit_rules, match_lists, tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
@@ -17,15 +17,17 @@ use engine::ids::{
     WorldName,
 };
 use engine::leadership::LeaderJob;
+use engine::matches::entry::Face;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
     HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow,
-    MatchStats, MatchStatus, OneTimeCode, OwnedBot, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner, Token,
-    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchStats, MatchStatus, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow,
+    TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
+use rules::snake::Map;
 use std::collections::BTreeMap;
 
 /// Sums over at most a week of minutes.
@@ -135,6 +137,17 @@ impl<R: SqlReader> Reader for R {
         self.session().all(&sql, values![filter.account, before, filter.limit], |row| columns::bot(row))
     }
 
+    fn public_bots(&mut self, before: Option<BotId>, limit: usize) -> Result<Vec<OwnedBot>, StoreError> {
+        let before = before.map_or(ID_MAX, BotId::to_bytes);
+        self.session().all(&public_bots::<R::Session>(), values![before, limit], |row| {
+            Ok(OwnedBot { bot: columns::bot(row)?, owner: row.text()? })
+        })
+    }
+
+    fn bot_faces(&mut self, bots: &[BotId]) -> Result<Vec<(BotId, Face)>, StoreError> {
+        bot_health::faces(self.session(), bots)
+    }
+
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
         let rows = self.session().snapshot(|session| match_rows(session, "id = ?1", values![id]))?;
         Ok(rows.into_iter().next())
@@ -144,20 +157,32 @@ impl<R: SqlReader> Reader for R {
         self.session().snapshot(|session| match_lists::page(session, filter))
     }
 
-    fn running_public_matches(&mut self, before: Option<MatchId>, limit: usize) -> Result<Vec<MatchRow>, StoreError> {
+    fn running_public_matches(
+        &mut self,
+        map: Option<Map>,
+        before: Option<MatchId>,
+        limit: usize,
+    ) -> Result<Vec<MatchRow>, StoreError> {
         let before = before.map_or(ID_MAX, MatchId::to_bytes);
-        let which = running_public::<R::Session>();
-        self.session().snapshot(|session| match_rows(session, &which, values![before, limit]))
+        let which = running_public::<R::Session>(map.is_some());
+        self.session().snapshot(|session| match map {
+            None => match_rows(session, &which, values![before, limit]),
+            Some(map) => match_rows(session, &which, values![before, limit, map.name()]),
+        })
     }
 
     fn ended_public_matches(
         &mut self,
+        map: Option<Map>,
         before: Option<EndedMatchCursor>,
         limit: usize,
     ) -> Result<Vec<MatchRow>, StoreError> {
         let (ended_at, id) = before.map_or(END, |before| (before.ended_at.0, before.id.to_bytes()));
-        let which = ended_public::<R::Session>();
-        self.session().snapshot(|session| match_rows(session, &which, values![ended_at, id, limit]))
+        let which = ended_public::<R::Session>(map.is_some());
+        self.session().snapshot(|session| match map {
+            None => match_rows(session, &which, values![ended_at, id, limit]),
+            Some(map) => match_rows(session, &which, values![ended_at, id, limit, map.name()]),
+        })
     }
 
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
@@ -209,6 +234,10 @@ impl<R: SqlReader> Reader for R {
             stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
             Ok(stats)
         })
+    }
+
+    fn public_activity(&mut self, now: UnixMs) -> Result<PublicActivity, StoreError> {
+        self.session().snapshot(|session| activity::public(session, now))
     }
 
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
@@ -462,16 +491,25 @@ impl<R: SqlReader> Reader for R {
 }
 
 /// ?1 is the cursor, ?2 the limit.
-pub(crate) fn running_public<S: Dialect>() -> String {
-    let is_public = S::is_set("is_public");
-    format!("{is_public} AND state = 'running' AND id < ?1 ORDER BY id DESC LIMIT ?2")
+pub(crate) fn public_bots<S: Dialect>() -> String {
+    let (bot, is_public) = (columns::BOT, S::is_set("is_public"));
+    let owner = "(SELECT accounts.name FROM accounts WHERE accounts.id = bots.account)";
+    format!("SELECT {bot}, {owner} FROM bots WHERE {is_public} AND id < ?1 ORDER BY id DESC LIMIT ?2")
 }
 
-/// ?1 and ?2 are the cursor, ?3 the limit.
-pub(crate) fn ended_public<S: Dialect>() -> String {
+/// ?1 is the cursor, ?2 the limit, ?3 the map. Few matches run at once: those of other maps are passed over.
+pub(crate) fn running_public<S: Dialect>(of_map: bool) -> String {
     let is_public = S::is_set("is_public");
+    let map = if of_map { "AND map = ?3" } else { "" };
+    format!("{is_public} AND state = 'running' {map} AND id < ?1 ORDER BY id DESC LIMIT ?2")
+}
+
+/// ?1 and ?2 are the cursor, ?3 the limit, ?4 the map.
+pub(crate) fn ended_public<S: Dialect>(of_map: bool) -> String {
+    let is_public = S::is_set("is_public");
+    let map = if of_map { "AND map = ?4" } else { "" };
     format!(
-        "{is_public} AND ended_at IS NOT NULL AND (ended_at, id) < (?1, ?2) ORDER BY ended_at DESC, id DESC LIMIT ?3"
+        "{is_public} AND ended_at IS NOT NULL {map} AND (ended_at, id) < (?1, ?2) ORDER BY ended_at DESC, id DESC LIMIT ?3"
     )
 }
 

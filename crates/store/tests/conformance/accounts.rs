@@ -115,6 +115,26 @@ pub(crate) fn bots_come_with_their_owners(database: &dyn Database) {
     assert_eq!(held.reader.bots_with_owners(&[]), Ok(vec![]));
 }
 
+pub(crate) fn public_bots_of_all_accounts_are_listed(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    for (n, owner, is_public) in [(1, 1, true), (2, 2, true), (3, 1, false), (4, 1, true)] {
+        held.assert_outcome(Command::CreateBot(Bot { is_public, ..bot(n, owner) }), Outcome::Done);
+    }
+    let mut listed = |before: Option<u128>, limit: usize| {
+        let bots = held.reader.public_bots(before.map(bot_id), limit).unwrap();
+        bots.into_iter().map(|owned| (owned.bot.id, owned.owner)).collect::<Vec<_>>()
+    };
+    let row = |n: u128, of: u128| (bot_id(n), format!("account-{of}"));
+    assert_eq!(listed(None, 9), [row(4, 1), row(2, 2), row(1, 1)]);
+    assert_eq!(listed(None, 1), [row(4, 1)]);
+    assert_eq!(listed(Some(4), 1), [row(2, 2)]);
+    assert_eq!(listed(Some(1), 9), []);
+    held.assert_outcome(Command::UpdateBot(Bot { is_public: false, ..bot(4, 1) }), Outcome::Done);
+    let now = held.reader.public_bots(None, 9).unwrap();
+    assert_eq!(now.len(), 2, "{now:?}");
+}
+
 pub(crate) fn uses_of_tokens_only_go_forward(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     for n in [1, 2, 3] {

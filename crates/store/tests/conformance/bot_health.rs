@@ -3,7 +3,7 @@
 use crate::fixtures::*;
 use engine::commands::{BotCommand, Command, Outcome};
 use engine::health::{BotCalls, BotHealth, CallFault, EvidenceSource, HealthRecord};
-use engine::matches::entry::AnswerClass;
+use engine::matches::entry::{AnswerClass, Face};
 use engine::rows::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
 use engine::time::UnixMs;
 use store::Database;
@@ -111,6 +111,28 @@ pub(crate) fn calls_are_replaced_by_their_process_and_retired(database: &dyn Dat
     held.assert_outcome(retire(11, 2), Outcome::Retired(2));
     held.assert_outcome(retire(11, 2), Outcome::Retired(1));
     assert_eq!(held.reader.bot_calls(bot_id(1), 0).unwrap(), first[1..2]);
+}
+
+pub(crate) fn the_last_looks_of_bots_are_kept(database: &dyn Database) {
+    let mut held = with_bots(database, [1, 2, 3]);
+    let face = |color: &str| Face { color: color.to_owned(), head: "smile".to_owned(), tail: "sharp".to_owned() };
+    let save = |faces: &[(u128, &str)]| {
+        let faces = faces.iter().map(|(n, color)| (bot_id(*n), face(color))).collect();
+        Command::Bot(BotCommand::SaveFaces(faces))
+    };
+    held.assert_outcome(save(&[(1, "#111111"), (2, "#222222"), (9, "#999999")]), Outcome::Done);
+    held.assert_outcome(save(&[(2, "#333333")]), Outcome::Done);
+    held.assert_outcome(save(&[(2, "#333333")]), Outcome::Done);
+    held.assert_outcome(save(&[]), Outcome::Done);
+    let mut known = |ids: &[u128]| {
+        let mut faces = held.reader.bot_faces(&ids.iter().map(|n| bot_id(*n)).collect::<Vec<_>>()).unwrap();
+        faces.sort_unstable_by_key(|(bot, _)| *bot);
+        faces
+    };
+    assert_eq!(known(&[2, 1, 2, 3, 9]), [(bot_id(1), face("#111111")), (bot_id(2), face("#333333"))]);
+    assert_eq!(known(&[]), []);
+    held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::Done);
+    assert_eq!(held.reader.bot_faces(&[bot_id(1)]), Ok(Vec::new()));
 }
 
 fn rotate(n: u128, account: u128, ms: i64) -> Command {

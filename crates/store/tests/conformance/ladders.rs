@@ -73,13 +73,17 @@ impl StoreFixture {
 
     /// These matches of the ladder are created and end.
     fn end_matches(&mut self, matches: std::ops::RangeInclusive<u128>) {
+        self.create_matches(matches.clone());
+        matches.for_each(|n| self.assert_outcome(cancel(n, at(3)), Outcome::Done));
+    }
+
+    fn create_matches(&mut self, matches: std::ops::RangeInclusive<u128>) {
         let row = self.ladder();
         let origin = |key| Some(MatchOrigin { kind: CompetitionKind::Ladder, competition: LADDER, key });
         let spec_of = |n: u128| MatchSpec { origin: origin(n as u64), ..spec(n) };
-        let specs = matches.clone().map(spec_of).collect();
+        let specs = matches.map(spec_of).collect();
         let advance = Advance { matches: specs, ..Advance::of(&row, at(2)) };
         self.assert_outcome(Command::Competition(CompetitionCommand::Advance(advance)), Outcome::Done);
-        matches.for_each(|n| self.assert_outcome(cancel(n, at(3)), Outcome::Done));
     }
 
     fn ladder(&mut self) -> CompetitionRow {
@@ -402,4 +406,40 @@ pub(crate) fn results_are_recorded_without_matches(database: &(impl Database + R
     assert_eq!((row.matches_created, row.results, row.results_applied), (4, 4, 0));
     let numbered = (2..).zip(results).map(|(number, result)| CompetitionResult { number, ..result });
     assert!(held.reader.competition_results(LADDER, 1, 9).unwrap().into_iter().eq(numbered));
+}
+
+pub(crate) fn public_ladders_and_their_recent_matches_are_counted(database: &dyn Database) {
+    let mut held = StoreFixture::with_two_accounts(database);
+    held.start_ladder(true, 0);
+    for (id, is_public, status) in [
+        (2, false, CompetitionStatus::Running),
+        (3, true, CompetitionStatus::Scheduled),
+        (4, true, CompetitionStatus::Running),
+    ] {
+        let (id, name) = (CompetitionId(LADDER.0 + id), format!("ladder {id}"));
+        let row = CompetitionRow::new(id, CompetitionKind::Ladder, account_id(1), name, vec![1], at(1));
+        let row = CompetitionRow { is_public, status, ..row };
+        let create = CompetitionCommand::Create { row, live_max: 9, idempotency: None };
+        held.assert_outcome(Command::Competition(create), Outcome::Done);
+    }
+    held.create_matches(1..=4);
+    held.assert_outcome(lease(1, at(2)), Outcome::Done);
+    assert_eq!(held.claimed(claim(1, at(2), 4)).len(), 4);
+    held.assert_outcome(finish(1, 1, 0, 3, at(10)), Outcome::Done);
+    held.assert_outcome(finish(2, 1, 0, 3, at(20)), Outcome::Done);
+    held.assert_outcome(cancel(3, at(30)), Outcome::Done);
+    held.assert_outcome(finish(4, 1, 0, 3, at(40)), Outcome::Done);
+    let check = |held: &mut StoreFixture, now_ms: i64, want: u64| {
+        let activity = held.reader.public_activity(at(now_ms)).unwrap();
+        assert_eq!((activity.ladders, activity.ladder_matches_rated), (2, want), "{now_ms}");
+    };
+    check(&mut held, 50, 0);
+    held.assert_rated(1, &[result(1, &[(1, 1)]), result(2, &[(1, 1)])]);
+    check(&mut held, 50, 2);
+    held.assert_rated(1, &[result(3, &[(1, 1)]), result(4, &[(1, 1)])]);
+    check(&mut held, 50, 3);
+    check(&mut held, 60_010, 3);
+    check(&mut held, 60_011, 2);
+    check(&mut held, 60_040, 1);
+    check(&mut held, 60_041, 0);
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
 mod accounts;
+mod activity;
 mod bot_health;
 mod claims;
 mod codes;
@@ -57,6 +58,7 @@ laws! {
         bots_belong_to_their_account
         bots_are_bounded
         bots_come_with_their_owners
+        public_bots_of_all_accounts_are_listed
         uses_of_tokens_only_go_forward
     }
     codes {
@@ -136,6 +138,10 @@ laws! {
         a_probe_leaves_nothing
         the_clock_of_the_database_goes_forward
     }
+    activity {
+        public_matches_are_counted
+        stories_and_their_free_seats_are_counted
+    }
     stats {
         counters_follow_every_life
         windows_hold_what_is_recent
@@ -208,6 +214,7 @@ laws! {
         health_is_written_by_one_at_a_time
         due_bots_are_found_and_moved_ones_are_due
         calls_are_replaced_by_their_process_and_retired
+        the_last_looks_of_bots_are_kept
         a_signing_secret_is_rotated_and_never_comes_back
         a_claim_says_whose_calls_are_signed
     }
@@ -226,6 +233,7 @@ laws! {
     }
     ladders {
         a_bot_enters_once
+        public_ladders_and_their_recent_matches_are_counted
         only_own_public_bots_enter
         invitations_open_a_ladder
         bots_that_are_gone_or_private_leave

@@ -152,6 +152,7 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     let mut add = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
     add(&reader.limit_rules());
     add(&reader.match_stats(now));
+    add(&reader.public_activity(now));
     add(&reader.statuses(&ids));
     for id in ids {
         add(&reader.match_by_id(id));
@@ -171,8 +172,8 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
         }
     }
     add(&reader.invites(None, 9, now));
-    add(&reader.running_public_matches(Some(match_id(6)), 3));
-    add(&reader.ended_public_matches(None, 9));
+    add(&reader.running_public_matches(None, Some(match_id(6)), 3));
+    add(&reader.ended_public_matches(None, None, 9));
     for n in 1..3 {
         add(&reader.account_named(&account(n).name));
         add(&reader.tokens(account_id(n)));

@@ -89,34 +89,34 @@ pub(crate) fn public_matches_are_listed_while_they_run_and_when_they_have_ended(
     // Those of even numbers are public.
     held.assert_outcome(create(1, 1..=10, at(0)), Outcome::Done);
     let numbers = |rows: Vec<MatchRow>| rows.iter().map(|row| row.spec.id.0 - 0xc000).collect::<Vec<_>>();
-    assert_eq!(held.reader.running_public_matches(None, 9), Ok(vec![]), "none runs before it is claimed");
+    assert_eq!(held.reader.running_public_matches(None, None, 9), Ok(vec![]), "none runs before it is claimed");
     held.assert_outcome(lease(1, at(0)), Outcome::Done);
     assert_eq!(held.claimed(claim(1, at(0), 8)).len(), 8);
     let mut running = |before: Option<u128>, limit: usize, want: &[u128]| {
-        let rows = held.reader.running_public_matches(before.map(match_id), limit).unwrap();
+        let rows = held.reader.running_public_matches(None, before.map(match_id), limit).unwrap();
         assert_eq!(numbers(rows), want, "{before:?} {limit}");
     };
     running(None, 9, &[8, 6, 4, 2]);
     running(Some(8), 2, &[6, 4]);
     running(Some(2), 9, &[]);
-    assert_eq!(held.reader.ended_public_matches(None, 9), Ok(vec![]));
+    assert_eq!(held.reader.ended_public_matches(None, None, 9), Ok(vec![]));
     held.assert_outcome(finish(6, 1, 0, 3, at(70)), Outcome::Done);
     held.assert_outcome(finish(2, 1, 0, 3, at(90)), Outcome::Done);
     held.assert_outcome(finish(3, 1, 0, 3, at(95)), Outcome::Done);
     held.assert_outcome(fail(8, 1, at(70)), Outcome::Done);
     held.assert_outcome(cancel(10, at(60)), Outcome::Done);
-    assert_eq!(numbers(held.reader.running_public_matches(None, 9).unwrap()), [4]);
+    assert_eq!(numbers(held.reader.running_public_matches(None, None, 9).unwrap()), [4]);
     let mut ended = |before: Option<(i64, u128)>, limit: usize, want: &[u128]| {
         let before = before.map(|(ended_at, n)| EndedMatchCursor { ended_at: at(ended_at), id: match_id(n) });
-        assert_eq!(numbers(held.reader.ended_public_matches(before, limit).unwrap()), want, "{before:?} {limit}");
+        assert_eq!(numbers(held.reader.ended_public_matches(None, before, limit).unwrap()), want, "{before:?} {limit}");
     };
     ended(None, 9, &[2, 8, 6, 10]);
     ended(Some((90, 2)), 2, &[8, 6]);
     ended(Some((70, 8)), 9, &[6, 10]);
     ended(Some((60, 10)), 9, &[]);
     held.assert_outcome(requeue(8, at(99)), Outcome::Done);
-    assert_eq!(numbers(held.reader.ended_public_matches(None, 9).unwrap()), [2, 6, 10]);
-    let listed = held.reader.ended_public_matches(None, 1).unwrap();
+    assert_eq!(numbers(held.reader.ended_public_matches(None, None, 9).unwrap()), [2, 6, 10]);
+    let listed = held.reader.ended_public_matches(None, None, 1).unwrap();
     assert_eq!(listed, [held.reader.match_by_id(match_id(2)).unwrap().unwrap()], "whole rows, with their results");
 }
 

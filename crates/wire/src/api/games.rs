@@ -1,5 +1,6 @@
 //! Games: creating them, one or many, listing them, and their state.
 
+use super::BotFace;
 use crate::problem::Problem;
 use crate::time::Timestamp;
 use crate::viewer::Frame;
@@ -123,6 +124,9 @@ pub struct GameSnake {
     pub name: String,
     /// The name of the account that owned it then; empty for games older than this field.
     pub owner: String,
+    /// How the snake looked in its last match, which may be another one; absent before its first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub face: Option<BotFace>,
     /// Its place once the game has finished; 1 is best, equals share a place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u8>,

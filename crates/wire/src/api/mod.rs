@@ -18,6 +18,7 @@ mod sign_in;
 mod snake_health;
 mod snakes;
 mod stories;
+mod summary;
 mod tournaments;
 mod worlds;
 
@@ -35,5 +36,6 @@ pub use sign_in::*;
 pub use snake_health::*;
 pub use snakes::*;
 pub use stories::*;
+pub use summary::*;
 pub use tournaments::*;
 pub use worlds::*;

@@ -94,6 +94,27 @@ fn entries_of_bot() -> String {
     entries("WHERE e.bot = ?1 LIMIT ?2")
 }
 
+/// Of ladders that have not ended, the season under way: see [`current_season`].
+const LADDERS_OF_BOT: &str = concat!(
+    "SELECT ",
+    entry_columns!(),
+    " FROM ladder_entries e JOIN competitions c ON c.id = e.ladder
+     WHERE e.bot = ?1 AND c.status = 'running' AND e.season = c.version + 1 LIMIT ?2"
+);
+
+fn ladders_of_bot(
+    session: &mut impl Session,
+    bot: BotId,
+    limit: usize,
+) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
+    let entries = session.all(LADDERS_OF_BOT, values![bot, limit], |row| rows::entry(row))?;
+    let mut found = Vec::with_capacity(entries.len());
+    for entry in entries {
+        found.extend(competitions::by_id_of(session, entry.ladder)?.map(|ladder| (ladder, entry)));
+    }
+    Ok(found)
+}
+
 fn ranking_page<S: Dialect>(order: RankingOrder) -> String {
     let column = match order {
         RankingOrder::Rating => "score",
@@ -234,6 +255,14 @@ impl<R: SqlReader> LadderReader for R {
         self.session().all(&entries_of_bot(), values![bot, limit], |row| rows::entry(row))
     }
 
+    fn ladders_of_bot(
+        &mut self,
+        bot: BotId,
+        limit: usize,
+    ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
+        self.session().snapshot(|session| ladders_of_bot(session, bot, limit))
+    }
+
     fn ladder_games_of(
         &mut self,
         ladder: CompetitionId,
@@ -325,6 +354,7 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("entries by bot", entries_by_bot()),
         ("entries of a bot", entries_of_bot()),
         ("entry", ENTRIES_OF.of_one_row().to_owned()),
+        ("ladders of a bot", LADDERS_OF_BOT.to_owned()),
         ("rated games of a bot", format!("SELECT {GAME} {GAMES_OF_BOT}")),
         ("rated games of results", format!("SELECT {GAME} {GAMES_OF_RESULTS}")),
         ("meetings of a bot", MEETINGS_OF_BOT.to_owned()),

@@ -3,9 +3,9 @@
 use crate::contract::MatchList;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
 use crate::sql::creations::WAITING_COUNT;
-use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, running_public};
+use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
-use crate::sql::{bot_health, codes, competitions, ladders, leaders, match_lists, retire, worlds};
+use crate::sql::{activity, bot_health, codes, competitions, ladders, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -120,8 +120,44 @@ fn lists_for_a_viewer_are_two_walks_of_an_index() {
 #[test]
 fn lists_of_public_matches_are_read_from_their_indexes() {
     let of = |which: String| format!("SELECT * FROM matches WHERE {which}");
-    check(&of(running_public::<Session>()), "matches_public_running (id<?)");
-    check(&of(ended_public::<Session>()), "matches_public_ended (ended_at>? AND (ended_at,id)<(?,?))");
+    check(&of(running_public::<Session>(false)), "matches_public_running (id<?)");
+    check(&of(running_public::<Session>(true)), "matches_public_running (id<?)");
+    check(&of(ended_public::<Session>(false)), "matches_public_ended (ended_at>? AND (ended_at,id)<(?,?))");
+    check(&of(ended_public::<Session>(true)), "matches_public_ended_by_map (map=? AND (ended_at,id)<(?,?))");
+}
+
+#[test]
+fn public_bots_are_read_from_their_index() {
+    check(&public_bots::<Session>(), "bots_public (id<?)");
+}
+
+/// Whatever is counted every second ends at its limit, on an index that holds nothing but what is counted.
+#[test]
+fn what_goes_on_in_public_is_counted_on_indexes() {
+    let check = |name: &str, want: &[&str]| {
+        let queries = activity::queries::<Session>();
+        let sql = &queries.iter().find(|(known, _)| *known == name).expect("it is asked").1;
+        let mut steps = plan(&database(), sql).unwrap();
+        steps.retain(|step| !step.starts_with("CO-ROUTINE") && !step.contains("SUBQUERY"));
+        assert_eq!(steps, want, "{name}");
+    };
+    let search = "SEARCH matches USING COVERING INDEX";
+    check("public matches that run", &[&format!("{search} matches_public_running (id<?)"), "SCAN running"]);
+    check("public matches that wait", &["SCAN matches USING INDEX matches_waiting", "SCAN next"]);
+    check("public matches that ended", &[&format!("{search} matches_public_ended (ended_at>?)"), "SCAN ended"]);
+    check("stories", &["SCAN story_tables USING COVERING INDEX story_tables_live", "SCAN live"]);
+    check("open stories", &["SCAN story_games USING INDEX story_games_open", "SCAN open"]);
+    check("open ladders", &["SEARCH competitions USING INDEX competitions_running (kind=?)", "SCAN open"]);
+    let result = "USING PRIMARY KEY (competition=? AND number";
+    check(
+        "matches that were rated",
+        &[
+            "SEARCH c USING INDEX competitions_running (kind=?)",
+            &format!("SEARCH l {result}=?)"),
+            "SCAN active",
+            &format!("SEARCH r {result}>? AND number<?)"),
+        ],
+    );
 }
 
 /// The named query about stories uses these searches, and otherwise only constants.
@@ -288,6 +324,7 @@ fn pages_of_ladders_are_walked_in_their_order() {
     check("active entries", "COVERING INDEX ladder_entries_by");
     check("entries by bot", "e USING PRIMARY KEY (ladder=? AND season=? AND bot>?)");
     check("entries of a bot", "e USING INDEX ladder_entries_by_bot (bot=?)");
+    check("ladders of a bot", "e USING INDEX ladder_entries_by_bot (bot=?)");
     check("entry", "e USING PRIMARY KEY (ladder=? AND season=? AND bot=?)");
     check("rated games of a bot", "ladder_games_by_bot (ladder=? AND (bot,number)>(?,?) AND (bot,number)<(?,?))");
     check("rated games of results", "PRIMARY KEY (ladder=? AND number>? AND number<?)");
