@@ -1,4 +1,5 @@
 // Pictures of pages: each in both themes and three widths. Usage: screenshots.mjs SERVER FOLDER CONSOLE_FOLDER NAME=PATH...
+// NAME@TOKEN=PATH shows the page to this token's owner.
 // Ends with 1 where a page reports an error or is wider than its window.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ const { chromium } = createRequire(join(console_folder, 'package.json'))('playwr
 const SIZES = [[360, 740], [1_024, 768], [2_560, 1_440]];
 const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** What pages must have shown before they are taken. */
-const SHOWN = '[data-page], [data-home=ready], [data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
+const SHOWN = '[data-stories=ready], [data-table], [data-replay], [data-page], [data-home=ready], [data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
 /** A page that shows nothing here says so in the browser's log as well. */
 const EXPECTED = /status of 404/;
 
@@ -23,7 +24,10 @@ for (const colorScheme of ['dark', 'light']) {
   for (const [width, height] of SIZES) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
     for (const entry of pages) {
-      const [name, path] = [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)];
+      const [who, path] = [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)];
+      const [name, token] = who.split('@');
+      await context.clearCookies();
+      if (token) await context.request.post(`${server}/api/session`, { headers: { authorization: `Bearer ${token}` } });
       const page = await context.newPage();
       page.on('pageerror', (error) => faults.push(`${name}: ${error.message}`));
       page.on('console', (line) => line.type() === 'error' && !EXPECTED.test(line.text()) && faults.push(`${name}: ${line.text()}`));

@@ -5,6 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/../bench/lib.sh"
 source "$root/bench/matches.sh"
 source "$root/bench/competitions.sh"
+source "$root/bench/tables.sh"
 folder=${1:-$root/target/screenshots}
 mkdir -p "$folder"
 "$root/scripts/console.sh"
@@ -28,8 +29,14 @@ for played in "$duel" "$league"; do wait_for "/api/duels/$played" status finishe
 # One that is being played while the pictures are taken: the home page shows it.
 slow() { api POST /api/snakes "{\"name\": \"$1\", \"url\": \"http://127.0.0.1:$bots_port/$2/think-450ms\", \"is_public\": true}" | json_field id; }
 api POST /api/games "{\"snakes\": [\"$(slow "Morning star" flood)\", \"$(slow Lantern hungry)\"], \"board\": \"19x19\"}" >/dev/null
+tables=()
+for phase in create invitation vote complete; do
+    sample_table "$phase"
+    tables+=("table-$phase-teller@$teller=/stories/$table" "table-$phase-player@$player=/stories/$table" "table-$phase-visitor=/stories/$table")
+done
+tables+=("stories-player@$player=/stories" "replay=/stories/$table?game=1&step=7")
 node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/console" \
-    "home=/" "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
+    "home=/" "stories=/stories" "${tables[@]}" "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
     "ladders=/ladders" "ladder=/ladders/$ladder" "entry=/ladders/$ladder?entry=$first" "tournaments=/tournaments" "single=/tournaments/$single" "double=/tournaments/$double" \
     "swiss=/tournaments/$swiss" "pairing=/tournaments/$single?match=1" "duels=/duels" "duel=/duels/$duel" "league=/duels/$league" \
     "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500" "hunts=/hunts" "hunt=/hunts/harbour" "hunting=/world?world=hunt"

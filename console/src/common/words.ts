@@ -23,6 +23,17 @@ export function lookOf(name: string): string {
   return LOOKS[name ? sum % LOOKS.length : 0] ?? NOBODY;
 }
 
+/** How several in one place look: each as their name has it, or the next look where another one has that already. */
+export function looksOf(names: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    const first = LOOKS.indexOf(lookOf(name));
+    const look = LOOKS.map((_, at) => LOOKS[(first + at) % LOOKS.length] ?? NOBODY).find((other) => !taken.has(other)) ?? lookOf(name);
+    taken.add(look);
+    return look;
+  });
+}
+
 const NOBODY = '😁';
 /** Of those that servers know: the ones that are nothing else in a world. */
 export const LOOKS: readonly string[] = [NOBODY, '😎', '🤠', '🦊', '🐸', '🐼', '🐙', '🦄', '🐝', '👻', '👽', '🐢'];

@@ -8,6 +8,8 @@ type AnyPage = Page | Component<Record<string, never>>;
 
 export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }>>> = {
   home: () => import('../pages/home/Home.svelte'),
+  stories: () => import('../pages/stories/Stories.svelte'),
+  table: () => import('../pages/stories/Table.svelte'),
   world: () => import('../pages/world/World.svelte'),
   hunts: () => import('../pages/hunts/Hunts.svelte'),
   hunt: () => import('../pages/hunts/Hunt.svelte'),

@@ -12,11 +12,12 @@ export interface MenuEntry {
 }
 
 const ENTRIES: readonly MenuEntry[] = [
-  { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
+  { page: 'stories', path: '/stories', text: 'Stories', below: ['table'] },
   { page: 'world', path: '/world', text: 'World', below: [] },
   { page: 'hunts', path: '/hunts', text: 'Hunts', below: ['hunt', 'hunter'] },
   { page: 'matches', path: '/games', text: 'Matches', below: ['match', 'evidence'] },
   { page: 'bots', path: '/bots', text: 'Bots', below: ['bot'] },
+  { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
   { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
 ];
 

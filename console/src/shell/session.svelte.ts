@@ -1,5 +1,6 @@
 // Whom the browser speaks for. The token itself is in a cookie that no script reads.
 import { api, type SessionView } from '../api/client.ts';
+import { waitMs } from '../common/backoff.ts';
 import { isAtLeast } from './menu.ts';
 
 class Session {
@@ -15,16 +16,34 @@ class Session {
     return this.hasAccount && this.view?.player === account;
   }
 
-  /** Asks again. What cannot be asked stays as it is. */
+  #failures = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Asks again. What cannot be asked stays as it is; until it is known, it is asked for again. */
   async load() {
+    clearTimeout(this.#timer);
     try {
       const { data, response } = await api.GET('/api/session');
-      if (!response.ok) return;
-      this.view = data ?? null;
-      this.isKnown = true;
+      // The cookie's token was deleted or has expired: with it every request is refused, without it one may look and take a name.
+      if (response.status === 401) return await this.#forget();
+      if (response.ok) return this.#know(data ?? null);
     } catch {
       // Without a server there is nobody to be signed in at: the page's own notice says so.
     }
+    if (this.isKnown) return;
+    this.#failures += 1;
+    this.#timer = setTimeout(() => void this.load(), waitMs(this.#failures, Math.random()));
+  }
+
+  async #forget() {
+    const { response } = await api.DELETE('/api/session');
+    if (response.ok) this.#know(null);
+  }
+
+  #know(view: SessionView | null) {
+    this.#failures = 0;
+    this.view = view;
+    this.isKnown = true;
   }
 
   async end() {

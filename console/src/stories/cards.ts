@@ -1,0 +1,52 @@
+// What is seen on each card, as the picture's own title says it: for those who do not see it. English; a test holds it against the server.
+
+const TITLES: readonly string[] = [
+  'A lighthouse built of books on a rock in the sea',
+  'A whale that carries a village on its back',
+  'A boat that fishes for stars',
+  'An octopus that juggles planets',
+  'A sleeper whose bed drifts on the sea',
+  'A rabbit at sea in an umbrella, in the rain',
+  'A crown at the bottom of the sea, and fishes around it',
+  'A piano on the beach that plays to the sea',
+  'A ship in a bottle, and the bottle on the waves',
+  'A door that stands open in the sky, and a ladder to it',
+  "A tree of balloons that lifts a hill's house",
+  'A fish that is a balloon and carries a basket over the hills',
+  'An elephant on a rope between two cliffs, with an umbrella',
+  'A giraffe that looks out of the clouds, birds on its horns',
+  'A staircase up to a keyhole in the sky',
+  'A train that runs over a rainbow',
+  'An anchor that hangs from the clouds above a snowy valley',
+  'A bridge made of a feather between two castles',
+  'A fox that reads under an umbrella, by a lantern, in the rain',
+  'The moon in a birdcage',
+  'A mushroom with a door and a lit window',
+  'A cat asleep as large as a hill, with houses on its back',
+  'A mirror in a dark wood that shows the day',
+  'A candle with windows, and moths around its flame',
+  'A rocking horse by the sea, under the moon',
+  'A gardener who waters the stars',
+  'A rabbit by a lamp, and its shadow is a bear',
+  'A teapot that pours a river into the valley',
+  'A snail with a clock for its shell',
+  'An hourglass with a town in it, in the desert',
+  'A cactus with lights on it that holds a balloon',
+  'A kite that pulls a house across the plain',
+  'A chair as high as a tower, and a ladder to its seat',
+  'A storm in a jar on the table',
+  'A dragon that rises as smoke from a chimney',
+  'A stage whose curtain opens on the sea, and a mask above it',
+  'A horse that jumps over a comet',
+  'A bird of fire that leaves its egg',
+  'A castle in a ball of glass, and the winter outside',
+  'A turtle that swims through the sky with a garden on it',
+  'A swing that hangs from the moon above a small island',
+  'Two needles that knit a road into the valley',
+  'A boat before a gate of light in the sea',
+];
+
+/** Cards that there are: those of the deck, and those that are earned. */
+export const CARDS = TITLES.length;
+
+export const cardTitle = (card: number) => TITLES[card - 1] ?? `Card ${card}`;
