@@ -1,8 +1,13 @@
-//! The deck of Stories: 43 pictures, one SVG file a card in `pictures/`, embedded as they are. Pure: does not know games and
-//! players.
+//! The deck of Stories: 43 pictures, one SVG file a card in `pictures/`, embedded as they are; what may be told about each, and
+//! how well a sentence fits each. Pure: does not know games and players.
 
+mod fit;
+mod scenes;
 #[cfg(test)]
 mod tests;
+
+pub use fit::fit;
+pub use scenes::{Difficulty, sentences};
 
 /// By card, the first is card 1: 1 to 36 are dealt to all players, the rest are earned.
 const PICTURES: [&str; 43] = [
@@ -57,4 +62,11 @@ const PICTURES: [&str; 43] = [
 #[must_use]
 pub fn svg(card: u8) -> Option<&'static str> {
     PICTURES.get(usize::from(card).checked_sub(1)?).copied()
+}
+
+/// What is seen on a card: the title of its picture.
+#[must_use]
+pub fn title(card: u8) -> Option<&'static str> {
+    let (_, after) = svg(card)?.split_once("<title id=\"")?;
+    Some(after.split_once("\">")?.1.split_once("</title>")?.0)
 }

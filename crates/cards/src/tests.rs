@@ -1,20 +1,16 @@
 //! What every picture must be: well-formed, small, its own, and alone: without scripts and without anything from outside.
 
+mod sentences;
+
 use std::collections::BTreeSet;
 
-use crate::{PICTURES, svg};
+use crate::{PICTURES, svg, title};
 
 /// A card is loaded with a dozen others on a slow line.
 const BYTES_MAX: usize = 8 * 1024;
 
 fn all() -> impl Iterator<Item = (u8, &'static str)> {
     (1..).zip(PICTURES)
-}
-
-/// What is seen on a card.
-fn title(card: u8) -> Option<&'static str> {
-    let (_, after) = svg(card)?.split_once("<title id=\"")?;
-    Some(after.split_once("\">")?.1.split_once("</title>")?.0)
 }
 
 /// As much of XML as the pictures use: tags that nest, attributes in double quotes, and text.

@@ -54,6 +54,8 @@ pub enum Purpose {
     MapHazards = 18,
     /// The walls of a maze that is built in this turn.
     Maze = 19,
+    /// What a bot tells at a table of stories.
+    StoriesBotStory = 60,
     /// The order of a tournament's field when it is seeded by lot.
     TournamentSeeds = 40,
     /// The seeds of the games of a tournament; the turn is the pairing.

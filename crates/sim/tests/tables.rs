@@ -4,6 +4,7 @@ mod common;
 
 use sim::Faults;
 use sim::tables::{TablePlan, TableReport, run};
+use std::time::Duration;
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[];
@@ -56,6 +57,23 @@ fn a_process_alone_dies_and_the_next_one_goes_on() {
     let sum = |of: fn(&TableReport) -> u32| reports.iter().map(of).sum::<u32>();
     assert!(sum(|report| report.process_faults) > 20 && sum(|report| report.stalls) > 20, "{reports:#?}");
     assert!(sum(|report| report.claims) > 20 && sum(|report| report.abandoned) > 2, "{reports:#?}");
+}
+
+/// Few people and bots who tell in their turn, for longer than usual: processes die while a bot thinks, and tells.
+#[test]
+fn bots_tell_under_faults() {
+    let with_bots = |seed| {
+        let mut plan = TablePlan::of_seed(seed);
+        plan.bots.are_on = true;
+        (plan.tables, plan.players) = (1, 2);
+        plan.presence_grace = Duration::from_secs(5);
+        plan.cluster.faults.faulty_for = Duration::from_secs(300);
+        run(plan)
+    };
+    let reports: Vec<TableReport> = (300..312).map(with_bots).collect();
+    let sum = |of: fn(&TableReport) -> u32| reports.iter().map(of).sum::<u32>();
+    assert!(sum(|report| report.told_by_bots) > 20, "{reports:#?}");
+    assert!(sum(|report| report.process_faults) > 50, "{reports:#?}");
 }
 
 #[test]

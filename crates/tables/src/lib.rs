@@ -28,7 +28,7 @@ use bytes::Bytes;
 use engine::commands::Idempotency;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_MAILBOX_MAX;
-use engine::tables::{Action, FeedUpdate, Newcomer, Refusal, TableView};
+use engine::tables::{Action, BotSettings, FeedUpdate, Newcomer, Refusal, TableView};
 use message::{OwnerMessage, ReplySender, Request};
 use metrics::Metrics;
 use node::lease::LeaseSlot;
@@ -85,8 +85,8 @@ pub struct NewTable {
     pub is_operator: bool,
     /// The game's settings.
     pub settings: engine::tables::TableSettings,
-    /// Whether bots may join.
-    pub bots: bool,
+    /// Whether bots may join, and how hard their stories are.
+    pub bots: BotSettings,
     /// What to store about the request, when it came with an idempotency key.
     pub idempotency: Option<Idempotency>,
 }

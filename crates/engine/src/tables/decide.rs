@@ -3,10 +3,10 @@
 //! Every decision checks in the same order: who may do it, when, and with what.
 
 use super::action::Action;
-use super::bots::{self, PICK_DELAY, VOTE_DELAY};
+use super::bots::{self, BEGIN_DELAY, Delay, PICK_DELAY, TELL_DELAY, VOTE_DELAY};
 use super::entry::{Entry, PlayerResult, VotingStart};
 use super::game::{Game, Player, TransitionReason};
-use super::people::Newcomer;
+use super::people::{Newcomer, Person};
 use super::phase::{Phase, PhaseEvent};
 use super::refusal::Refusal;
 use super::state::TableState;
@@ -73,8 +73,7 @@ impl<'a> DecisionContext<'a> {
 
     /// A bot sits down, and will pick after a while.
     pub(super) fn join_bot(self, game: &Game) -> Option<Entry> {
-        let (id, name) = bots::free_bot(game)?;
-        let who = Box::new(Newcomer { id, name: name.into(), standing: stories::Standing::default() });
+        let who = Box::new(bots::newcomer(bots::free_bot(game)?)?);
         let hand = self.hand_for(&who, game);
         let bot_due = self.now.plus(PICK_DELAY.draw(&mut self.dice(Purpose::StoriesBotDelay)));
         Some(Entry::Joined { who, hand, bot_due: Some(bot_due) })
@@ -99,7 +98,8 @@ impl<'a> DecisionContext<'a> {
         let Some(game) = self.state.live() else { return Ok(self.leave_between_games(actor)) };
         let ends = game.storyteller() == Some(actor) && game.phase.transition(PhaseEvent::StorytellerLeft).is_some();
         if ends {
-            return Ok(self.end_with(Entry::Canceled { because: TransitionReason::StorytellerLeft }, Some(actor)));
+            let left = Entry::Canceled { because: TransitionReason::StorytellerLeft };
+            return Ok(self.end_with(left, &[], Some(actor)));
         }
         self.check_leave_allowed(actor, game)?;
         let taken_back = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
@@ -120,7 +120,7 @@ impl<'a> DecisionContext<'a> {
         let left = Entry::Left { player: actor, countdown: None };
         let named = (self.state.next_storyteller().storyteller == Some(actor)).then(|| {
             let passed: Vec<_> = self.state.next_storyteller().passed.iter().copied().chain([actor]).collect();
-            self.name_storyteller(self.next_storyteller_candidate(&passed))
+            self.name_storyteller(self.next_storyteller_candidate(&passed, Some(actor)))
         });
         [left].into_iter().chain(named).collect()
     }
@@ -135,7 +135,7 @@ impl<'a> DecisionContext<'a> {
             return Ok(Vec::new());
         }
         check_changes_left(storyteller, storyteller.picked.is_some())?;
-        let tell_by = game.tell_by.map(|_| self.step_due());
+        let tell_by = game.tell_by.map(|_| self.step_due(actor, TELL_DELAY));
         Ok(vec![Entry::CardChosen { card, tell_by }])
     }
 
@@ -228,7 +228,7 @@ impl<'a> DecisionContext<'a> {
         let picked: CardSet = game.players.iter().filter_map(|player| player.picked).collect();
         let (stay, out): (Vec<&Player>, Vec<&Player>) = game.players.iter().partition(|player| player.picked.is_some());
         let mut dice = self.dice(Purpose::StoriesBotDelay);
-        let bots = stay.iter().filter(|player| bots::is_bot(player.id));
+        let bots = stay.iter().skip(1).filter(|player| bots::is_bot(player.id));
         let opening = VotingStart {
             board: stories::board(picked, &mut self.dice(Purpose::StoriesBoard)),
             removed: out.iter().map(|player| player.id).collect(),
@@ -260,18 +260,18 @@ impl<'a> DecisionContext<'a> {
             points: got.points,
             has_won: got.has_won,
         });
-        self.end_with(Entry::Completed { results: results.collect(), because }, None)
+        self.end_with(Entry::Completed { results: results.collect(), because }, &[], None)
     }
 
     /// The game ends without a result, and the next storyteller is named.
     pub(super) fn cancel(self, because: TransitionReason) -> Vec<Entry> {
         let late =
             self.state.live().and_then(Game::storyteller).filter(|_| because == TransitionReason::StorytellerLate);
-        self.end_with(Entry::Canceled { because }, late)
+        self.end_with(Entry::Canceled { because }, late.as_slice(), None)
     }
 
-    fn end_with(self, end: Entry, not_him: Option<PlayerId>) -> Vec<Entry> {
-        let next = self.next_storyteller_candidate(not_him.as_slice());
+    fn end_with(self, end: Entry, passed: &[PlayerId], leaver: Option<PlayerId>) -> Vec<Entry> {
+        let next = self.next_storyteller_candidate(passed, leaver);
         let named = next.map(|next| self.name_storyteller(Some(next)));
         [end].into_iter().chain(named).collect()
     }
@@ -306,7 +306,7 @@ impl<'a> DecisionContext<'a> {
 
     fn set_bots(self, actor: PlayerId, are_on: bool) -> Decided {
         let game = self.as_storyteller(actor, LIVE)?;
-        if self.state.has_bots == are_on {
+        if self.state.bots.are_on == are_on {
             return Ok(Vec::new());
         }
         check_changes_left(&game.players[0], true)?;
@@ -332,29 +332,46 @@ impl<'a> DecisionContext<'a> {
             hand: self.deal(storyteller, CardSet::EMPTY),
             storyteller: Box::new(storyteller.clone()),
             unseated: self.state.people.members().map(|person| person.id).filter(|id| !stays(*id)).collect(),
-            tell_by: (self.state.game_number() > 0).then(|| self.step_due()),
+            tell_by: (self.state.game_number() > 0).then(|| self.step_due(storyteller.id, TELL_DELAY)),
         }
     }
 
-    /// The next storyteller: of those who are here and played, the one whose last turn as storyteller is longest ago;
-    /// none of `passed`.
-    pub(super) fn next_storyteller_candidate(self, passed: &[PlayerId]) -> Option<PlayerId> {
-        let game = self.state.game.as_ref()?;
-        let members = self.state.people.members().filter(|person| !person.is_bot() && !passed.contains(&person.id));
-        let here = members.filter(|person| game.player(person.id).is_some() && (self.is_present)(person.id));
-        here.min_by_key(|person| person.last_told_game).map(|person| person.id)
+    /// The next storyteller: of those who are here and played, the one whose last turn as storyteller is longest ago, people
+    /// first; none of `passed`, and not `leaver`. Bots are here as long as they may play and a person is.
+    pub(super) fn next_storyteller_candidate(self, passed: &[PlayerId], leaver: Option<PlayerId>) -> Option<PlayerId> {
+        let may_bots_tell = self.state.bots.are_on && self.has_person_here(leaver);
+        let candidates = self.members_who_played(leaver).filter(|person| !passed.contains(&person.id));
+        let here = candidates.filter(|who| if who.is_bot() { may_bots_tell } else { (self.is_present)(who.id) });
+        here.min_by_key(|person| (person.last_told_game, person.is_bot())).map(|person| person.id)
+    }
+
+    /// Whether a person is here who played: bots begin no game for anyone else, so they never play two without people.
+    pub(super) fn has_person_here(self, leaver: Option<PlayerId>) -> bool {
+        self.members_who_played(leaver).any(|person| !person.is_bot() && (self.is_present)(person.id))
+    }
+
+    fn members_who_played(self, leaver: Option<PlayerId>) -> impl Iterator<Item = &'a Person> {
+        let game = self.state.game.as_deref();
+        let members = self.state.people.members().filter(move |person| Some(person.id) != leaver);
+        members.filter(move |person| game.is_some_and(|game| game.player(person.id).is_some()))
     }
 
     pub(super) fn name_storyteller(self, next: Option<PlayerId>) -> Entry {
-        Entry::NextStorytellerNamed { next, until: next.map(|_| self.step_due()) }
+        Entry::NextStorytellerNamed { next, until: next.map(|next| self.step_due(next, BEGIN_DELAY)) }
     }
 
-    fn step_due(self) -> UnixMs {
-        self.now.plus(self.state.settings.next_storyteller_timeout)
+    /// By when a person must take the next step towards a story; for a bot, when it does.
+    fn step_due(self, who: PlayerId, bot_delay: Delay) -> UnixMs {
+        let timeout = self.state.settings.next_storyteller_timeout;
+        let takes = match bots::is_bot(who) {
+            true => bot_delay.draw(&mut self.dice(Purpose::StoriesBotDelay)).min(timeout),
+            false => timeout,
+        };
+        self.now.plus(takes)
     }
 
     /// The stream of chance for what the next entry needs: none is ever used twice, because no version comes twice.
-    fn dice(self, purpose: Purpose) -> Chance {
+    pub(super) fn dice(self, purpose: Purpose) -> Chance {
         Chance::new(self.state.seed, self.state.version, purpose)
     }
 

@@ -24,7 +24,8 @@ mod timers;
 mod view;
 
 pub use action::Action;
-pub use bots::{BOTS, is_bot};
+pub use bots::{BOTS, BotSettings, is_bot};
+pub use cards::Difficulty;
 pub use change::{Change, TableSnapshot};
 pub use entry::{PlayerResult, TableLogRow};
 pub use feed::{FeedUpdate, TableEvent};

@@ -1,5 +1,6 @@
 //! The state of a table after some entries of its log, and how one more entry changes it. It makes no decisions.
 
+use super::bots::{self, ADVANCE_DELAY, BotSettings};
 use super::entry::{Entry, LoggedEntry, PlayerResult, VotingStart};
 use super::game::{AbandonedHand, Game, Player, TransitionReason};
 use super::history;
@@ -67,7 +68,7 @@ pub(super) struct TableState {
     pub(super) people: People,
     pub(super) game: Option<Box<Game>>,
     pub(super) next_storyteller: Option<Box<NextStoryteller>>,
-    pub(super) has_bots: bool,
+    pub(super) bots: BotSettings,
     pub(super) chat: Vec<ChatMessage>,
 }
 packed!(TableState {
@@ -81,7 +82,7 @@ packed!(TableState {
     people,
     game,
     next_storyteller,
-    has_bots,
+    bots,
     chat
 });
 
@@ -92,7 +93,7 @@ const NO_GAME: Mismatch = "it is part of a game, and there is none";
 const NO_PLAYER: Mismatch = "it is about a player who does not play";
 
 impl TableState {
-    pub(super) fn new(id: TableId, opener: PlayerId, settings: TableSettings, seed: Seed, has_bots: bool) -> Self {
+    pub(super) fn new(id: TableId, opener: PlayerId, settings: TableSettings, seed: Seed, bots: BotSettings) -> Self {
         Self {
             id,
             opener,
@@ -104,7 +105,7 @@ impl TableState {
             people: People::default(),
             game: None,
             next_storyteller: None,
-            has_bots,
+            bots,
             chat: Vec::new(),
         }
     }
@@ -153,7 +154,7 @@ impl TableState {
             Entry::Canceled { because } => self.cancel(*because, *at)?,
             Entry::StoryTold { sentence } => self.tell_story(sentence, *at)?,
             Entry::BotsSet { are_on } => {
-                self.has_bots = *are_on;
+                self.bots.are_on = *are_on;
                 let game = self.game_mut()?;
                 game.bots_since = *at;
                 game.players.first_mut().ok_or(NO_PLAYER)?.count_change(true);
@@ -164,6 +165,9 @@ impl TableState {
             | Entry::CountdownSet { .. }
             | Entry::VotingOpened { .. }
             | Entry::Voted { .. } => apply_to_game(self.game_mut()?, entry)?,
+        }
+        if entry.belongs_to_game() {
+            self.schedule_bot_storyteller(*at);
         }
         self.record_in_history(logged, is_progress);
         self.version += 1;
@@ -184,9 +188,11 @@ impl TableState {
             person.last_told_game = number;
         }
         self.next_storyteller = None;
+        // A bot is never late: what limits a person is when it tells.
+        let (bot_due, tell_by) = if bots::is_bot(who.id) { (tell_by, None) } else { (None, tell_by) };
         self.game = Some(Box::new(Game {
             number,
-            players: vec![Player::new(who.id, hand, at)],
+            players: vec![Player { bot_due, ..Player::new(who.id, hand, at) }],
             inactive_at: at,
             tell_by,
             bots_since: at,
@@ -207,6 +213,36 @@ impl TableState {
             game.bots_since = at;
         }
         Ok(())
+    }
+
+    /// A bot that tells goes on a moment after all have done their part. Until then the countdown limits those who let it wait.
+    fn schedule_bot_storyteller(&mut self, at: UnixMs) {
+        let Some(game) = self.live().filter(|game| game.phase != Phase::Create) else { return };
+        if !game.storyteller().is_some_and(bots::is_bot) {
+            return;
+        }
+        let due = self.all_have_acted(game).then(|| at.plus(ADVANCE_DELAY));
+        if let Some(storyteller) = self.game.as_deref_mut().and_then(|game| game.players.first_mut()) {
+            storyteller.bot_due = due;
+        }
+    }
+
+    /// Whether the game could proceed and nobody is left who may still pick, or vote: neither at the table, nor a bot to come.
+    fn all_have_acted(&self, game: &Game) -> bool {
+        let mut others = game.players.iter().skip(1).filter(|player| !player.has_left);
+        let is_done = match game.phase {
+            Phase::Vote => others.all(|player| player.vote.is_some()),
+            _ => {
+                let is_complete = self.awaited_members(game) == 0 && self.bot_joins_at(game).is_none();
+                is_complete && others.all(|player| player.picked.is_some())
+            }
+        };
+        is_done && game.is_ready(&self.settings.rules)
+    }
+
+    /// People who sit at the table and have not joined its game.
+    pub(super) fn awaited_members(&self, game: &Game) -> usize {
+        self.people.members().filter(|person| !person.is_bot() && game.player(person.id).is_none()).count()
     }
 
     fn leave(&mut self, player: PlayerId, countdown: Option<UnixMs>) {
@@ -394,7 +430,7 @@ fn open_voting(game: &mut Game, opening: &VotingStart) {
     game.abandoned = None;
     game.countdown = None;
     game.countdown_chosen = None;
-    let bots = game.players.iter_mut().filter(|player| super::bots::is_bot(player.id));
+    let bots = game.players.iter_mut().skip(1).filter(|player| bots::is_bot(player.id));
     for (bot, due) in bots.zip(&opening.bots_due) {
         bot.bot_due = Some(*due);
     }

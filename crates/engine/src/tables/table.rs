@@ -12,6 +12,7 @@
 //! becomes the snapshot when the next one is taken. So readers always find what happened in the last game.
 
 use super::action::Action;
+use super::bots::BotSettings;
 use super::change::{Change, TableSnapshot};
 use super::decide::DecisionContext;
 use super::entry::{Entry, LoggedEntry, TableLogRow};
@@ -82,7 +83,7 @@ impl Table {
         id: TableId,
         settings: TableSettings,
         seed: Seed,
-        has_bots: bool,
+        bots: BotSettings,
         opener: &Newcomer,
         now: UnixMs,
     ) -> Result<(Self, Change), Refusal> {
@@ -90,7 +91,7 @@ impl Table {
         if !errors.is_empty() {
             return Err(Refusal::Settings(errors));
         }
-        let table = Self::from_state(TableState::new(id, opener.id, settings, seed, has_bots));
+        let table = Self::from_state(TableState::new(id, opener.id, settings, seed, bots));
         let context = DecisionContext { state: &table.state, now, is_present: &|_| true };
         let mut change = table.change(vec![context.start(opener)], now);
         change.snapshot = Some(table.snapshot_now());
@@ -209,7 +210,7 @@ impl Table {
     #[must_use]
     pub fn has_lone_storyteller(&self) -> bool {
         let is_alone = self.state.live().is_some_and(|game| game.players.len() == 1 && game.invited.is_empty());
-        is_alone && !self.state.has_bots
+        is_alone && !self.state.bots.are_on
     }
 
     /// Who sits there.

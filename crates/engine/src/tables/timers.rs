@@ -1,14 +1,17 @@
 //! What a table does by itself, and when. Every timer is a point in time in the state: it survives a change of the
 //! owner.
 
-use super::bots::{self, JOIN_DELAY};
+use super::bots::mind::{self, SeatView};
+use super::bots::{self, JOIN_DELAY, MEMBERS_SEAT_DELAY};
 use super::decide::DecisionContext;
 use super::entry::Entry;
 use super::game::{Game, TransitionReason};
 use super::phase::{Phase, PhaseEvent};
 use super::state::TableState;
+use super::view::table_view;
 use crate::ids::PlayerId;
 use crate::time::UnixMs;
+use rules::chance::Purpose;
 
 /// What a timer is for. Of those due at the same time, the first goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,20 +52,24 @@ impl TableState {
         .chain(bots)
     }
 
-    fn bot_joins_at(&self, game: &Game) -> Option<UnixMs> {
-        let may_join = self.has_bots && game.phase == Phase::Invitation && game.has_room(&self.settings.rules);
+    /// When the next bot sits down. Seats that members of the table may still take are free a while longer.
+    pub(super) fn bot_joins_at(&self, game: &Game) -> Option<UnixMs> {
+        let may_join = self.bots.are_on && game.phase == Phase::Invitation && game.has_room(&self.settings.rules);
         let waits = may_join && bots::free_bot(game).is_some();
-        waits.then(|| game.bots_since.plus(JOIN_DELAY))
+        let is_for_members =
+            game.players.len() + self.awaited_members(game) >= usize::from(self.settings.rules.players_max);
+        waits.then(|| game.bots_since.plus(if is_for_members { MEMBERS_SEAT_DELAY } else { JOIN_DELAY }))
     }
 }
 
 impl DecisionContext<'_> {
     /// What the table does now by itself; nothing, when nothing is due.
     ///
-    /// A next storyteller who is not present is replaced at once, when another player is.
+    /// A next storyteller who is not present is replaced at once, when another player is; and a bot is named no more when no
+    /// person is present.
     pub(super) fn tick(self) -> Vec<Entry> {
-        if let Some(other) = self.replacement_for_absent() {
-            return vec![self.name_storyteller(Some(other))];
+        if let Some(next) = self.replacement_for_absent() {
+            return vec![self.name_storyteller(next)];
         }
         match self.state.next_timer() {
             Some((at, due)) if at <= self.now => self.fire(due),
@@ -70,27 +77,37 @@ impl DecisionContext<'_> {
         }
     }
 
-    fn replacement_for_absent(self) -> Option<PlayerId> {
+    /// Who is named instead of one who is not present, or of a bot for which no person is: none, then.
+    fn replacement_for_absent(self) -> Option<Option<PlayerId>> {
         let named = self.state.next_storyteller().storyteller.filter(|_| self.state.live().is_none())?;
-        if (self.is_present)(named) { None } else { self.candidate_after(named) }
+        match bots::is_bot(named) {
+            true => (!self.has_person_here(None)).then_some(None),
+            false if (self.is_present)(named) => None,
+            false => self.candidate_after(named).map(Some),
+        }
     }
 
     fn candidate_after(self, named: PlayerId) -> Option<PlayerId> {
         let passed: Vec<_> = self.state.next_storyteller().passed.iter().copied().chain([named]).collect();
-        self.next_storyteller_candidate(&passed)
+        self.next_storyteller_candidate(&passed, None)
     }
 
     fn fire(self, due: TimerKind) -> Vec<Entry> {
         let Some(game) = self.state.live() else {
             let named = self.state.next_storyteller().storyteller;
-            return vec![self.name_storyteller(named.and_then(|named| self.candidate_after(named)))];
+            // A bot that is named and not replaced begins now.
+            let entry = match named.and_then(bots::newcomer) {
+                Some(bot) => self.start(&bot),
+                None => self.name_storyteller(named.and_then(|named| self.candidate_after(named))),
+            };
+            return vec![entry];
         };
         match due {
             TimerKind::Countdown => self.time_up(game, TransitionReason::Countdown),
             TimerKind::Inactivity => self.time_up(game, TransitionReason::Inactivity),
             TimerKind::StorytellerLate | TimerKind::NextStoryteller => self.cancel(TransitionReason::StorytellerLate),
             TimerKind::BotJoins => self.join_bot(game).into_iter().collect(),
-            TimerKind::BotActs { seat } => self.bot_entry(game, seat).into_iter().collect(),
+            TimerKind::BotActs { seat } => self.bot_acts(game, seat).unwrap_or_default(),
         }
     }
 
@@ -104,11 +121,29 @@ impl DecisionContext<'_> {
         }
     }
 
-    fn bot_entry(self, game: &Game, seat: usize) -> Option<Entry> {
-        let (bot, seed, version) = (&game.players[seat], self.state.seed, self.state.version);
-        if game.phase == Phase::Vote {
-            return bots::vote(bot, &game.board, seed, version).map(|card| self.vote_entry(game, bot, card));
+    /// What a bot does when it has thought for long enough. It sees what a player in its seat would.
+    fn bot_acts(self, game: &Game, seat: usize) -> Option<Vec<Entry>> {
+        let bot = &game.players[seat];
+        let view = table_view(self.state, Some(bot.id), 0);
+        let sees = SeatView::of(&view)?;
+        match (seat, game.phase) {
+            (0, Phase::Create) => self.tell_as_bot(&sees),
+            (0, Phase::Invitation) => Some(vec![self.open_voting(game, TransitionReason::Storyteller)]),
+            (0, _) => Some(self.complete(game, TransitionReason::Storyteller)),
+            (_, Phase::Vote) => {
+                let card = mind::vote(&sees, &mut self.dice(Purpose::StoriesBotChoice))?;
+                Some(vec![self.vote_entry(game, bot, card)])
+            }
+            (_, _) => {
+                let card = mind::pick(&sees, &mut self.dice(Purpose::StoriesBotChoice))?;
+                Some(vec![self.pick_entry(game, bot, card)])
+            }
         }
-        bots::pick(bot, seed, version).map(|card| self.pick_entry(game, bot, card))
+    }
+
+    fn tell_as_bot(self, sees: &SeatView<'_>) -> Option<Vec<Entry>> {
+        let mut dice = self.dice(Purpose::StoriesBotStory);
+        let (card, sentence) = mind::tell(sees, self.state.bots.difficulty, &mut dice)?;
+        Some(vec![Entry::CardChosen { card, tell_by: None }, Entry::StoryTold { sentence: sentence.into() }])
     }
 }

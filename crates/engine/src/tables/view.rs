@@ -14,6 +14,7 @@
 //!
 //! A game that is canceled is seen as in the phase in which it was canceled. Players who left count as others.
 
+use super::bots::BotSettings;
 use super::entry::{Entry, PlayerResult};
 use super::game::{Game, Player, TransitionReason};
 use super::people::{People, Person};
@@ -73,8 +74,8 @@ pub struct TableView {
     /// Who may begin the next game; `None` while a game is played, and when any player may.
     pub next_storyteller: Option<PlayerId>,
     pub next_storyteller_until: Option<UnixMs>,
-    /// Whether bots sit down to the games.
-    pub has_bots: bool,
+    /// Whether bots sit down to the games, and how hard their stories are.
+    pub bots: BotSettings,
     /// Recent chat; empty for those who are not members.
     pub chat: Vec<ChatMessage>,
 }
@@ -322,7 +323,7 @@ pub(super) fn table_view(state: &TableState, viewer: Option<PlayerId>, seq: u64)
         game,
         next_storyteller: state.next_storyteller().storyteller,
         next_storyteller_until: state.next_storyteller().until,
-        has_bots: state.has_bots,
+        bots: state.bots,
         chat: if is_member { state.chat.clone() } else { Vec::new() },
     }
 }

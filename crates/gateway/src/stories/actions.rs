@@ -205,7 +205,8 @@ async fn set_countdown(player: PlayerInGame, JsonBody(request): JsonBody<SetCoun
 
 /// Allow or exclude bots
 ///
-/// **Who:** the storyteller. **When:** while the game is live. Bots that have joined already continue to play.
+/// **Who:** the storyteller. **When:** while the game is live. Bots that have joined already continue to play; while bots are excluded, none is
+/// named as the next storyteller.
 #[utoipa::path(post, path = "/api/stories/games/{game}/bots", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = SetBots, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`"),

@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use engine::ids::{GameId, TableId};
-use engine::tables::Action;
+use engine::tables::{Action, BotSettings};
 use node::clock::random_bytes;
 use tables::{NewTable, OpenResult, TableError};
 use wire::api::{CreateStory, StoryState};
@@ -62,8 +62,9 @@ async fn open_table(
     request: &CreateStory,
     key: Option<IdempotencyKey>,
 ) -> ApiResult<StoryState> {
-    let settings =
-        settings::parse_settings(settings::defaults(&app.config), &request.settings.clone().unwrap_or_default())?;
+    let requested = request.settings.clone().unwrap_or_default();
+    let (settings, difficulty) = settings::parse_settings(settings::defaults(&app.config), &requested)?;
+    let bots = BotSettings { are_on: request.bots.unwrap_or(false), difficulty };
     app.quotas.charge_table(quota_subject.address, app.limits.now())?;
     let id = TableId::new(app.node.clock.now(), random_bytes());
     let game = GameId { table: id, number: FIRST_GAME_NUMBER };
@@ -73,7 +74,7 @@ async fn open_table(
         address: quota_subject.address,
         is_operator: quota_subject.is_operator,
         settings,
-        bots: request.bots.unwrap_or(false),
+        bots,
         idempotency: key.map(|key| key.with_response(game.to_string().into_bytes())),
     };
     match app.tables.open(new_table).await? {

@@ -1,7 +1,7 @@
 //! A table's settings: parsing and views.
 
 use crate::problem::{ApiError, ApiResult};
-use engine::tables::TableSettings;
+use engine::tables::{Difficulty, TableSettings};
 use rules::ValidationError;
 use settings::Config;
 use std::time::Duration;
@@ -17,11 +17,14 @@ pub(super) fn defaults(config: &Config) -> TableSettings {
     }
 }
 
-/// The defaults, overridden by the request.
+/// The defaults, overridden by the request; and how hard the bots' stories are.
 ///
 /// # Errors
 /// All errors at once.
-pub(super) fn parse_settings(mut settings: TableSettings, requested: &StorySettings) -> ApiResult<TableSettings> {
+pub(super) fn parse_settings(
+    mut settings: TableSettings,
+    requested: &StorySettings,
+) -> ApiResult<(TableSettings, Difficulty)> {
     let counts = [
         (&mut settings.rules.players_max, requested.players_max),
         (&mut settings.rules.hand, requested.hand),
@@ -41,20 +44,29 @@ pub(super) fn parse_settings(mut settings: TableSettings, requested: &StorySetti
     for (duration, requested) in durations {
         *duration = requested.map_or(*duration, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
     }
-    let errors = settings.validation_errors();
-    let Some(first) = errors.first() else { return Ok(settings) };
-    let reasons = errors.iter().map(|error| match implicit_hand_cause(error, requested) {
-        Some(cause) => format!(
-            "{cause} leaves room for a hand of {} to {} cards, and the default has {}: send hand as well",
-            error.min, error.max, error.actual
-        ),
-        None => format!("{} must be from {} to {}", error.field, error.min, error.max),
+    let difficulty = parse_difficulty(requested.bots_difficulty.as_deref());
+    let errors = settings.validation_errors().into_iter().map(|error| match implicit_hand_cause(&error, requested) {
+        Some(cause) => {
+            let (min, max, actual) = (error.min, error.max, error.actual);
+            let room = format!("{cause} leaves room for a hand of {min} to {max} cards");
+            (cause, format!("{room}, and the default has {actual}: send hand as well"))
+        }
+        None => (error.field, format!("{} must be from {} to {}", error.field, error.min, error.max)),
     });
-    let reason = reasons.collect::<Vec<_>>().join("; ");
-    Err(ApiError::bad_value(
-        format!("/settings/{}", implicit_hand_cause(first, requested).unwrap_or(first.field)),
-        reason,
-    ))
+    let errors: Vec<(&str, String)> = errors.chain(difficulty.is_none().then(unknown_difficulty)).collect();
+    let Some((first, _)) = errors.first() else { return Ok((settings, difficulty.unwrap_or_default())) };
+    let reasons: Vec<&str> = errors.iter().map(|(_, reason)| &**reason).collect();
+    Err(ApiError::bad_value(format!("/settings/{first}"), reasons.join("; ")))
+}
+
+/// How hard the bots' stories are: the default where nothing is requested, `None` where there is no such difficulty.
+fn parse_difficulty(requested: Option<&str>) -> Option<Difficulty> {
+    requested.map_or(Some(Difficulty::default()), Difficulty::from_name)
+}
+
+fn unknown_difficulty() -> (&'static str, String) {
+    let known = Difficulty::ALL.map(Difficulty::name).join(", ");
+    ("bots_difficulty", format!("bots_difficulty must be one of {known}"))
 }
 
 /// The requested setting that makes the default size of the hand invalid.

@@ -2,8 +2,8 @@
 
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::tables::{
-    CardView, ChatMessage, ChatMessageKind, GameView, MemberView, PlayerView, Standing, TableSettings, TableView,
-    ViewerRole,
+    BotSettings, CardView, ChatMessage, ChatMessageKind, GameView, MemberView, PlayerView, Standing, TableSettings,
+    TableView, ViewerRole,
 };
 use engine::time::UnixMs;
 use rules::stories::{Card, CardSet, Level};
@@ -26,9 +26,9 @@ pub(crate) fn state(view: &TableView, online: &[PlayerId], committed_at_us: Opti
         next_storyteller: view
             .next_storyteller
             .map(|player| StoryNext { player: player.to_string(), until: timestamp(view.next_storyteller_until) }),
-        bots: view.has_bots,
+        bots: view.bots.are_on,
         chat: view.chat.iter().map(|message| chat_message(view.id, message)).collect(),
-        settings: Some(settings(&view.settings)),
+        settings: Some(settings(&view.settings, view.bots)),
         presence: presence(online),
     }
 }
@@ -149,7 +149,7 @@ fn visible_card(card: CardView) -> Option<u8> {
     }
 }
 
-fn settings(settings: &TableSettings) -> StorySettings {
+fn settings(settings: &TableSettings, bots: BotSettings) -> StorySettings {
     let ms = |span| Some(ms(span));
     StorySettings {
         players_max: Some(settings.rules.players_max.into()),
@@ -160,6 +160,7 @@ fn settings(settings: &TableSettings) -> StorySettings {
         countdown_ms: ms(settings.countdown),
         game_timeout_ms: ms(settings.game_timeout),
         next_storyteller_timeout_ms: ms(settings.next_storyteller_timeout),
+        bots_difficulty: Some(bots.difficulty.name().to_owned()),
     }
 }
 

@@ -172,6 +172,10 @@ async fn invalid_openings() {
         (rules(json!({ "picked_min": 1 })), "400 bad_value /settings/picked_min"),
         (rules(json!({ "voted_min": 6 })), "400 bad_value /settings/voted_min"),
         (rules(json!({ "countdown_ms": 0 })), "400 bad_value /settings/countdown_ms"),
+        (rules(json!({ "bots_difficulty": "Plain" })), "400 bad_value /settings/bots_difficulty"),
+        (rules(json!({ "bots_difficulty": "" })), "400 bad_value /settings/bots_difficulty"),
+        (rules(json!({ "bots_difficulty": 1 })), "422 bad_shape"),
+        (json!({ "bots": { "difficulty": "plain" } }), "422 bad_shape"),
         (rules(json!({ "game_timeout_ms": -5 })), "400 bad_value /settings/game_timeout_ms"),
         (
             rules(json!({ "next_storyteller_timeout_ms": 1e12 as i64 })),
@@ -181,13 +185,24 @@ async fn invalid_openings() {
     for (body, want) in rows {
         server.call("POST /api/stories/games").by(&ann.token).json(&body).check(want).await;
     }
-    let both = rules(json!({ "players_max": 2, "voted_min": 0 }));
+    let both = rules(json!({ "players_max": 2, "voted_min": 0, "bots_difficulty": "hard" }));
     let reply = server.call("POST /api/stories/games").by(&ann.token).json(&both).check("400 bad_value").await;
     let detail = reply.body["detail"].as_str().unwrap();
-    assert!(detail.contains("players_max") && detail.contains("voted_min"), "all errors at once: {detail}");
+    assert!(
+        detail.contains("players_max") && detail.contains("voted_min") && detail.contains("plain, oblique, riddling"),
+        "all errors at once: {detail}"
+    );
     assert_eq!(server.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body, json!([]));
     let least = rules(json!({ "players_max": 3, "hand": 3, "picked_min": 2, "voted_min": 1, "countdown_ms": 100 }));
     server.call("POST /api/stories/games").by(&ann.token).json(&least).check("201").await;
+    for (body, want) in [
+        (json!({ "bots": true }), (true, "oblique")),
+        (json!({ "bots": true, "settings": { "bots_difficulty": "plain" } }), (true, "plain")),
+        (rules(json!({ "bots_difficulty": "riddling" })), (false, "riddling")),
+    ] {
+        let opened = server.call("POST /api/stories/games").by(&ann.token).json(&body).check("201").await.body;
+        assert_eq!((&opened["bots"], &opened["settings"]["bots_difficulty"]), (&json!(want.0), &json!(want.1)));
+    }
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@
 //! lies under a snapshot; and at once every violation by a commit.
 
 use crate::world::{Oracle, Violations};
-use engine::commands::{ClaimedTable, Command, Outcome, TableAppend};
+use engine::commands::{ClaimedTable, Command, IndexChange, Outcome, TableAppend};
 use engine::ids::TableId;
 use engine::rows::TableLogRow;
+use engine::tables::{Phase, is_bot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ pub(super) struct CommitLog {
     pub(super) violations: Violations,
     /// Claims that were answered with a table.
     pub(super) claims: u32,
+    /// Games that came to their end and were told by bots.
+    pub(super) told_by_bots: u32,
 }
 
 /// One table's.
@@ -45,6 +48,11 @@ impl CommitLog {
         let history = self.tables.entry(id).or_default();
         let (epoch, have) = (history.epoch, history.rows.len() as u32);
         history.is_live = append.is_live;
+        let is_told_by_bot = |change: &&IndexChange| match change {
+            IndexChange::UpsertGame(row) => row.phase == Phase::Complete && is_bot(row.storyteller),
+            _ => false,
+        };
+        self.told_by_bots += append.index_changes.iter().filter(is_told_by_bot).count() as u32;
         history.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
         self.violations.check(append.epoch == epoch, || {
             format!("table {id}: epoch {} wrote, though epoch {epoch} holds it", append.epoch)

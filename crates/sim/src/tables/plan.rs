@@ -2,7 +2,7 @@
 
 use crate::cluster::{ClusterPlan, Faults};
 use crate::dice::Dice;
-use engine::tables::TableSettings;
+use engine::tables::{BotSettings, Difficulty, TableSettings};
 use std::time::Duration;
 
 /// The options of one simulation.
@@ -17,8 +17,8 @@ pub struct TablePlan {
     pub players: usize,
     /// What is played.
     pub settings: TableSettings,
-    /// Whether bots may play.
-    pub bots: bool,
+    /// Whether bots may play, and how hard their stories are.
+    pub bots: BotSettings,
     /// How long a player counts as present after the last poll.
     pub presence_grace: Duration,
     /// How long players continue after the last fault.
@@ -44,7 +44,10 @@ impl TablePlan {
             tables: 1 + dice.below(3) as usize,
             players: 3 + dice.below(5) as usize,
             settings,
-            bots: dice.bool_per_mille(500),
+            bots: BotSettings {
+                are_on: dice.bool_per_mille(500),
+                difficulty: Difficulty::ALL[(seed % Difficulty::ALL.len() as u64) as usize],
+            },
             presence_grace: Duration::from_millis(500 + dice.below(5_000)),
             healed_for: Duration::from_secs(15),
             ends_abandoned: dice.bool_per_mille(500),

@@ -21,6 +21,9 @@ use tokio::time::sleep;
 /// timers of each phase.
 const END_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(3);
 
+/// The same for a game that bots begin while the last player still counts as present: their delays, each at its longest.
+const BOT_GAME_TIMEOUT: Duration = Duration::from_secs(150);
+
 /// What a simulation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReport {
@@ -36,6 +39,8 @@ pub struct TableReport {
     pub claims: u32,
     /// Entries in the logs of all tables.
     pub entries: u32,
+    /// Games that came to their end and were told by bots.
+    pub told_by_bots: u32,
     /// Events that players received, over all players.
     pub events: u32,
     /// Actions with an unknown result.
@@ -84,14 +89,19 @@ async fn simulate(plan: TablePlan) -> TableReport {
     }
     let settings = &plan.settings;
     // Create, invitation and vote each take at most the game's time, or the countdown's.
-    sleep((settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4 + END_TIMEOUT).await;
+    sleep(
+        (settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4
+            + END_TIMEOUT
+            + BOT_GAME_TIMEOUT,
+    )
+    .await;
     for node in nodes {
         node.drain().await;
     }
     let totals = history::check(&world);
-    let (claims, entries) = world.with_oracle(|log| {
+    let (claims, entries, told_by_bots) = world.with_oracle(|log| {
         let entries = log.tables.values().map(|history| history.rows.len() as u32).sum();
-        (log.claims, entries)
+        (log.claims, entries, log.told_by_bots)
     });
     let history::ObservationTotals { events, unknown, too_old } = totals;
     TableReport {
@@ -101,6 +111,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
         workers,
         claims,
         entries,
+        told_by_bots,
         events,
         unknown,
         abandoned,

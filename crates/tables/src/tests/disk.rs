@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::support::{events, newcomer, player, settings};
-use engine::tables::{Action, EventKind, TableSettings};
+use engine::tables::{Action, BotSettings, EventKind, TableSettings};
 use engine::time::UnixMs;
 use node::Node;
 use node::clock::Clock;
@@ -64,7 +64,7 @@ async fn a_restart_keeps_games_and_timers() {
         address: None,
         is_operator: false,
         settings,
-        bots: false,
+        bots: BotSettings::default(),
         idempotency: None,
     };
     let opened = process.tables.open(opening).await.unwrap();

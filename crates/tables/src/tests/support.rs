@@ -4,7 +4,7 @@ use super::super::*;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::rows::TableOwner;
-use engine::tables::{Action, EventKind};
+use engine::tables::{Action, BotSettings, EventKind};
 use engine::time::UnixMs;
 use node::drain::Drain;
 use node::lease::LeaseContext;
@@ -251,7 +251,7 @@ impl Node {
             address: None,
             is_operator: false,
             settings: engine::tables::TableSettings::default(),
-            bots: false,
+            bots: BotSettings::default(),
             idempotency: None,
         }
     }

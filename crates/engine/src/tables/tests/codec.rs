@@ -124,3 +124,35 @@ fn what_is_not_canonical_is_refused() {
     check("01 0201000000000000 05 02ff61");
     check("01 0201000000000000 06 ffffffff0f");
 }
+
+/// A table as it was stored before bots told: five bots sit there, three cards are picked. The first line is the snapshot that it was
+/// opened with, each further one an entry.
+const STORED_TABLE: &str = include_str!("stored_table.txt");
+
+fn bytes_of(hex: &str) -> Vec<u8> {
+    (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect()
+}
+
+#[test]
+fn a_table_from_before_bots_told_goes_on() {
+    let mut lines = STORED_TABLE.lines().map(bytes_of);
+    let snapshot = lines.next().unwrap();
+    let rows: Vec<_> = (0..).zip(lines).map(|(version, bytes)| TableLogRow { version, bytes }).collect();
+    let mut table = Table::restore(&snapshot, &rows).expect("what was stored is read");
+    let written: Vec<Vec<u8>> =
+        rows.iter().map(|row| LoggedEntry::decode(&row.bytes).expect("it is read").encode()).collect();
+    assert!(written.iter().eq(rows.iter().map(|row| &row.bytes)), "and would be written as it was");
+    assert_eq!(table.view(None).bots, BotSettings { are_on: true, ..BotSettings::default() });
+    // The countdowns bring the game to its end, and a bot tells next.
+    let opener = table.opener();
+    for _ in 0..100 {
+        let game = table.view(None).game.unwrap();
+        if game.id.number == 2 && game.phase == Phase::Invitation {
+            assert!(game.storyteller.is_some_and(is_bot) && game.sentence.is_some());
+            return;
+        }
+        let change = table.tick(table.next_due().expect("it goes on"), &|who| who == opener).expect("it is due");
+        table.apply(&change, 0);
+    }
+    panic!("no bot tells: {:?}", table.view(None).game);
+}

@@ -56,10 +56,13 @@ pub(super) struct TableFixture {
 impl TableFixture {
     /// A table that `player(0)` opened.
     pub(super) fn open(settings: TableSettings, seed: u64, has_bots: bool) -> Self {
+        Self::open_with_bots(settings, seed, BotSettings { are_on: has_bots, ..BotSettings::default() })
+    }
+
+    pub(super) fn open_with_bots(settings: TableSettings, seed: u64, bots: BotSettings) -> Self {
         let now = UnixMs(1_800_000_000_000);
         let opener = newcomer(player(0));
-        let (table, change) =
-            Table::open(TableId(7), settings, Seed(seed), has_bots, &opener, now).expect("good settings");
+        let (table, change) = Table::open(TableId(7), settings, Seed(seed), bots, &opener, now).expect("good settings");
         let mut fixture = Self {
             table,
             base: Vec::new(),

@@ -109,7 +109,8 @@ fn check_laws(fixture: &TableFixture) {
     assert_eq!(fixture.table.live_game().is_some(), game.phase.is_live());
     if let Some(next) = view.next_storyteller {
         assert!(!game.phase.is_live() && fixture.table.members().any(|member| member == next));
-        assert!(!is_bot(next) && view.next_storyteller_until.is_some());
+        assert!(view.next_storyteller_until.is_some());
+        assert!(!is_bot(next) || view.bots.are_on, "a bot is named though none may play");
     }
     check_lists(fixture, &game);
 }

@@ -72,7 +72,7 @@ impl Oracle {
     /// Checks everything that a viewer gets to see.
     pub(super) fn check_view(&self, viewer: Option<PlayerId>, view: &TableView) {
         let TableView { id: _, seq: _, role: part, settings: _, members: _, game, next_storyteller: _, .. } = view;
-        let TableView { next_storyteller_until: _, has_bots: _, chat, .. } = view;
+        let TableView { next_storyteller_until: _, bots: _, chat, .. } = view;
         let is_member = viewer.is_some_and(|viewer| self.members.contains(&viewer));
         assert_eq!(*part != ViewerRole::Visitor, is_member, "{viewer:?}");
         assert!(is_member || chat.is_empty(), "chat is read by those who sit there");

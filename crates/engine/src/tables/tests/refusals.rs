@@ -189,8 +189,14 @@ fn an_action_for_another_game_is_refused() {
 #[test]
 fn a_table_is_not_opened_with_settings_that_cannot_be_played() {
     let settings = TableSettings { countdown: Duration::ZERO, ..TableSettings::default() };
-    let opened =
-        Table::open(crate::ids::TableId(1), settings, rules::chance::Seed(1), false, &newcomer(player(0)), UnixMs(0));
+    let opened = Table::open(
+        crate::ids::TableId(1),
+        settings,
+        rules::chance::Seed(1),
+        BotSettings::default(),
+        &newcomer(player(0)),
+        UnixMs(0),
+    );
     assert!(matches!(opened, Err(Refusal::Settings(mistakes)) if mistakes.len() == 1));
 }
 

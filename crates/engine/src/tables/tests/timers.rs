@@ -188,19 +188,17 @@ fn bots_play() {
         fixture.advance_time(2 * SECOND);
         assert_eq!(fixture.game(None).players.len(), 1 + bots);
     }
-    fixture.advance_time(22 * SECOND);
+    fixture.advance_time(14 * SECOND);
     assert_eq!(fixture.game(None).players.iter().filter(|player| player.picked != CardView::Nothing).count(), 6);
     fixture.play_allowed(0, ScriptedAction::Open);
-    fixture.advance_time(Duration::from_millis(9_999));
+    fixture.advance_time(Duration::from_millis(4_999));
     assert!(!fixture.game(None).is_ready, "no bot votes before its delay");
-    fixture.advance_time(16 * SECOND);
+    fixture.advance_time(11 * SECOND);
     assert_eq!(fixture.game(None).players.iter().filter(|player| player.vote != CardView::Nothing).count(), 5);
+    assert_eq!(fixture.game(None).phase, Phase::Vote, "a person who tells counts the votes");
     fixture.play_allowed(0, ScriptedAction::Complete);
-    assert_eq!(fixture.table.view(None).next_storyteller, Some(player(0)), "no bot tells a story");
     let awards = fixture.index.iter().filter(|index| matches!(index, IndexChange::Award { .. }));
     assert_eq!(awards.count(), 1, "bots gather no points");
-    fixture.play_allowed(0, ScriptedAction::Next);
-    assert_eq!(fixture.table.members().collect::<Vec<_>>(), [player(0)]);
 }
 
 #[test]

@@ -181,7 +181,7 @@ pub enum StoryEventKind {
         /// Their id; null for any member of the table.
         #[schema(required)]
         player: Option<String>,
-        /// Until when.
+        /// Until when; of a bot, when it begins.
         #[schema(required)]
         until: Option<Timestamp>,
     },

@@ -55,7 +55,7 @@ pub struct SessionView {
 pub struct CreateStory {
     /// A table whose game is over: its next game. A new table when absent.
     pub table: Option<String>,
-    /// Whether bots may take free seats once the story is told; only with a new table.
+    /// Whether bots may take free seats once the story is told, and tell in their turn; only with a new table.
     #[schema(default = false)]
     pub bots: Option<bool>,
     /// The table's rules, only with a new table; those left out have their defaults.
@@ -98,6 +98,11 @@ pub struct StorySettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 60_000)]
     pub next_storyteller_timeout_ms: Option<i64>,
+    /// How hard it is to guess the cards of the bots' stories: `plain` sentences name what is seen, `oblique` ones have a mood or an
+    /// association, `riddling` ones an idea that several cards share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "oblique", pattern = "^(plain|oblique|riddling)$")]
+    pub bots_difficulty: Option<String>,
 }
 
 /// A card that is chosen, picked or voted for.

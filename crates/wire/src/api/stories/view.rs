@@ -29,7 +29,7 @@ pub struct StoryState {
     /// Who is to open the next game; null while one is played, and when every member may.
     #[schema(required)]
     pub next_storyteller: Option<StoryNext>,
-    /// Whether bots may take free seats.
+    /// Whether bots may take free seats, and tell in their turn.
     pub bots: bool,
     /// What was said lately; empty for those who do not sit there.
     pub chat: Vec<StoryChatMessage>,
@@ -73,7 +73,7 @@ pub struct StoryChatMessage {
 pub struct StoryNext {
     /// Their id.
     pub player: String,
-    /// When another player is asked.
+    /// When another player is asked; of a bot, when it begins.
     #[schema(required)]
     pub until: Option<Timestamp>,
 }
@@ -124,7 +124,7 @@ pub struct StoryGame {
     /// When the game goes on, or is canceled, if no action that all can see comes before.
     #[schema(required)]
     pub inactive_at: Option<Timestamp>,
-    /// By when the storyteller of a next game must take the next step towards the story.
+    /// By when the storyteller of a next game must take the next step towards the story; null for a bot, which is never late.
     #[schema(required)]
     pub tell_by: Option<Timestamp>,
     /// How many may play.
