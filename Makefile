@@ -30,7 +30,7 @@ screenshots: build ## Make pictures of every page in both themes and three width
 test: deps-test ## Everything that must hold: format, lints, all tests, documentation
 	@scripts/test.sh
 
-check-long: deps-test ## What takes hours: more seeds for every simulator, more cases for laws, every map beside the official program
+check-long: deps-test ## What takes hours: more seeds for every simulator, more cases for laws, every map beside the official program, full ladders
 	@scripts/check-long.sh
 
 format: ## Format the code in place

@@ -28,7 +28,10 @@ BOUNDS = {
     "gap_of_random": (False, "median distance in mu of two that met, of that of two at random"),
     "top_share_off": (False, "games of the strongest 1 %, off the median bot's, as a part of them"),
     "games": (True, "games a bot, median"),
+    "seat_off": (False, "largest distance of a seat's share of the games of a tenth of the bots from an even one, points"),
 }
+# Seats in rated games (a game of four has four) from which on their shares are judged: of fewer, chance alone moves them by a point.
+SEATS_JUDGED = 50_000
 
 
 def ranks(values):
@@ -120,6 +123,34 @@ class Ladder:
         }
 
 
+def rating_error(mu, strengths):
+    """Root mean square error of the ratings against the strengths, in points of mu: strengths are in units of their own, so they are mapped by the
+    straight line that fits best. Beside it the spread of the strengths in the same points: the error of knowing nothing."""
+    xs, ys = list(strengths.values()), [mu[bot] for bot in strengths]
+    slope, at_zero = statistics.linear_regression(xs, ys)
+    error = statistics.fmean((y - at_zero - slope * x) ** 2 for x, y in zip(xs, ys)) ** 0.5
+    return error, abs(slope) * statistics.pstdev(xs)
+
+
+def tenths(ladder):
+    """The bots by their strength, best tenth first; fewer parts where there are fewer bots."""
+    order = sorted(ladder.entries, key=lambda bot: ladder.entries[bot][0], reverse=True)
+    parts = min(10, len(order))
+    cut = [len(order) * part // parts for part in range(parts + 1)]
+    return [order[a:b] for a, b in zip(cut, cut[1:])]
+
+
+def seat_points_off(ladder, seats):
+    """The largest distance of a seat's share of the games of a tenth of the bots from an even one, in points. Over all bots every seat has the same share
+    by itself: what may differ is who sits there."""
+    width = max(map(len, seats.values()), default=0)
+    off = 0.0
+    for tenth in tenths(ladder):
+        games = [sum(seats[bot][seat] for bot in tenth if bot in seats) for seat in range(width)]
+        off = max([off] + [abs(100 * count / max(1, sum(games)) - 100 / width) for count in games])
+    return off
+
+
 def figures(ladder, games_a_bot):
     """The figures by name, and the table of the order over the games."""
     shown, first, gaps, random_gaps = {}, {}, [], []
@@ -128,6 +159,8 @@ def figures(ladder, games_a_bot):
     begun = ended = None
     bots = list(ladder.entries)
     mu = {bot: 25.0 for bot in bots}
+    strengths = {bot: strength for bot, (strength, _, _) in ladder.entries.items()}
+    seated = {}
     result = {}
     for ended_at, seats in ladder.games():
         begun, ended = begun or ended_at, ended_at
@@ -136,14 +169,15 @@ def figures(ladder, games_a_bot):
             gaps += [abs(a[1] - b[1]) for at, a in enumerate(seats) for b in seats[:at]]
             a, b = chance.sample(bots, 2)
             random_gaps.append(abs(mu[a] - mu[b]))
-        for bot, _, mu_after, sigma_after in seats:
+        for seat, (bot, _, mu_after, sigma_after) in enumerate(seats):
+            seated.setdefault(bot, [0] * len(seats))[seat] += 1
             mu[bot] = mu_after
             shown[bot] = mu_after - 3 * sigma_after
             first.setdefault(bot, ended_at)
         played += len(seats)
         while steps and played >= steps[0] * len(bots):
             pairs = [(shown.get(bot, 0.0), strength) for bot, (strength, _, _) in ladder.entries.items()]
-            table.append((steps.pop(0), spearman(pairs)))
+            table.append((steps.pop(0), spearman(pairs), *rating_error(mu, strengths)))
     result["games"] = statistics.median(games for _, _, games in ladder.entries.values())
     if len(first) == len(bots):
         result["first_game_s"] = percentile([(first[bot] - ladder.entries[bot][1]) / 1000 for bot in bots], 0.99)
@@ -154,6 +188,10 @@ def figures(ladder, games_a_bot):
     strongest = sorted(ladder.entries.values(), reverse=True)[: max(1, len(bots) // 100)]
     top = statistics.mean(games for _, _, games in strongest)
     result["top_share_off"] = abs(top / result["games"] - 1) if result["games"] else float("inf")
+    result["seats"] = sum(map(sum, seated.values()))
+    result["seat_off"] = seat_points_off(ladder, seated)
+    total = max(1, sum(games for _, _, games in ladder.entries.values()))
+    result["tenths"] = [100 * sum(ladder.entries[bot][2] for bot in tenth) / total for tenth in tenths(ladder)]
     minutes = (ended - begun) / 60_000 if ended and ended > begun else float("nan")
     return result, table, ladder.applied / minutes
 
@@ -201,8 +239,12 @@ def main():
     ladder = Ladder(path, strengths)
     found, table, per_minute = figures(ladder, games_a_bot)
     print(f"{len(ladder.entries)} bots, {ladder.created} matches created, {ladder.results} over, {ladder.applied} rated, {per_minute:.0f} a minute")
-    for games, correlation in table:
-        print(f"after {games:3} games a bot: rank correlation {correlation:.4f}")
+    for games, correlation, error, spread in table:
+        print(f"after {games:3} games a bot: rank correlation {correlation:.4f}, rating error {error:.2f} of mu (all equal: {spread:.2f})")
+    print("share of the games by strength, best tenth first, %: " + " ".join(f"{share:.1f}" for share in found["tenths"]))
+    if found["seats"] < SEATS_JUDGED and "seat_off" in bounds:
+        print(f"seat_off       {found['seat_off']:8.4g}  not judged: {found['seats']} seats, of {SEATS_JUDGED} that it takes")
+        del bounds["seat_off"]
     failed = [f"{count} {what}" for what, count in ladder.counted_otherwise().items() if count]
     if not ladder.created == ladder.results == ladder.applied:
         failed.append(f"of {ladder.created} matches {ladder.results} are over, and {ladder.applied} results rated")

@@ -6,7 +6,7 @@ gauntlet=${GAUNTLET:-${CARGO_TARGET_DIR:-$root/target}/release/gauntlet}
 work=$(mktemp -d)
 pids=()
 
-[ -x "$gauntlet" ] || { echo "There is no $gauntlet: run make build first." >&2; exit 1; }
+[ -x "$gauntlet" ] || { echo "There is no $gauntlet: run make build first." >&2; exit 77; }
 
 # Whether this is a process of ours still: the id of one that ended may be another program's by now.
 is_ours() { awk -v us=$$ '/^PPid:/ { exit $2 != us }' "/proc/$1/status" 2>/dev/null; }

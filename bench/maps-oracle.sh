@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All official maps against the official program: it plays games of every map on every board that it knows for the map, by itself, with our
-# sample bots as snakes; every turn of every game has to be one that our rule book allows (crates/bots/tests/maps).
+# sample bots as snakes; every turn of every game has to be one that our rule book allows (crates/bots/tests/maps), and on
+# each board the hazards that the map moves must have come, and gone, in some game.
 # The program is built from its released module with Go, in a folder that is removed afterwards. Nothing of it is part of this
 # repository, and nothing here is linked with it. Without Go or the module it ends with 77.
 # usage: bench/maps-oracle.sh [games of each map on each board] [map...]
@@ -114,6 +115,12 @@ for map in ${*:-$("$official" map list)}; do
     if ! MAPS_TRANSCRIPTS=$folder "$CHECKER" --exact official_games_keep_the_laws --nocapture >"$folder/verdict" 2>&1; then
         failed=1
         grep -m 3 -A 3 panicked "$folder/verdict" >&2 || tail -3 "$folder/verdict" >&2
+    fi
+    # A row for each board with games: one that is missing was not judged.
+    judged=$(grep -c '^|' "$folder/verdict" || true) boards=$(cut -d ' ' -f 3,4 "$folder/plan" | sort -u | wc -l)
+    if [ "$judged" = 0 ] || [ "$judged" != "$boards" ]; then
+        echo "$map: the checker judged games on $judged of $boards boards" >&2
+        failed=1
     fi
     grep '^|' "$folder/verdict" || true
     [ -n "${KEEP:-}" ] || rm -rf "$folder"

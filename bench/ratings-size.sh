@@ -4,17 +4,17 @@
 # turns over one connection each; how long `gauntlet ratings recompute` takes, and whether it finds every digit equal.
 # Results are recorded without their matches (crates/store/examples/ladder_results.rs); everything else is the server's own work.
 # Held: each page's 99th percentile at a million is at most twice that at ten thousand, and a millisecond. Recompute: equal.
-# Needs about 3 GB under $TMPDIR and half an hour; without Debian's postgresql that half is left out.
+# Needs about 3 GB under $TMPDIR and half an hour. Without Debian's postgresql, "both" measures SQLite and ends with 77: half is not shown.
 # usage: bench/ratings-size.sh [results] [results of the small store] [requests a page] [sqlite | postgres | both]
 # Ends with 0, 1 when not held, 77 where it cannot run.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 results=${1:-1000000} small=${2:-10000} requests=${3:-1000} databases=${4:-both}
-failed=0
+failed=0 half=
 [ "$databases" = sqlite ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || {
     echo "PostgreSQL is not installed: apt-get install postgresql" >&2
     [ "$databases" = both ] || exit 77
-    databases=sqlite
+    databases=sqlite half=yes
 }
 
 (cd "$root" && cargo build --quiet --release --locked -p store --example ladder_results) || { echo "ladder_results cannot be built here." >&2; exit 77; }
@@ -74,4 +74,6 @@ if [ "$databases" != sqlite ]; then
         WHERE relkind IN ('r', 'i') AND (relname LIKE 'ladder_%' OR relname LIKE 'competition_results%')" |
         python3 "$root/bench/ratings_pages.py" sizes - "$results"
 fi
-[ "$failed" -eq 0 ] && echo "passed" || { echo "failed"; exit 1; }
+[ "$failed" -eq 0 ] || { echo "failed"; exit 1; }
+[ -z "$half" ] || { echo "passed on SQLite; PostgreSQL is not shown: it is not installed here"; exit 77; }
+echo "passed"

@@ -114,7 +114,7 @@ export function tournament(options: { readonly format?: string; readonly size?: 
   const whole = isBefore ? [] : made().map((pairing) => ({ ...pairing, games: pairing.decision === 'games' ? [gameOf(pairing, 0, { places: [1, 2] }), gameOf(pairing, 1, { places: [1, 2] })] : [] }));
   // What is played: the last meeting; it and all behind it have no winner.
   const last = whole.findLast(({ decision }) => decision === 'games')?.number ?? -1;
-  const pairings = isOver ? whole : whole.map((pairing) => (pairing.number === last ? { ...pairing, status: 'playing', decision: null, winner: null, games: [gameOf(pairing, 0, { places: [2, 1] }), gameOf(pairing, 1, { status: 'open' })] } : pairing));
+  const pairings = isOver ? whole : whole.map((pairing) => (pairing.number === last ? { ...pairing, status: 'running', decision: null, winner: null, games: [gameOf(pairing, 0, { places: [2, 1] }), gameOf(pairing, 1, { status: 'running' })] } : pairing));
   return {
     id: ID,
     name: 'Spring cup',

@@ -84,14 +84,14 @@ describe('rounds', () => {
     const rounds = roundsOf(pairings);
     expect(rounds.map(({ key }) => key)).toEqual(['winners-1', 'winners-2', 'winners-3']);
     expect(currentRound(rounds)?.key).toBe('winners-3');
-    const open = pairings.map((pairing) => (pairing.round === 2 ? { ...pairing, status: 'playing' } : pairing));
+    const open = pairings.map((pairing) => (pairing.round === 2 ? { ...pairing, status: 'running' } : pairing));
     expect(currentRound(roundsOf(open))?.key).toBe('winners-2');
     expect(currentRound([])).toBeUndefined();
   });
   test('what nobody came to is left out', () => expect(roundsOf(double(3)).every(({ pairings }) => pairings.every(({ decision }) => decision !== 'empty' && decision !== 'not_needed'))).toBe(true));
   test('games that are open are those one can watch', () => {
     const game = (id: string, created_at: string, status: string) => ({ id, created_at, status, seats: [0, 1] });
-    const games = [game('b', '2026-01-02T00:00:00Z', 'open'), game('x', '2026-01-01T00:00:00Z', 'played'), game('a', '2026-01-01T00:00:00Z', 'open')];
+    const games = [game('b', '2026-01-02T00:00:00Z', 'queued'), game('x', '2026-01-01T00:00:00Z', 'played'), game('a', '2026-01-01T00:00:00Z', 'running')];
     expect(openGames({ pairings: [{ ...pairings[0]!, games }] }).map(({ game }) => game.id)).toEqual(['a', 'b']);
   });
 });
@@ -200,7 +200,8 @@ describe('words of tournaments', () => {
     [{ ...game, places: [1, 1] }, false, 'Drawn'],
     [{ ...game, seats: [0, 1, 2], places: [1, 1, 3] }, false, 'Ann and Bob shared the first place'],
     [game, true, 'Ann won, by the board: it was not over at its deadline'],
-    [{ ...game, status: 'open' }, false, 'Queued or being played'],
+    [{ ...game, status: 'queued' }, false, 'In the queue'],
+    [{ ...game, status: 'running' }, false, 'Being played'],
     [{ ...game, status: 'void', void: 'server_fault' }, false, 'Does not count: this server failed to call a bot'],
   ])('a game %#', (game, isAdjudicated, want) => expect(gameText(named, game, isAdjudicated)).toBe(want));
   test.each(['invited', 'entered', 'withdrawn', 'absent', 'returned', 'seeds_set', 'started', 'round_paired', 'game_created', 'game_played', 'game_adjudicated', 'game_void', 'cancelled', 'ended'])('%s is a sentence', (type) =>

@@ -1,11 +1,14 @@
-//! Drives all competitions of a kind: finds those that have results to apply or are due, and has each advanced.
+//! Drives all competitions of a kind: finds those that have results to apply or are due, and has each advanced; calls off the matches of bots
+//! that were deleted.
 
+use crate::cancellation::cancel_matches_of_deleted_bots;
 use crate::environment::ArenaEnvironment;
 use crate::retries::Retries;
 use crate::states::UnreadableState;
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::CompetitionId;
 use engine::limits::COMPETITIONS_PAGE;
+use engine::time::UnixMs;
 use node::lease::Lease;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,6 +17,8 @@ use tokio::time::sleep;
 
 /// How often competitions are looked for: a result is applied within a fraction of a second, on whichever node its match ended.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often matches of bots that were deleted are looked for: a bot's URL is called no longer than this, and its call under way.
+const LOOK_FOR_DELETED_BOTS_EVERY: Duration = Duration::from_secs(2);
 
 /// What became of one competition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +71,8 @@ pub(crate) struct Driver<E, A> {
     kind: CompetitionKind,
     advance: A,
     retries: Retries,
+    /// When matches of deleted bots were looked for last.
+    looked_for_deleted_at: Option<UnixMs>,
 }
 
 /// What came of one look at all of them.
@@ -84,16 +91,21 @@ where
     F: Future<Output = Result<Driven, AdvanceError>> + Send,
 {
     pub(crate) fn new(environment: E, kind: CompetitionKind, advance: A) -> Self {
-        Self { environment, kind, advance, retries: Retries::default() }
+        Self { environment, kind, advance, retries: Retries::default(), looked_for_deleted_at: None }
     }
 
-    /// Advances each competition that has results to apply, then each that is due. It goes through all before it begins again: however
+    /// Calls off matches of deleted bots now and then. Advances each competition that has results to apply, then each that is due. It goes through all before it begins again: however
     /// many there are, each has its turn, and one that fails does not keep the others from theirs.
     ///
     /// # Errors
     /// The competitions cannot be read.
     pub(crate) async fn pass(&mut self, is_leading: &(impl Fn() -> bool + Sync)) -> Result<Driven, StoreError> {
         let kind = self.kind;
+        let now = self.environment.now();
+        if self.looked_for_deleted_at.is_none_or(|at| at.plus(LOOK_FOR_DELETED_BOTS_EVERY) <= now) {
+            self.looked_for_deleted_at = Some(now);
+            cancel_matches_of_deleted_bots(&self.environment, kind).await?;
+        }
         let mut pass = Pass { driven: Driven::Unchanged, found: BTreeSet::new(), results_waiting: 0 };
         let mut after = None;
         while is_leading() {
@@ -161,7 +173,6 @@ mod tests {
     use crate::testing::TestArena;
     use engine::commands::{Command, CompetitionCommand, Outcome};
     use engine::ids::AccountId;
-    use engine::time::UnixMs;
     use node::lease::LeaseContext;
     use std::sync::Mutex;
 

@@ -277,6 +277,8 @@ pub struct MatchStats {
     pub orphaned: u64,
     /// Competitions that want to be advanced at a later time.
     pub scheduled: u64,
+    /// Bots that are to be probed, those that are due already included.
+    pub probes: u64,
     /// Matches created.
     pub created: WindowCounts,
     /// Matches finished.

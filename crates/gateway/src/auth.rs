@@ -43,6 +43,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// As whom it sees things.
+    pub(super) fn viewer(self) -> (AccountId, Role) {
+        (self.account, self.role)
+    }
+
     /// Whether the token is valid at `now`: it is deleted a while after its end.
     fn is_valid(&self, now: UnixMs) -> bool {
         self.expires_at.is_none_or(|end| end > now)

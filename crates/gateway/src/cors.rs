@@ -12,17 +12,31 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The public reads, as their routes are declared.
-const PUBLIC_ROUTES: [&str; 10] = [
+const PUBLIC_ROUTES: [&str; 24] = [
+    "/api/duels/{id}",
+    "/api/duels/{id}/games",
     "/api/games/{id}",
     "/api/games/{id}/frames",
     "/api/games/{id}/jsonl",
     "/api/games/{id}/summary",
     "/api/games/live",
     "/api/games/recent",
+    "/api/leaderboards",
+    "/api/leaderboards/{id}",
+    "/api/leaderboards/{id}/entries/{snake}",
+    "/api/leaderboards/{id}/entries/{snake}/games",
+    "/api/leaderboards/{id}/entries/{snake}/opponents",
+    "/api/leaderboards/{id}/games",
+    "/api/leaderboards/{id}/rankings",
+    "/api/leaderboards/{id}/seasons",
+    "/api/leaderboards/{id}/seats",
     "/api/openapi.json",
     "/api/snakes/public",
     "/api/snakes/{id}/games",
     "/api/snakes/{id}/profile",
+    "/api/tournaments",
+    "/api/tournaments/{id}",
+    "/api/tournaments/{id}/feed",
 ];
 /// What is about the browser's cookie is for pages of this site.
 const SESSION_ROUTES: [&str; 5] = [
@@ -46,6 +60,7 @@ const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 pub(super) async fn cors(request: Request, next: Next) -> Response {
     let (is_public, takes_token) =
         request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).map_or((false, false), route_kinds);
+    let is_public = is_public && is_read(&request);
     if request.method() == Method::OPTIONS {
         let is_granted = is_public || takes_token && is_preflight_with_token(request.headers());
         return if is_granted { preflight() } else { next.run(request).await };
@@ -62,6 +77,17 @@ pub(super) async fn cors(request: Request, next: Next) -> Response {
 /// Whether a route is a public read, and whether it takes bearer tokens.
 fn route_kinds(route: &str) -> (bool, bool) {
     (PUBLIC_ROUTES.contains(&route), route.starts_with("/api/") && !SESSION_ROUTES.contains(&route))
+}
+
+/// Whether it reads, or a preflight asks for that: what changes something at the same path is not public.
+fn is_read(request: &Request) -> bool {
+    let wanted = match *request.method() {
+        Method::OPTIONS => request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD),
+        _ => None,
+    };
+    wanted.map_or(request.method().is_safe(), |wanted| {
+        [Method::GET, Method::HEAD].iter().any(|read| wanted == read.as_str())
+    })
 }
 
 /// Whether a browser asks for a request that will carry a token. Others with a body of JSON, which no form can send, stay refused.

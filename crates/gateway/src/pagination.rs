@@ -13,23 +13,33 @@ use std::str::FromStr;
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// Rows of one page; more than 100 count as 100, and 0 is an empty page.
+    /// Rows of one page; more than 100 count as 100, and 0 and less are an empty page.
     #[param(value_type = Option<u32>, minimum = 0, maximum = 100)]
     pub(super) limit: Option<String>,
     /// Only rows older than the one with this id (of games of Stories: with this cursor); `Link: <…>; rel="next"` gives the next page's.
     pub(super) after: Option<String>,
+    /// Refused: no list has it, and one who is answered the first page again and again would not find out.
+    #[param(ignore)]
+    pub(super) offset: Option<String>,
 }
 
 impl PageQuery {
     /// The requested number of rows.
     pub(super) fn limit(&self, when_absent: usize) -> ApiResult<usize> {
-        let Some(text) = &self.limit else {
-            return Ok(when_absent);
-        };
-        match whole_number(text) {
-            Some(limit) if limit >= 0 => Ok(usize::try_from(limit).unwrap_or(PAGE_MAX).min(PAGE_MAX)),
-            _ => Err(ApiError::bad_value("limit", format!("limit must be a whole number from 0 to {PAGE_MAX}"))),
+        self.limit_of(PAGE_MAX, when_absent)
+    }
+
+    /// The same where a page may have so many.
+    pub(super) fn limit_of(&self, most: usize, when_absent: usize) -> ApiResult<usize> {
+        if let Some(offset) = self.offset.as_deref().and_then(whole_number).filter(|offset| *offset > 0) {
+            let reason = format!(
+                "this list has no offset (not {offset}): its next page is the URL in the header Link, or begins with after=, the \
+                 cursor of the last row"
+            );
+            return Err(ApiError::bad_value("offset", reason));
         }
+        let limit = |rows: usize| u32::try_from(rows).unwrap_or(u32::MAX);
+        clamped_number("limit", self.limit.as_deref(), 0..=limit(most), limit(when_absent)).map(|limit| limit as usize)
     }
 
     /// The row after which the page begins.
@@ -132,8 +142,22 @@ mod tests {
 
     #[track_caller]
     fn check(limit: Option<&str>, want: Option<usize>) {
-        let query = PageQuery { limit: limit.map(str::to_owned), after: None };
+        let query = PageQuery { limit: limit.map(str::to_owned), ..PageQuery::default() };
         assert_eq!(query.limit(20).ok(), want, "{limit:?}");
+    }
+
+    #[track_caller]
+    fn check_offset(offset: &str, is_taken: bool) {
+        let query = PageQuery { offset: Some(offset.to_owned()), ..PageQuery::default() };
+        assert_eq!(query.limit(20).is_ok(), is_taken, "{offset}");
+    }
+
+    #[test]
+    fn an_offset_that_would_skip_rows_is_refused() {
+        check_offset("0", true);
+        check_offset("-1", true);
+        check_offset("1", false);
+        check_offset("99999999999999999999999999", false);
     }
 
     #[test]
@@ -144,11 +168,11 @@ mod tests {
         check(Some("101"), Some(100));
         check(Some("99999999999999999999999999"), Some(100));
         check(Some("0"), Some(0));
-        check(Some("-1"), None);
+        check(Some("-1"), Some(0));
         check(Some("+1"), None);
         check(Some(""), None);
         check(Some("ten"), None);
-        check(Some("-99999999999999999999999999"), None);
+        check(Some("-99999999999999999999999999"), Some(0));
     }
 
     #[track_caller]

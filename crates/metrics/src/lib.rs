@@ -144,6 +144,7 @@ pub struct Timing {
     pub scheduler_delay_ms: Quantiles,
     /// Calls of bots, from sending a /move to the end of its answer.
     pub bot_call_ms: Quantiles,
+    pub rating_lag_ms: Quantiles,
 }
 
 /// The values that the load shedder compares from second to second.
@@ -229,6 +230,7 @@ impl Metrics {
             run_time_ms: quantiles(5),
             scheduler_delay_ms: quantiles(6),
             bot_call_ms: quantiles(7),
+            rating_lag_ms: quantiles(8),
         }
     }
 
@@ -263,7 +265,7 @@ impl Metrics {
     }
 
     /// The histograms of [`Timing`], in the order of its fields.
-    fn timed_histograms(&self) -> [&Histogram; 8] {
+    fn timed_histograms(&self) -> [&Histogram; 9] {
         [
             &self.store.pool_wait,
             &self.store.query,
@@ -273,6 +275,7 @@ impl Metrics {
             &self.matches.run_time,
             &self.process.scheduler_delay,
             &self.matches.bot_call,
+            &self.ladders.rating_lag,
         ]
     }
 

@@ -25,6 +25,8 @@ pub struct GameOdds {
     pub server_fault_per_mille: u64,
     /// They are drawn.
     pub draw_per_mille: u64,
+    /// The bot in the last seat gives no move.
+    pub silent_per_mille: u64,
 }
 
 /// Ends one waiting game after the other, for ever, except while it is suspended.
@@ -87,6 +89,6 @@ fn result(seats: usize, odds: GameOdds, dice: &mut Dice) -> MatchResult {
         late_moves: 0,
         food_eaten: (0..seats).map(|_| dice.below(4) as u32).collect(),
         is_server_fault: dice.bool_per_mille(odds.server_fault_per_mille),
-        silent_seats: Vec::new(),
+        silent_seats: (0..seats as u8).rev().take(dice.bool_per_mille(odds.silent_per_mille).into()).collect(),
     }
 }

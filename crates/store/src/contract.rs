@@ -301,6 +301,9 @@ pub trait Reader: Send {
     ) -> Result<Vec<CompetitionRow>, StoreError>;
     /// The entries of a competition's log from version `from` on, at most `limit`.
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError>;
+    /// Matches of competitions of this kind that have not ended and have a seat of a registered bot that was deleted; at most `limit`, in
+    /// no order.
+    fn matches_of_deleted_bots(&mut self, kind: CompetitionKind, limit: usize) -> Result<Vec<MatchId>, StoreError>;
     /// Matches of a competition that are kept, newest first; all of them, or those that have not ended.
     fn competition_matches(
         &mut self,

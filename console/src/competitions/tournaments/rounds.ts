@@ -35,8 +35,11 @@ export interface OpenGame {
   readonly game: TournamentGame;
 }
 
+/** Whether a game waits or is played. */
+export const isOpen = ({ status }: Pick<TournamentGame, 'status'>): boolean => status === 'queued' || status === 'running';
+
 /** Games that wait or are played, the oldest first. */
 export function openGames({ pairings }: Pick<TournamentDetails, 'pairings'>): readonly OpenGame[] {
-  const open = pairings.flatMap((pairing) => pairing.games.filter(({ status }) => status === 'open').map((game) => ({ pairing, game })));
+  const open = pairings.flatMap((pairing) => pairing.games.filter(isOpen).map((game) => ({ pairing, game })));
   return open.sort((one, other) => one.game.created_at.localeCompare(other.game.created_at));
 }

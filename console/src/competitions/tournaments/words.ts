@@ -129,7 +129,8 @@ export function pairingText(named: Named, pairing: TournamentPairing): string {
     case 'not_needed':
       return 'Not needed: the one without a defeat won the first final.';
   }
-  if (pairing.status === 'playing') return 'Being played.';
+  if (pairing.status === 'running') return 'Being played.';
+  if (pairing.status === 'queued') return 'Waits in the queue.';
   if (pairing.status === 'ready') return 'Its first game is about to be put into the queue.';
   const absent = pairing.players.some(({ entrant }) => typeof entrant === 'number' && named.entrants[entrant]?.absent_since);
   return absent ? 'Waits for a bot that does not answer.' : 'Waits for other matches.';
@@ -144,7 +145,8 @@ const VOIDS: Readonly<Record<string, string>> = {
 
 /** How a game of a pairing ended. */
 export function gameText(named: Named, game: TournamentGame, isAdjudicated: boolean): string {
-  if (game.status === 'open') return 'Queued or being played';
+  if (game.status === 'running') return 'Being played';
+  if (game.status === 'queued') return 'In the queue';
   if (game.status === 'void') return `Does not count: ${VOIDS[game.void ?? ''] ?? game.void ?? 'void'}`;
   const first = game.seats.filter((_, seat) => game.places?.[seat] === 1).map((entrant) => nameOf(named, entrant) ?? '?');
   const result = first.length === 1 ? `${first[0]} won` : first.length === game.seats.length ? 'Drawn' : `${first.join(' and ')} shared the first place`;
@@ -195,6 +197,8 @@ export function eventText(named: Named, event: TournamentEvent): string {
       return 'A round was paired.';
     case 'game_created':
       return `A game of ${pairing} was put into the queue.`;
+    case 'game_started':
+      return `A game of ${pairing} began.`;
     case 'game_played':
       return `A game of ${pairing} ended${result}.`;
     case 'game_adjudicated':

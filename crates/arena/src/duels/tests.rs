@@ -14,15 +14,15 @@ use rules::chance::Seed;
 const GAMES: usize = 8;
 const DUEL: CompetitionId = CompetitionId(7);
 
-/// A duel of which [`GAMES`] games wait in the queue.
-async fn begun() -> TestArena {
-    let arena = TestArena::new(0);
+/// A duel of which [`GAMES`] games wait in the queue; of registered bots, or of such that are named by their URLs.
+async fn begun(is_registered: bool) -> TestArena {
+    let arena = TestArena::new(2);
     let bot = |number: u128| DuelBot {
         bot: BotId(number),
         name: format!("bot {number}"),
         owner: String::new(),
         url: format!("http://{number}.example/"),
-        is_registered: false,
+        is_registered,
     };
     let definition = DuelDefinition {
         bots: vec![bot(1), bot(2)],
@@ -67,7 +67,7 @@ async fn cancel_it(arena: &TestArena) {
 
 /// The store goes away after this many of the games are called off; `None`: never.
 async fn check(away_after: Option<usize>) {
-    let arena = begun().await;
+    let arena = begun(false).await;
     cancel_it(&arena).await;
     if let Some(cancelled) = away_after {
         arena.set_store_away_after(cancelled);
@@ -89,4 +89,19 @@ async fn games_under_way_are_called_off_once() {
     for away_after in [None, Some(0), Some(1), Some(GAMES - 1), Some(GAMES)] {
         check(away_after).await;
     }
+}
+
+#[tokio::test]
+async fn a_duel_ends_with_its_games_when_a_bot_is_deleted() {
+    let arena = begun(true).await;
+    let (id, account) = (BotId(2), AccountId(1));
+    assert_eq!(arena.commit_now(Command::DeleteBot { id, account }), Outcome::Done);
+    settle(&arena).await;
+    let states = DuelStates::default();
+    let (duel, row) = arena.read_now(|reader| {
+        let mut row = reader.competition(DUEL)?.expect("it was created");
+        Ok((states.read(reader, &mut row)?, row))
+    });
+    assert_eq!((duel.unwrap().end(), row.status), (Some(DuelEnd::BotWithdrawn), CompetitionStatus::Finished));
+    assert_eq!((live(&arena), arena.cancels()), (0, GAMES));
 }

@@ -218,6 +218,9 @@ impl PairingState {
             let seats: Vec<BotId> = result.summary.seats.iter().map(|seat| seat.bot).collect();
             bots.extend(seats.iter().copied());
             self.history.end(result.key, &seats);
+            for seat in result.summary.seats.iter().filter(|_| result.is_played()) {
+                self.history.note_silence(seat.bot, seat.is_silent);
+            }
         }
         self.history.trim(self.entries.len(), self.seats());
         Ok(bots)

@@ -9,7 +9,7 @@ use engine::limits::{TOURNAMENT_DEADLINE_LOOK_INTERVAL, TOURNAMENT_GAME_WAIT_MAX
 use engine::matches::machine::MatchMachine;
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
-use engine::tournaments::{Event, GameScore, Tournament, VoidReason, adjudicate};
+use engine::tournaments::{Event, Game, GameScore, Tournament, VoidReason, adjudicate};
 use store::{Reader, StoreError};
 
 /// Entries of a log that are read at once.
@@ -39,6 +39,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
     ) -> Result<(), TournamentError> {
         // A game begins after its creation, so that the others cannot be late.
         let suspects: Vec<(u32, MatchId, UnixMs)> = undecided_games(&step.state)
+            .map(|(pairing, game)| (pairing, game.match_id, game.created_at))
             .filter(|(_, _, created_at)| deadline(&step.state, *created_at, leading_since) <= now)
             .collect();
         if suspects.is_empty() {
@@ -95,18 +96,18 @@ fn judge(reader: &mut dyn Reader, id: MatchId) -> Result<Late, StoreError> {
     Ok(score.map_or(Late::Void, Late::Adjudicated))
 }
 
-fn undecided_games(state: &Tournament) -> impl Iterator<Item = (u32, MatchId, UnixMs)> {
+/// Open games of pairings that are not decided.
+pub(super) fn undecided_games(state: &Tournament) -> impl Iterator<Item = (u32, &Game)> {
     let is_undecided = |pairing: u32| state.pairings()[pairing as usize].outcome.is_none();
-    let games = state.open_games().filter(move |(pairing, _)| is_undecided(*pairing));
-    games.map(|(pairing, game)| (pairing, game.match_id, game.created_at))
+    state.open_games().filter(move |(pairing, _)| is_undecided(*pairing))
 }
 
-/// When the next game may be late: by its creation, and from then on again and again, because the log does not say when it began.
+/// When the next game may be late: by its start, or by its creation while it is queued; from then on again and again.
 pub(super) fn next_deadline_look(state: &Tournament, leading_since: UnixMs, now: UnixMs) -> Option<UnixMs> {
     let next_look = now.plus(TOURNAMENT_DEADLINE_LOOK_INTERVAL);
-    let look_at = |created_at| {
-        let earliest = deadline(state, created_at, leading_since);
+    let look_at = |game: &Game| {
+        let earliest = deadline(state, game.started_at.unwrap_or(game.created_at), leading_since);
         if earliest > now { earliest } else { next_look }
     };
-    undecided_games(state).map(|(_, _, created_at)| look_at(created_at)).min()
+    undecided_games(state).map(|(_, game)| look_at(game)).min()
 }

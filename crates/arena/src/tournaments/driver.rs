@@ -2,6 +2,7 @@
 //! games that follow are put into the queue.
 
 use super::deadlines::next_deadline_look;
+use super::starts::next_start_look;
 use super::step::{Saved, Step};
 use super::{LoadedTournament, TournamentError, Tournaments};
 use crate::cancellation::cancel_matches;
@@ -52,6 +53,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Phase::Entries if is_started_by_time => self.start_by_time(&mut step).await?,
             Phase::Entries => step.due_at = step.state.definition().starts_at,
             Phase::Running => {
+                self.note_starts(&mut step).await?;
                 self.apply_results(&mut step).await?;
                 self.end_late_games(&mut step, leading_since, now).await?;
                 self.review_absences(&mut step, leading_since, now).await?;
@@ -214,5 +216,6 @@ fn event_of(pairing: u32, result: &CompetitionResult, silent: Vec<bool>) -> Even
 /// When the tournament is to be looked at without a result.
 fn next_due(state: &Tournament, leading_since: UnixMs, now: UnixMs) -> Option<UnixMs> {
     let next_absence_look = state.absent().next().map(|_| now.plus(TOURNAMENT_ABSENCE_LOOK_INTERVAL));
-    next_deadline_look(state, leading_since, now).into_iter().chain(next_absence_look).min()
+    let next_looks = [next_deadline_look(state, leading_since, now), next_absence_look, next_start_look(state, now)];
+    next_looks.into_iter().flatten().min()
 }

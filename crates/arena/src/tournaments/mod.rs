@@ -9,6 +9,7 @@ mod deadlines;
 mod driver;
 mod feeds;
 mod seeding;
+mod starts;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -25,8 +25,8 @@ use engine::matches::slots::SlotUsage;
 use engine::ratings::Rating;
 use engine::time::UnixMs;
 use engine::tournaments::{
-    CancelReason, Decision, Definition, EntryRule, Format, Phase, Seeding, TieBreak, Tournament, TournamentRules,
-    WithdrawalReason,
+    CancelReason, Decision, Definition, EntryRule, Format, Game, Pairing, Phase, Seeding, TieBreak, Tournament,
+    TournamentRules, WithdrawalReason,
 };
 use node::lease::LeaseContext;
 use rules::chance::Seed;
@@ -286,6 +286,57 @@ async fn a_bot_that_is_deleted_before_the_start_does_not_count() {
     let state = cup.state().await;
     assert_eq!(state.phase(), Phase::Cancelled(CancelReason::TooFewEntrants));
     assert_eq!(state.entrants()[1].withdrawn, Some(WithdrawalReason::Deleted));
+}
+
+#[tokio::test]
+async fn a_bot_that_is_deleted_while_it_plays_leaves_at_once() {
+    let mut cup = Cup::started(definition(), 4).await;
+    let games = cup.claim();
+    let is_theirs = |game: &&ClaimedMatch| game.spec.seats.iter().any(|seat| seat.bot == BotId(1));
+    let theirs = games.iter().find(is_theirs).unwrap().spec.id;
+    cup.arena.commit_now(Command::DeleteBot { id: BotId(1), account: OWNER });
+    cup.settle().await;
+    assert!(
+        games.iter().all(|game| (cup.match_state(game.spec.id) == MatchState::Cancelled) == (game.spec.id == theirs))
+    );
+    assert_eq!((cup.arena.cancels(), cup.arena.notified()), (1, vec![theirs]));
+    let state = cup.state().await;
+    assert_eq!(state.entrants()[0].withdrawn, Some(WithdrawalReason::Deleted));
+    assert_eq!(decisions(&state)[..2].iter().flatten().collect::<Vec<_>>(), [&Decision::Walkover]);
+    for game in games.iter().filter(|game| game.spec.id != theirs) {
+        cup.finish(game);
+    }
+    cup.settle().await;
+    cup.play_waiting().await;
+    assert_eq!(champion(&*cup.state().await), Some(BotId(2)));
+}
+
+/// When the pairings' games were queued, began, and were decided, in seconds after the start.
+#[tokio::test]
+async fn a_tournament_knows_when_its_games_were_queued_played_and_decided() {
+    let mut cup = Cup::started(definition(), 4).await;
+    let begun = cup.arena.now();
+    let after_s = |at: Option<UnixMs>| at.map(|at| at.since(begun).as_secs());
+    cup.pass_time(Duration::from_secs(10)).await;
+    let [first, second] = &cup.claim()[..] else { panic!("two games wait") };
+    cup.play_two_turns(first, BotId(9));
+    // Two looks, so that a start is not noted twice.
+    cup.pass_time(Duration::from_secs(30)).await;
+    cup.pass_time(Duration::from_secs(10)).await;
+    cup.finish(second);
+    cup.settle().await;
+    let state = cup.state().await;
+    let pairing_of = |game: &ClaimedMatch| {
+        let has_it = |pairing: &&Pairing| pairing.games.iter().any(|known| known.match_id == game.spec.id);
+        state.pairings().iter().find(has_it).unwrap()
+    };
+    let times = |game: &ClaimedMatch| {
+        let pairing = pairing_of(game);
+        let Game { started_at, ended_at, .. } = &pairing.games[0];
+        [*started_at, *ended_at, pairing.decided_at].map(after_s)
+    };
+    assert_eq!(times(first), [Some(10), None, None]);
+    assert_eq!(times(second), [Some(50), Some(50), Some(50)]);
 }
 
 /// A ladder with these ratings (mu) of bots 1, 2, 3 …; one of 0 has entered and not played.

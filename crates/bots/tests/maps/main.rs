@@ -90,7 +90,9 @@ fn a_broken_law_is_noticed() {
 #[test]
 fn official_games_keep_the_laws() {
     let Some(folder) = std::env::var_os("MAPS_TRANSCRIPTS") else { return };
-    check_branches(&check_files(Path::new(&folder)));
+    let tallies = check_files(Path::new(&folder));
+    check_branches(&tallies);
+    check_boards(&tallies);
 }
 
 /// A few games of one snake, which are no sample of what a map can do.
@@ -113,6 +115,27 @@ fn check_files(folder: &Path) -> Tallies {
         println!("| {map} | {width}x{height} | {} |", tally.cells());
     }
     tallies
+}
+
+/// On every board of a map whose hazards come and go by its rules, they must have: what one board does says nothing about another.
+#[track_caller]
+fn check_boards(tallies: &Tallies) {
+    let mut idle = Vec::new();
+    for ((map, width, height), tally) in tallies {
+        let missing = tally.hazards_missing(Map::from_name(map).unwrap());
+        idle.extend(missing.into_iter().map(|what| format!("{map} on {width}x{height}: no game came to {what}")));
+    }
+    assert!(idle.is_empty(), "{}", idle.join("; "));
+}
+
+#[test]
+fn a_board_whose_hazards_never_acted_is_noticed() {
+    let game = own_game(&Setting::of(Map::Royale, 11, 11, 1));
+    let mut tallies = Tallies::new();
+    check(&game, &mut tallies);
+    check_boards(&tallies);
+    tallies.insert((Map::Royale.name(), 7, 7), Tally::default());
+    assert!(std::panic::catch_unwind(|| check_boards(&tallies)).is_err());
 }
 
 /// Every branch of a map has to be walked by some game: a law that is never applied proves nothing.

@@ -282,15 +282,23 @@ impl Tally {
     /// What no game has done, of all that can happen on the map.
     pub(crate) fn branches_missing(&self, map: Map) -> Vec<&'static str> {
         let has_hazards = !matches!(map, Map::Standard | Map::Empty | Map::HealingPools | Map::SoloMaze);
-        let all = [
-            ("a hazard that came", self.hazards_came, hazards::come(map) || map == Map::SoloMaze),
-            ("a hazard that went", self.hazards_went, hazards::go(map) || map == Map::SoloMaze),
+        let others = [
             ("a snake that was hurt by a hazard", self.hurt, has_hazards),
             ("new food", self.food_came, map != Map::Empty),
             ("a new maze", self.mazes, map == Map::SoloMaze),
             ("food that ran away", self.food_ran, map == Map::SoloMaze),
         ];
-        all.into_iter().filter(|(_, count, is_due)| *is_due && *count == 0).map(|(name, ..)| name).collect()
+        let missing = others.into_iter().filter(|(_, count, is_due)| *is_due && *count == 0).map(|(name, ..)| name);
+        self.hazards_missing(map).into_iter().chain(missing).collect()
+    }
+
+    /// The same of hazards that the map moves, which must happen on each of its boards.
+    pub(crate) fn hazards_missing(&self, map: Map) -> Vec<&'static str> {
+        let moves = [
+            ("a hazard that came", self.hazards_came, hazards::come(map) || map == Map::SoloMaze),
+            ("a hazard that went", self.hazards_went, hazards::go(map) || map == Map::SoloMaze),
+        ];
+        moves.into_iter().filter(|(_, count, is_due)| *is_due && *count == 0).map(|(name, ..)| name).collect()
     }
 
     /// Whether food came as often as the rules of the map promise, within six standard deviations.

@@ -1,8 +1,8 @@
 //! What results change about a ladder: ratings one after the other in the order of the results, and every count beside them. The same
 //! function rates as they come and recomputes, so both give the same bits.
 //!
-//! A result rates when its match was played to its end and no fault of this server was in it. Bots that left meanwhile are rated as all
-//! others in the game that was played.
+//! A result rates when its match was played to its end, no fault of this server was in it, and each of its bots gave a valid move. Bots that
+//! left meanwhile are rated as all others in the game that was played.
 
 use super::entry::{EntryRecord, Meeting, MeetingCounts, RatedGame, SeatCounts};
 use crate::competitions::CompetitionResult;

@@ -47,6 +47,10 @@ pub const TOURNAMENT_DEADLINE_LOOK_INTERVAL: Duration = Duration::from_secs(15);
 pub const TOURNAMENT_ABSENCES_MAX: u8 = 8;
 /// How often a tournament that waits for bots looks whether they are back.
 pub const TOURNAMENT_ABSENCE_LOOK_INTERVAL: Duration = Duration::from_secs(15);
+/// How soon a tournament looks whether a game that was just put into the queue has begun.
+pub const TOURNAMENT_START_LOOK_INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// How seldom it looks for the start of games that have waited for long.
+pub const TOURNAMENT_START_LOOK_INTERVAL_MAX: Duration = Duration::from_secs(30);
 /// How far ahead a start may lie.
 pub const TOURNAMENT_START_AHEAD_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 /// How often a change of a tournament is decided again because another writer was first.

@@ -72,6 +72,8 @@ pub enum Event {
     Returned { bot: BotId },
     /// A game passed its deadline, and its board decided: it counts as one that was played.
     GameAdjudicated { pairing: u32, match_id: MatchId, score: GameScore },
+    /// A game left the queue then, and is played.
+    GameStarted { pairing: u32, match_id: MatchId, started_at: UnixMs },
 }
 packed_variants!(Event {
     1 => Invited { account },
@@ -87,6 +89,7 @@ packed_variants!(Event {
     11 => Absent { bot },
     12 => Returned { bot },
     13 => GameAdjudicated { pairing, match_id, score },
+    14 => GameStarted { pairing, match_id, started_at },
 });
 
 /// Why a bot left.

@@ -83,6 +83,10 @@ pub struct Game {
     /// Entrants by seat.
     pub seats: Vec<u16>,
     pub created_at: UnixMs,
+    /// When it left the queue, as far as that is known.
+    pub started_at: Option<UnixMs>,
+    /// When its end was noted.
+    pub ended_at: Option<UnixMs>,
     pub end: Option<GameEnd>,
 }
 
@@ -151,12 +155,13 @@ pub struct Pairing {
     pub places: u8,
     pub games: Vec<Game>,
     pub outcome: Option<Outcome>,
+    pub decided_at: Option<UnixMs>,
 }
 
 impl Pairing {
     pub(super) fn new(stage: PairingStage, round: u16, sources: Vec<Source>) -> Self {
         let players = vec![Occupant::Open; sources.len()];
-        Self { stage, round, sources, players, places: 1, games: Vec::new(), outcome: None }
+        Self { stage, round, sources, players, places: 1, games: Vec::new(), outcome: None, decided_at: None }
     }
 
     /// Entrants that are known to play in it.

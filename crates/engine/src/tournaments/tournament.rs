@@ -197,27 +197,34 @@ impl Tournament {
             Event::Started { seeds } => self.start(seeds, entry.at)?,
             Event::RoundPaired { pairs, bye } => self.add_swiss_round(pairs, *bye)?,
             Event::GameCreated { pairing, match_id, seats } => {
-                let game = Game { match_id: *match_id, seats: seats.clone(), created_at: entry.at, end: None };
+                let (match_id, seats, created_at) = (*match_id, seats.clone(), entry.at);
+                let game = Game { match_id, seats, created_at, started_at: None, ended_at: None, end: None };
                 self.add_game(*pairing, game)?;
             }
+            Event::GameStarted { pairing, match_id, started_at } => {
+                let game = self.open_game(*pairing, *match_id).filter(|game| game.started_at.is_none());
+                game.ok_or(Refusal::Inconsistent("a game that is not queued"))?.started_at = Some(*started_at);
+            }
             Event::GamePlayed { pairing, match_id, score } | Event::GameAdjudicated { pairing, match_id, score } => {
-                self.end_game(*pairing, *match_id, GameEnd::Played(score.clone()))?;
+                self.end_game(*pairing, *match_id, GameEnd::Played(score.clone()), entry.at)?;
             }
             Event::GameVoid { pairing, match_id, reason } => {
-                self.end_game(*pairing, *match_id, GameEnd::Void(*reason))?;
+                self.end_game(*pairing, *match_id, GameEnd::Void(*reason), entry.at)?;
             }
             Event::Cancelled { reason } => self.cancel(*reason)?,
             Event::Absent { bot } => self.begin_absence(*bot, entry.at)?,
             Event::Returned { bot } => self.end_absence(*bot)?,
         }
         self.version += 1;
-        self.settle(match &entry.event {
+        let changed = match &entry.event {
             Event::GameCreated { pairing, .. }
+            | Event::GameStarted { pairing, .. }
             | Event::GamePlayed { pairing, .. }
             | Event::GameAdjudicated { pairing, .. }
             | Event::GameVoid { pairing, .. } => Some(*pairing),
             _ => None,
-        });
+        };
+        self.settle(changed, entry.at);
         if self.phase == Phase::Running && self.is_complete() {
             self.phase = Phase::Finished;
         }
@@ -302,17 +309,20 @@ impl Tournament {
         Ok(())
     }
 
-    fn end_game(&mut self, pairing: u32, match_id: MatchId, end: GameEnd) -> Result<(), Refusal> {
-        let games = self.pairings.get_mut(pairing as usize).map(|pairing| &mut pairing.games);
-        let game = games.and_then(|games| games.iter_mut().find(|game| game.match_id == match_id));
-        let game = game.filter(|game| game.end.is_none()).ok_or(Refusal::Inconsistent("a game that is not open"))?;
+    fn open_game(&mut self, pairing: u32, match_id: MatchId) -> Option<&mut Game> {
+        let games = &mut self.pairings.get_mut(pairing as usize)?.games;
+        games.iter_mut().find(|game| game.match_id == match_id && game.end.is_none())
+    }
+
+    fn end_game(&mut self, pairing: u32, match_id: MatchId, end: GameEnd, at: UnixMs) -> Result<(), Refusal> {
+        let game = self.open_game(pairing, match_id).ok_or(Refusal::Inconsistent("a game that is not open"))?;
         let seats = game.seats.len();
         if let GameEnd::Played(score) = &end
             && [score.places.len(), score.food.len(), score.silent.len()] != [seats; 3]
         {
             return Err(Refusal::Inconsistent("a result of other seats"));
         }
-        game.end = Some(end);
+        (game.end, game.ended_at) = (Some(end), Some(at));
         Ok(())
     }
 
@@ -335,7 +345,7 @@ impl Tournament {
 
     /// Lets everything follow that follows: who comes into a pairing, who has won it, which rounds come up. When only the games of
     /// one pairing have changed, `changed` is its number.
-    fn settle(&mut self, changed: Option<u32>) {
+    fn settle(&mut self, changed: Option<u32>, at: UnixMs) {
         if self.phase != Phase::Running {
             return;
         }
@@ -343,7 +353,7 @@ impl Tournament {
             for number in self.first_open..self.pairings.len() {
                 let is_changed = changed.is_none_or(|changed| changed as usize == number);
                 if is_changed || !self.pairings[number].is_ready() {
-                    self.settle_pairing(number);
+                    self.settle_pairing(number, at);
                 }
             }
             let is_open = |pairing: &Pairing| pairing.outcome.is_none();
@@ -355,7 +365,7 @@ impl Tournament {
         }
     }
 
-    fn settle_pairing(&mut self, number: usize) {
+    fn settle_pairing(&mut self, number: usize, at: UnixMs) {
         if self.pairings[number].outcome.is_some() {
             return;
         }
@@ -369,6 +379,7 @@ impl Tournament {
         } else {
             self.judged(number, &self.pairings[number]).outcome()
         };
+        self.pairings[number].decided_at = outcome.as_ref().map(|_| at);
         self.pairings[number].outcome = outcome;
     }
 

@@ -19,7 +19,7 @@ use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::{AccountId, BotId, CompetitionId, MatchId, PlayerId, TokenId};
 use engine::ladders::season::current_season;
 use engine::limits::{EXPORT_ENTRIES_PER_BOT_MAX, EXPORT_ROWS_MAX, PAGE_MAX, REPLAY_RESPONSE_BYTES};
-use engine::rows::{Bot, GameCursor};
+use engine::rows::{Bot, GameCursor, Role};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
 use store::{BotFilter, CompetitionFilter, MatchFilter, MatchList, PlayerGamesFilter, Reader, StoreError};
@@ -78,7 +78,9 @@ impl Position {
                 let filter = MatchFilter { list: MatchList::OfAccount(account), before, limit: PAGE_MAX };
                 let rows = reader.matches(&filter)?;
                 let next = next(&rows, |row| Self::Games(Some(row.spec.id)));
-                Ok(ExportPage { rows: rows.iter().map(|row| encode(&games::summary(row))).collect(), next })
+                let related = games::Related::read(reader, &rows, Some((account, Role::Player)))?;
+                let rows = rows.iter().map(|row| encode(&games::summary(row, &related)));
+                Ok(ExportPage { rows: rows.collect(), next })
             }
             Self::Competitions(kind, before) => {
                 let filter = CompetitionFilter { kind, account: Some(account), before, limit: PAGE_MAX };

@@ -4,7 +4,7 @@ use super::view;
 use crate::app::App;
 use crate::auth::{Caller, Principal};
 use crate::extract::{AnyAccount, MaybePrincipal, PathId, QueryParams};
-use crate::games::{Faces, summary};
+use crate::games::{Related, summary};
 use crate::idempotency::json_body;
 use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, Resource};
@@ -103,19 +103,23 @@ pub(super) async fn list_duel_games(
         .await?
         .filter(|row| DuelAccess::of(row, caller).is_some())
         .ok_or(ApiError::NotFound(Resource::Duel))?;
-    let rows = app.node.store.read(move |reader| reader.competition_matches(id, false, before, limit + 1)).await?;
+    let read = app.node.store.read(move |reader| {
+        let rows = reader.competition_matches(id, false, before, limit + 1)?;
+        Ok((Related::read(reader, &rows, caller.map(Caller::viewer))?, rows))
+    });
+    let (related, rows) = read.await?;
     let page = Page::new(&format!("/api/duels/{id}/games"), "", rows, limit, |row| Some(row.spec.id));
-    Ok((page.link, Json(page.rows.iter().filter_map(duel_game).collect())))
+    Ok((page.link, Json(page.rows.iter().filter_map(|row| duel_game(row, &related)).collect())))
 }
 
-fn duel_game(row: &MatchRow) -> Option<DuelGame> {
+fn duel_game(row: &MatchRow, related: &Related) -> Option<DuelGame> {
     let key = GameKey::from_u64(row.spec.origin?.key)?;
     Some(DuelGame {
         pairing: key.pairing,
         pair: key.pair,
         game_of_pair: key.game,
         attempt: key.attempt,
-        game: summary(row, &Faces::new()),
+        game: summary(row, related),
     })
 }
 

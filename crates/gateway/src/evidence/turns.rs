@@ -5,6 +5,7 @@ use super::view;
 use crate::app::App;
 use crate::budget::BudgetOwner;
 use crate::extract::{AnyAccount, QueryParams};
+use crate::pagination::clamped_number;
 use crate::problem::ApiResult;
 use crate::spectate::ReplayRequest;
 use axum::extract::State;
@@ -17,10 +18,12 @@ use wire::api::SnakeTurns;
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct TurnsQuery {
-    /// The first turn; 0 when absent.
-    offset: Option<u32>,
+    /// The first turn; 0 when absent. What is below 0 counts as 0.
+    #[param(value_type = Option<u32>)]
+    offset: Option<String>,
     /// At most so many turns; 1,000 when absent, and more count as 1,000.
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, maximum = 1_000)]
+    limit: Option<String>,
 }
 
 /// The turns of one of your snakes in a game
@@ -49,10 +52,10 @@ pub(super) async fn list_turns(
     path: SnakePath,
     QueryParams(query): QueryParams<TurnsQuery>,
 ) -> ApiResult<Response> {
-    let limit = query.limit.unwrap_or(TURNS_PAGE_MAX).min(TURNS_PAGE_MAX);
+    let limit = clamped_number("limit", query.limit.as_deref(), 0..=TURNS_PAGE_MAX, TURNS_PAGE_MAX)?;
+    let first = clamped_number("offset", query.offset.as_deref(), 0..=u32::MAX, 0)?;
     let wanted = ReplayRequest::new(app, &owner)?;
     let (row, seat) = path.find(&wanted, &caller).await?;
-    let first = query.offset.unwrap_or(0);
     let turns = first..first.saturating_add(limit).min(row.status.turns);
     let replay = match turns.is_empty() {
         true => None,

@@ -6,11 +6,13 @@ mod create;
 pub(super) mod inspection;
 mod public;
 mod read;
+mod related;
 mod request;
 mod view;
 
+pub(super) use related::{Related, face};
 pub(super) use request::{GameParams, game_type, parse_game_params, parse_seed};
-pub(super) use view::{Faces, face, summary, time};
+pub(super) use view::{public, summary, time};
 
 use super::problem::{ApiError, ApiResult, Resource};
 use crate::app::App;

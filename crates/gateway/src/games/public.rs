@@ -1,9 +1,10 @@
 //! Public games, for everybody: those that run, those that have ended, and the result of one. A game is public if all of its snakes were when
 //! it was created, or if its competition is. Private games stand in no list, and whether there is one of an id is not said.
 
+use super::related::Related;
 use super::view;
 use crate::app::App;
-use crate::auth::Principal;
+use crate::auth::Caller;
 use crate::extract::{MaybePrincipal, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, Resource};
@@ -47,11 +48,11 @@ pub(super) async fn live_games(
     let (map, filter) = query.parse()?;
     let read = app.node.store.read(move |reader| {
         let rows = reader.running_public_matches(map, before, limit + 1)?;
-        view::with_faces(reader, rows)
+        Ok((Related::read(reader, &rows, None)?, rows))
     });
-    let (rows, faces) = read.await?;
+    let (related, rows) = read.await?;
     let page = Page::new("/api/games/live", &filter, rows, limit, |row| Some(row.spec.id));
-    Ok(page.response(|row| view::public(&row, &faces)))
+    Ok(page.response(|row| view::public(&row, &related)))
 }
 
 /// Public games that are over, the last ended first
@@ -69,11 +70,11 @@ pub(super) async fn recent_games(
     let (map, filter) = query.parse()?;
     let read = app.node.store.read(move |reader| {
         let rows = reader.ended_public_matches(map, before, limit + 1)?;
-        view::with_faces(reader, rows)
+        Ok((Related::read(reader, &rows, None)?, rows))
     });
-    let (rows, faces) = read.await?;
+    let (related, rows) = read.await?;
     let page = Page::new("/api/games/recent", &filter, rows, limit, cursor);
-    Ok(page.response(|row| view::public(&row, &faces)))
+    Ok(page.response(|row| view::public(&row, &related)))
 }
 
 fn cursor(row: &MatchRow) -> Option<EndedMatchCursor> {
@@ -92,12 +93,11 @@ pub(super) async fn game_summary(
     MaybePrincipal(principal): MaybePrincipal,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Json<PublicGame>> {
-    let sees_private = matches!(principal, Some(Principal::Account(_)));
+    let viewer = principal.and_then(|principal| principal.account()).map(Caller::viewer);
     let read = app.node.store.read(move |reader| {
-        let row = reader.match_by_id(id)?;
-        view::with_faces(reader, row.into_iter().collect())
+        let row = reader.match_by_id(id)?.filter(|row| row.spec.is_public || viewer.is_some());
+        row.map(|row| Ok((Related::read(reader, std::slice::from_ref(&row), viewer)?, row))).transpose()
     });
-    let (rows, faces) = read.await?;
-    let row = rows.first().filter(|row| row.spec.is_public || sees_private);
-    row.map(|row| Json(view::public(row, &faces))).ok_or(ApiError::NotFound(Resource::Game))
+    let (related, row) = read.await?.ok_or(ApiError::NotFound(Resource::Game))?;
+    Ok(Json(view::public(&row, &related)))
 }

@@ -1,6 +1,7 @@
 //! Looking at games: lists, details, and where many of them are.
 
-use super::view::{self, Faces};
+use super::related::Related;
+use super::view;
 use crate::app::App;
 use crate::auth::{Caller, Principal};
 use crate::budget::BudgetOwner;
@@ -107,6 +108,9 @@ pub(super) async fn list_games_of_snake(
     Ok(wanted.respond(&format!("/api/snakes/{bot}/games"), &filter, rows))
 }
 
+/// Games with what their views show besides.
+type Games = (Related, Vec<MatchRow>);
+
 /// Which page of which list.
 #[derive(Clone, Copy)]
 struct ListFilter {
@@ -120,11 +124,7 @@ impl ListFilter {
     /// Without a snake, the caller's own games, and those of all accounts for operators. Of a snake, all games for its owner and for operators;
     /// of another account's public one, public games and those that the caller created. `None`: the caller may not see this snake, or there
     /// is none.
-    fn read(
-        &self,
-        reader: &mut dyn Reader,
-        caller: Option<Caller>,
-    ) -> Result<Option<(Vec<MatchRow>, Faces)>, StoreError> {
+    fn read(&self, reader: &mut dyn Reader, caller: Option<Caller>) -> Result<Option<Games>, StoreError> {
         let is_operator = caller.is_some_and(|caller| caller.role >= Role::Operator);
         // No match was created by the account of the number zero: whoever has none sees what is public.
         let account = caller.map_or(AccountId(0), |caller| caller.account);
@@ -141,12 +141,12 @@ impl ListFilter {
             }
         };
         let rows = reader.matches(&MatchFilter { list, before: self.before, limit: self.limit + 1 })?;
-        view::with_faces(reader, rows).map(Some)
+        Ok(Some((Related::read(reader, &rows, caller.map(Caller::viewer))?, rows)))
     }
 
-    fn respond(&self, path: &str, filter: &str, (rows, faces): (Vec<MatchRow>, Faces)) -> ListResponse<GameSummary> {
+    fn respond(&self, path: &str, filter: &str, (related, rows): Games) -> ListResponse<GameSummary> {
         let page = Page::new(path, filter, rows, self.limit, |row| Some(row.spec.id));
-        page.response(|row| view::summary(&row, &faces))
+        page.response(|row| view::summary(&row, &related))
     }
 }
 
@@ -162,8 +162,14 @@ pub(super) async fn game_details(
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Response> {
     let wanted = ReplayRequest::new(app, &owner)?;
-    let row = wanted.find(id).await?;
-    wanted.respond_frames(&row, 0..u32::MAX, &view::details(&row, &Faces::new(), knows_seed(&caller, &row))).await
+    let viewer = caller.viewer();
+    let read = wanted.read(move |reader| {
+        let row = reader.match_by_id(id)?;
+        row.map(|row| Ok((Related::read(reader, std::slice::from_ref(&row), Some(viewer))?, row))).transpose()
+    });
+    let (related, row) = read.await?.ok_or(ApiError::NotFound(Resource::Game))?;
+    let details = view::details(&row, &related, knows_seed(&caller, &row));
+    wanted.respond_frames(&row, 0..u32::MAX, &details).await
 }
 
 /// Who knows the seed of a running game can foresee its food: the account that created it may have chosen it, others learn it at the end,

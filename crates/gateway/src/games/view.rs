@@ -1,50 +1,33 @@
 //! From what the store knows to what the wire shows.
 
+use super::related::Related;
 use super::request::game_type;
 use crate::evidence;
-use engine::ids::BotId;
-use engine::matches::entry::Face;
 use engine::matches::result::MatchResult;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
-use std::collections::HashMap;
-use store::{Reader, StoreError};
-use wire::api::{BotFace, GameDetails, GameSnake, GameStatus, GameSummary, PublicGame, SettingsView};
+use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, PublicGame, SettingsView};
 use wire::time::Timestamp;
 
-/// How bots looked in their last matches.
-pub(crate) type Faces = HashMap<BotId, Face>;
-
-/// Matches with the looks of the bots in them.
-pub(super) fn with_faces(reader: &mut dyn Reader, rows: Vec<MatchRow>) -> Result<(Vec<MatchRow>, Faces), StoreError> {
-    let bots: Vec<BotId> = rows.iter().flat_map(|row| &row.spec.seats).map(|seat| seat.bot).collect();
-    let faces = reader.bot_faces(&bots)?.into_iter().collect();
-    Ok((rows, faces))
-}
-
-/// How a bot looked.
-pub(crate) fn face(face: &Face) -> BotFace {
-    BotFace { color: face.color.clone(), head: face.head.clone(), tail: face.tail.clone() }
-}
-
 /// A game as lists show it.
-pub(crate) fn summary(row: &MatchRow, faces: &Faces) -> GameSummary {
+pub(crate) fn summary(row: &MatchRow, related: &Related) -> GameSummary {
     let (spec, status) = (&row.spec, &row.status);
     let winner = row.result.as_ref().and_then(|result| result.winner);
     GameSummary {
         id: spec.id.to_string(),
         status: status.state.name().to_owned(),
         winner: winner.and_then(|seat| spec.seats.get(usize::from(seat))).map(|seat| seat.bot.to_string()),
-        snakes: (0..spec.seats.len()).map(|seat| snake(row, seat, faces)).collect(),
+        snakes: (0..spec.seats.len()).map(|seat| snake(row, seat, related)).collect(),
         board: format!("{}x{}", spec.width, spec.height),
         game_type: game_type(&spec.rules).to_owned(),
         created_at: time(status.created_at),
         updated_at: time(status.updated_at),
         enqueued_at: time(status.enqueued_at),
+        competition: related.competition(row),
     }
 }
 
-fn snake(row: &MatchRow, seat: usize, faces: &Faces) -> GameSnake {
+fn snake(row: &MatchRow, seat: usize, related: &Related) -> GameSnake {
     let placement = |result: &MatchResult| result.placements.get(seat).copied();
     let cause = |result: &MatchResult| result.causes.get(seat).copied().flatten();
     let death_turn = |result: &MatchResult| result.death_turns.get(seat).copied().flatten();
@@ -54,7 +37,7 @@ fn snake(row: &MatchRow, seat: usize, faces: &Faces) -> GameSnake {
         id: row.spec.seats[seat].bot.to_string(),
         name: row.spec.seats[seat].name.clone(),
         owner: row.spec.seats[seat].owner.clone(),
-        face: faces.get(&row.spec.seats[seat].bot).map(face),
+        face: related.face(row.spec.seats[seat].bot),
         placement: row.result.as_ref().and_then(placement),
         cause: row.result.as_ref().and_then(cause).map(|cause| cause.as_str().to_owned()),
         outcome: row.result.as_ref().map(|result| result.outcome(seat).name().to_owned()),
@@ -64,10 +47,10 @@ fn snake(row: &MatchRow, seat: usize, faces: &Faces) -> GameSnake {
 }
 
 /// What strangers may read of a public game.
-pub(super) fn public(row: &MatchRow, faces: &Faces) -> PublicGame {
+pub(crate) fn public(row: &MatchRow, related: &Related) -> PublicGame {
     let status = &row.status;
     PublicGame {
-        summary: summary(row, faces),
+        summary: summary(row, related),
         map: row.spec.rules.map.name().to_owned(),
         turns: status.turns,
         started_at: status.started_at.map(time),
@@ -76,10 +59,10 @@ pub(super) fn public(row: &MatchRow, faces: &Faces) -> PublicGame {
 }
 
 /// Everything about a game, but for its frames.
-pub(super) fn details(row: &MatchRow, faces: &Faces, with_seed: bool) -> GameDetails {
+pub(super) fn details(row: &MatchRow, related: &Related, with_seed: bool) -> GameDetails {
     let (spec, status, settings) = (&row.spec, &row.status, &row.spec.rules.settings);
     GameDetails {
-        summary: summary(row, faces),
+        summary: summary(row, related),
         map: spec.rules.map.name().to_owned(),
         seed: with_seed.then(|| spec.seed.0.to_string()),
         settings: SettingsView {

@@ -167,6 +167,7 @@ pub(super) async fn get_entry(
 /// Of all seasons, with the rating before and after each.
 #[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/games", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<RatedGameView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+    (status = 404, description = "`no_such_entry`: this snake never entered."),
 ))]
 pub(super) async fn entry_games(
     State(app): State<App>,
@@ -175,9 +176,14 @@ pub(super) async fn entry_games(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<RatedGameView>> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<GameNumber>()?.map(|GameNumber(number)| number));
-    find(&app, caller.as_ref(), id).await?;
-    let read = move |reader: &mut dyn store::Reader| reader.ladders().ladder_games_of(id, bot, before, limit + 1);
-    let games = app.node.store.read(read).await?;
+    let season = current_season(&find(&app, caller.as_ref(), id).await?);
+    let read = app.node.store.read(move |reader| {
+        let games = reader.ladders().ladder_games_of(id, bot, before, limit + 1)?;
+        let has_played = !games.is_empty() || !reader.ladders().ladder_games_of(id, bot, None, 1)?.is_empty();
+        let is_known = has_played || !reader.ladders().ladder_entries_of(id, season, &[bot])?.is_empty();
+        Ok(is_known.then_some(games))
+    });
+    let games = read.await?.ok_or(LeaderboardRefusal::NoSuchEntry)?;
     let path = format!("/api/leaderboards/{id}/entries/{bot}/games");
     Ok(Page::new(&path, "", games, limit, |game: &RatedGame| Some(game.number))
         .response(|game| view::rated_game(&game)))
@@ -206,6 +212,7 @@ pub(super) struct OpponentQuery {
 /// Or one of them, with their last games.
 #[utoipa::path(get, path = "/api/leaderboards/{id}/entries/{snake}/opponents", tag = "leaderboards", security((), ("bearer" = [])), params(("id" = String, Path), ("snake" = String, Path), PageQuery, SeasonQuery, OpponentQuery), responses(
     (status = 200, description = "A page of opponents by id, 20 when no limit is given.", body = Vec<OpponentView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+    (status = 404, description = "`no_such_entry`: this snake did not enter in that season."),
 ))]
 pub(super) async fn entry_opponents(
     State(app): State<App>,
@@ -221,6 +228,7 @@ pub(super) async fn entry_opponents(
         opponent.map_err(|error| ApiError::bad_value("opponent", format!("the opponent's id is {error}")))?;
     let row = find(&app, caller.as_ref(), id).await?;
     let season = season.of(&row)?;
+    read_entry(&app, id, season, bot).await?;
     let path = format!("/api/leaderboards/{id}/entries/{bot}/opponents");
     let filter = format!("season={season}&");
     if let Some(opponent) = opponent {

@@ -2,6 +2,7 @@
 
 mod boards;
 mod entries;
+mod games;
 mod invitations;
 mod note;
 mod rankings;
@@ -31,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(entries::get_entry, entries::delete_entry))
         .routes(routes!(entries::entry_games))
         .routes(routes!(entries::entry_opponents))
+        .routes(routes!(games::list_leaderboard_games))
         .routes(routes!(seasons::list_seasons))
         .routes(routes!(seasons::list_seats))
         .routes(routes!(invitations::list_invitations, invitations::create_invitation))

@@ -3,6 +3,7 @@
 use super::{SeasonQuery, find, view};
 use crate::app::App;
 use crate::extract::{MaybePrincipal, PathId, QueryParams};
+use crate::pagination::PageQuery;
 use crate::problem::{ApiError, ApiResult};
 use axum::Json;
 use axum::extract::State;
@@ -21,11 +22,15 @@ use wire::api::Rankings;
 pub(super) struct RankingQuery {
     /// `rating` (when absent) or `food_eaten`.
     sort: Option<String>,
-    /// Entries of one page, those with a rank and those in placement together; more than 1,000 count as 1,000.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 1_000)]
+    /// Entries of one page, those with a rank and those in placement together; more than 1,000 count as 1,000, and 0 and less are an empty
+    /// page.
+    #[param(value_type = Option<u32>, minimum = 0, maximum = 1_000)]
     limit: Option<String>,
     /// Where the page begins, as `Link: <…>; rel="next"` of the page before it says.
     after: Option<String>,
+    /// Refused, as by all lists.
+    #[param(ignore)]
+    offset: Option<String>,
 }
 
 impl RankingQuery {
@@ -38,13 +43,8 @@ impl RankingQuery {
     }
 
     fn limit(&self) -> ApiResult<usize> {
-        let Some(text) = &self.limit else { return Ok(RANKING_PAGE_MAX) };
-        match text.parse::<usize>() {
-            Ok(limit @ 1..) => Ok(limit.min(RANKING_PAGE_MAX)),
-            _ => {
-                Err(ApiError::bad_value("limit", format!("limit must be a whole number from 1 to {RANKING_PAGE_MAX}")))
-            }
-        }
+        let page = PageQuery { limit: self.limit.clone(), after: None, offset: self.offset.clone() };
+        page.limit_of(RANKING_PAGE_MAX, RANKING_PAGE_MAX)
     }
 
     fn after(&self) -> ApiResult<Option<Position>> {

@@ -10,17 +10,19 @@ use wire::api::{
 };
 use wire::time::Timestamp;
 
-/// What is to be done, as programs for this API name kinds of work: games that wait or run, and competitions that are due later.
+/// What is to be done, as programs for this API name kinds of work: games that wait or run, and competitions that are due later, and health checks of bots.
 const JOB_NAME: &str = "run_game";
 const SCHEDULED_JOB_NAME: &str = "advance_competition";
+const PROBE_JOB_NAME: &str = "probe_bot";
 
 pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instant) -> AdminStats {
     let counts = &stats.counts;
     AdminStats {
-        job_queue: queue(counts, stats.scheduled),
+        job_queue: queue(counts, stats.scheduled + stats.probes),
         jobs_by_name: vec![
             JobCount { name: JOB_NAME.to_owned(), count: counts.waiting + counts.running },
             JobCount { name: SCHEDULED_JOB_NAME.to_owned(), count: stats.scheduled },
+            JobCount { name: PROBE_JOB_NAME.to_owned(), count: stats.probes },
         ],
         game_counts: games(counts),
         orphaned: stats.orphaned,
@@ -92,6 +94,7 @@ fn timing(timing: &Timing) -> TimingStats {
         run_time_ms: quantiles(timing.run_time_ms),
         scheduler_delay_ms: quantiles(timing.scheduler_delay_ms),
         bot_call_ms: quantiles(timing.bot_call_ms),
+        rating_lag_ms: quantiles(timing.rating_lag_ms),
     }
 }
 

@@ -18,7 +18,7 @@ use matches::spectate::{Projection, Replay, SliceOutcome};
 use quotas::address_key::AddressKey;
 use serde::Serialize;
 use std::ops::Range;
-use store::StoreError;
+use store::{Reader, StoreError};
 use wire::viewer::Frame;
 
 /// What stands around the texts of a replay.
@@ -61,8 +61,15 @@ impl ReplayRequest {
     }
 
     pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {
-        let found = self.app.replays.read(self.address, move |reader| reader.match_by_id(id)).await?;
-        found.ok_or(ApiError::NotFound(Resource::Game))
+        self.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::NotFound(Resource::Game))
+    }
+
+    /// Reads in the turn of the client's address.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> ApiResult<T> {
+        Ok(self.app.replays.read(self.address, query).await?)
     }
 
     /// The replay that a projection needs.

@@ -55,7 +55,7 @@ pub(super) async fn list_tournaments(
 
 /// Get a tournament
 ///
-/// Its entrants, bracket or rounds, table, and games: those with the status `open` are queued or being played, and can be watched at
+/// Its entrants, bracket or rounds, table, and games: those with the status `running` are being played, and can be watched at
 /// `/api/games/{id}/events`. `seq` is where its feed goes on. Programs that ask again and again send the `ETag` of the last answer as
 /// `If-None-Match`, and are answered 304 without a body while nothing has happened.
 #[utoipa::path(get, path = "/api/tournaments/{id}", tag = "tournaments", security((), ("bearer" = [])), params(("id" = String, Path)), responses(

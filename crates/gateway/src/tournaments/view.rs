@@ -137,12 +137,14 @@ pub(super) fn entrant(number: u16, known: &Entrant) -> TournamentEntrant {
 }
 
 fn pairing(number: u32, known: &Pairing) -> TournamentPairing {
-    let status = match (&known.outcome, known.is_ready(), known.games.is_empty()) {
-        (Some(_), ..) => "decided",
-        (None, false, _) => "waiting",
-        (None, true, true) => "ready",
-        (None, true, false) => "playing",
+    let status = match &known.outcome {
+        Some(_) => "decided",
+        None if !known.is_ready() => "waiting",
+        None if known.open_games().any(|game| game.started_at.is_some()) => "running",
+        None if known.open_games().next().is_some() => "queued",
+        None => "ready",
     };
+    let at = |at: UnixMs| Timestamp(at.0);
     let player = |(source, occupant): (&Source, &Occupant)| TournamentPlayer {
         entrant: occupant.entrant(),
         is_bye: *occupant == Occupant::Nobody,
@@ -156,6 +158,9 @@ fn pairing(number: u32, known: &Pairing) -> TournamentPairing {
         group: if let PairingStage::Group(group) = known.stage { Some(group) } else { None },
         round: known.round,
         status: status.to_owned(),
+        created_at: known.games.iter().map(|game| game.created_at).min().map(at),
+        started_at: known.games.iter().filter_map(|game| game.started_at).min().map(at),
+        ended_at: known.decided_at.map(at),
         players: known.sources.iter().zip(&known.players).map(player).collect(),
         games: known.games.iter().map(game).collect(),
         winner: known.winner(),
@@ -165,7 +170,8 @@ fn pairing(number: u32, known: &Pairing) -> TournamentPairing {
 
 fn game(known: &Game) -> TournamentGame {
     let (status, places, void) = match &known.end {
-        None => ("open", None, None),
+        None if known.started_at.is_some() => ("running", None, None),
+        None => ("queued", None, None),
         Some(GameEnd::Played(score)) => ("played", Some(score.places.clone()), None),
         Some(GameEnd::Void(reason)) => ("void", None, Some(reason.name().to_owned())),
     };
@@ -173,6 +179,8 @@ fn game(known: &Game) -> TournamentGame {
         id: known.match_id.to_string(),
         seats: known.seats.clone(),
         created_at: Timestamp(known.created_at.0),
+        started_at: known.started_at.map(|at| Timestamp(at.0)),
+        ended_at: known.ended_at.map(|at| Timestamp(at.0)),
         status: status.to_owned(),
         places,
         void,
@@ -258,6 +266,9 @@ pub(super) fn event(seq: u32, entry: &LogEntry) -> TournamentEvent {
         Event::RoundPaired { .. } => plain("round_paired"),
         Event::GameCreated { pairing, match_id, .. } => {
             TournamentEvent { pairing: Some(*pairing), game_id: Some(match_id.to_string()), ..plain("game_created") }
+        }
+        Event::GameStarted { pairing, match_id, .. } => {
+            TournamentEvent { pairing: Some(*pairing), game_id: Some(match_id.to_string()), ..plain("game_started") }
         }
         Event::GamePlayed { pairing, match_id, score } => TournamentEvent {
             pairing: Some(*pairing),

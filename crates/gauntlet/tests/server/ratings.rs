@@ -94,4 +94,8 @@ fn ratings_of_servers_that_were_killed_are_those_of_their_results() {
     check(&folder, &format!("{of_ladder} --write"), 0, "1 rows differed and were put right");
     check(&folder, &of_ladder, 0, "equal to the last bit");
     check(&folder, &format!("{of_ladder} --season 2"), 1, "season");
+    let unknown = "0190b5a4-7c1e-7000-8000-000000000001";
+    let want = format!("there is no ladder {unknown}: GET /api/leaderboards lists them");
+    check(&folder, &format!("--ladder {unknown}"), 1, &want);
+    check(&folder, &format!("--ladder {unknown} --write"), 1, &want);
 }

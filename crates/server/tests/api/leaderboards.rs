@@ -239,6 +239,54 @@ async fn rate(server: &TestServer, ladder: CompetitionId, bots: [BotId; 2]) {
     assert_eq!(server.commit(Command::Ladder(LadderCommand::Rate(Box::new(rate)))).await, Outcome::Done);
 }
 
+/// Games of a leaderboard that wait, with these ids.
+async fn queue(server: &TestServer, ladder: CompetitionId, ids: [u128; 3], is_public: bool) {
+    let row = server.app.node.store.read(move |reader| reader.competition(ladder)).await.unwrap().unwrap();
+    let settings = LadderDefinition::decode(&row.definition).unwrap().settings;
+    let origin = |key| Some(MatchOrigin { kind: CompetitionKind::Ladder, competition: ladder, key });
+    let spec = |id: u128| settings.spec(MatchId(id), rules::chance::Seed(7), origin(id as u64), Vec::new(), is_public);
+    let advance = Advance { matches: ids.map(spec).to_vec(), ..Advance::of(&row, server.app.node.clock.now()) };
+    let done = server.commit(Command::Competition(CompetitionCommand::Advance(advance))).await;
+    assert_eq!(done, Outcome::Done);
+}
+
+#[tokio::test]
+async fn games_are_listed_and_say_what_they_are_played_for() {
+    let server = TestServer::open().await;
+    let (path, ladder) = board(&server, &json!({"name": "mine", "players": 2})).await;
+    let (private, secret) = board(&server, &json!({"name": "secret", "players": 2, "is_public": false})).await;
+    queue(&server, ladder, [1, 2, 3], true).await;
+    queue(&server, secret, [4, 5, 6], false).await;
+    let cancel = Command::CancelMatch { id: MatchId(3), account: None, now: server.app.node.clock.now() };
+    assert_eq!(server.commit(cancel).await, Outcome::Done);
+    let numbers = |body: &Value| -> Vec<u128> {
+        let id = |game: &Value| game["id"].as_str().unwrap().parse::<MatchId>().unwrap().0;
+        body.as_array().unwrap().iter().map(id).collect()
+    };
+    let list = async |path: &str, by: &str| server.call(&format!("GET {path}")).by(by).check("200").await;
+    let all = list(&format!("{path}/games"), "").await.body;
+    assert_eq!((numbers(&all), &all[0]["status"]), (vec![3, 2, 1], &json!("cancelled")));
+    let competition = json!({"kind": "ladder", "id": ladder.to_string(), "name": "mine"});
+    assert_eq!(all[2]["competition"], competition);
+    let live = list(&format!("{path}/games?live=true&limit=1"), "").await;
+    assert_eq!(numbers(&live.body), [2]);
+    let next = live.headers["link"].to_str().unwrap().split(['<', '>']).nth(1).unwrap().to_owned();
+    assert_eq!(numbers(&list(&next, "").await.body), [1]);
+    server.call(&format!("GET {path}/games?live=yes")).by("").check("400 bad_value live").await;
+    // Of a private one, to those who may see it.
+    server.call(&format!("GET {private}/games")).by("bob").check("404 no_such_leaderboard").await;
+    assert_eq!(numbers(&list(&format!("{private}/games"), "player").await.body), [6, 5, 4]);
+    let summary = async |id: u128, by: &str| {
+        let path = format!("/api/games/{}/summary", MatchId(id));
+        list(&path, by).await.body["competition"]["name"].clone()
+    };
+    let seen =
+        [summary(1, "").await, summary(4, "bob").await, summary(4, "player").await, summary(4, "operator").await];
+    assert_eq!(seen, [json!("mine"), Value::Null, json!("secret"), json!("secret")]);
+    let details = format!("/api/games/{}/details", MatchId(1));
+    assert_eq!(list(&details, "bob").await.body["competition"], competition);
+}
+
 #[tokio::test]
 async fn ratings_are_shown() {
     let server = TestServer::open().await;
@@ -279,7 +327,11 @@ async fn ratings_are_shown() {
     }
     assert_eq!(seen.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [1, 2, 0]);
     server.call(&format!("GET {path}/rankings?sort=name")).check("400 bad_value").await;
-    server.call(&format!("GET {path}/rankings?limit=0")).check("400 bad_value").await;
+    for limit in [0, -1] {
+        let empty = server.call(&format!("GET {path}/rankings?limit={limit}")).by("").check("200").await.body;
+        assert_eq!((&empty["ranked"], &empty["placement"]), (&json!([]), &json!([])));
+    }
+    server.call(&format!("GET {path}/rankings?offset=1")).check("400 bad_value offset").await;
     server.call(&format!("GET {path}/rankings?after=x")).check("400 bad_value").await;
     server.call(&format!("GET {path}/rankings?season=2")).check("404 no_such_season").await;
     server.call(&format!("GET {path}/rankings?season=x")).check("400 bad_value").await;
@@ -306,6 +358,12 @@ async fn ratings_are_shown() {
     let strangers = server.call(&format!("GET {weak}/opponents?opponent={}", snakes[2])).by("").check("200").await;
     assert_eq!(strangers.body, json!([]), "they have not met");
     server.call(&format!("GET {weak}/opponents?opponent=strong")).by("").check("400 bad_value").await;
+    let new = format!("{path}/entries/{}", snakes[2]);
+    for list in ["games", "opponents"] {
+        let of_new = server.call(&format!("GET {new}/{list}")).by("").check("200").await;
+        assert_eq!(of_new.body, json!([]), "it has not played");
+        server.call(&format!("GET {path}/entries/{BOBS_PUBLIC}/{list}")).by("").check("404 no_such_entry").await;
+    }
     let seats = server.call(&format!("GET {path}/seats")).by("").check("200").await.body;
     assert_eq!((&seats[0]["place_mean"], &seats[1]["first_place_finishes"]), (&json!(1.0), &json!(0)));
 }

@@ -78,6 +78,7 @@ impl Reader for FlakyReader {
         bots_to_probe(now: engine::time::UnixMs, besides: &[AccountId], limit: usize) -> Vec<store::BotToProbe>;
         bot_calls(bot: engine::ids::BotId, from_hour: u32) -> Vec<engine::rows::BotCallsRow>;
         signing(bot: engine::ids::BotId) -> Option<engine::rows::SigningRow>;
+        matches_of_deleted_bots(kind: engine::competitions::CompetitionKind, limit: usize) -> Vec<engine::ids::MatchId>;
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
         matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
         public_bots(before: Option<engine::ids::BotId>, limit: usize) -> Vec<engine::rows::OwnedBot>;
@@ -225,7 +226,8 @@ async fn statistics_have_the_shape_that_programs_know() {
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
     assert_eq!(
         stats["jobs_by_name"],
-        serde_json::json!([{"name": "run_game", "count": 0}, {"name": "advance_competition", "count": 0}])
+        serde_json::json!([{"name": "run_game", "count": 0}, {"name": "advance_competition", "count": 0},
+            {"name": "probe_bot", "count": 0}])
     );
     let counts =
         serde_json::json!({"waiting": 0, "running": 0, "finished": 0, "failed": 0, "cancelled": 0, "total": 0});
@@ -237,7 +239,9 @@ async fn statistics_have_the_shape_that_programs_know() {
     assert!(stats["turns_per_s"].as_f64() > Some(0.0));
     assert!(stats["process"]["rss_bytes"].as_u64() > Some(0) && stats["process"]["cpu_s"].as_f64() > Some(0.0));
     assert!(stats["timing"]["pool_wait_ms"]["p99"].is_f64(), "the store's reads are observed: {}", stats["timing"]);
-    assert_eq!(stats["timing"]["bot_call_ms"], serde_json::json!({"p50": null, "p99": null}));
+    for time in ["bot_call_ms", "rating_lag_ms"] {
+        assert_eq!(stats["timing"][time], serde_json::json!({"p50": null, "p99": null}));
+    }
 }
 
 #[tokio::test]

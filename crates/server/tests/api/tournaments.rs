@@ -272,7 +272,7 @@ async fn open_games(server: &TestServer, path: &str, count: usize) -> Vec<MatchI
         let shown = get(server, path).await;
         let pairings = shown["pairings"].as_array().unwrap();
         let games = pairings.iter().flat_map(|pairing| pairing["games"].as_array().unwrap());
-        let open = games.filter(|game| game["status"] == "open");
+        let open = games.filter(|game| game["status"] == "queued" || game["status"] == "running");
         let open: Vec<MatchId> = open.map(|game| game["id"].as_str().unwrap().parse().unwrap()).collect();
         if open.len() == count {
             return open;
@@ -371,7 +371,7 @@ async fn who_leaves_in_the_middle_loses_and_its_game_is_called_off() {
 }
 
 #[tokio::test]
-async fn a_deleted_bot_has_its_walkover_when_it_should_play_next() {
+async fn a_bot_that_is_deleted_while_it_plays_leaves_at_once() {
     let server = TestServer::open().await;
     let (path, bots, games) = running(&server).await;
     // Whoever has the first seat wins: 0, and then 2.
@@ -379,11 +379,11 @@ async fn a_deleted_bot_has_its_walkover_when_it_should_play_next() {
         finish(&server, game).await;
     }
     let last = open_games(&server, &path, 1).await;
-    let delete = Command::DeleteBot { id: bots[0], account: ANN };
-    assert_eq!(server.commit(delete).await, Outcome::Done);
-    // The game that is under way is played with its URL of before; one that is cancelled would have to be played again.
-    server.call(&format!("POST /api/admin/games/{}/cancel", last[0])).by("operator").check("200").await;
+    // The game that is under way is called off.
+    server.call(&format!("DELETE /api/snakes/{}", bots[0])).check("204").await;
     let shown = finished(&server, &path).await;
+    let status = server.call(&format!("GET /api/games/{}/summary", last[0])).check("200").await.body["status"].clone();
+    assert_eq!(status, "cancelled");
     assert_eq!(shown["entrants"][0]["withdrawn"], "bot_deleted");
     assert_eq!(shown["pairings"][2]["decision"], "walkover");
     assert_eq!(shown["champion"], 2, "{shown}");
@@ -510,4 +510,18 @@ async fn pages_of_tournaments() {
     let link = first.headers["link"].to_str().unwrap().to_owned();
     let next = link.trim_start_matches('<').split('>').next().unwrap();
     assert_eq!(listed(&server.call(&format!("GET {next}")).by("").check("200").await.body), paths[2..]);
+}
+
+#[tokio::test]
+async fn what_is_to_come_is_counted_for_operators() {
+    let server = TestServer::open().await;
+    create(&server, &json!({"name": "cup", "starts_at": LATER})).await;
+    let mut health = BotHealth::default();
+    health.watch(server.app.node.clock.now(), UnixMs(i64::MAX));
+    let save = BotCommand::SaveHealth(BotHealthRow { bot: ANNS, version: 0, health });
+    assert_eq!(server.commit(Command::Bot(save)).await, Outcome::Done);
+    let stats = server.call("GET /api/admin/stats").by("operator").check("200").await.body;
+    assert_eq!(stats["job_queue"], json!({"ready": 0, "running": 0, "scheduled": 2, "total": 2}));
+    let jobs = [("run_game", 0), ("advance_competition", 1), ("probe_bot", 1)];
+    assert_eq!(stats["jobs_by_name"], json!(jobs.map(|(name, count)| json!({"name": name, "count": count}))));
 }

@@ -33,6 +33,8 @@ impl LadderPlan {
         let mut faults = Faults::of(&mut dice);
         faults.faulty_for = Duration::from_secs(20);
         let ladders = 1 + dice.below(2);
+        // By dice of its own: the plans of earlier seeds are as they were.
+        let silent_per_mille = Dice::new(seed ^ 0x511e).below(150);
         Self {
             cluster: ClusterPlan { seed, nodes, has_exclusive_store: false, faults },
             ladders: (0..ladders).map(|_| ladder(&mut dice)).collect(),
@@ -43,6 +45,7 @@ impl LadderPlan {
                 cancelled_per_mille: dice.below(100),
                 server_fault_per_mille: dice.below(100),
                 draw_per_mille: dice.below(300),
+                silent_per_mille,
             },
             people_interval: Duration::from_millis(200 + dice.below(2_000)),
             deaths_by_step: 0,

@@ -87,6 +87,14 @@ pub(crate) fn matches_of(is_live: bool) -> &'static str {
     }
 }
 
+/// Live matches of competitions behind ?1, of kind ?2, with a registered bot that is gone; at most ?3. By the index of what is live: it costs as
+/// much as that is.
+pub(crate) const OF_DELETED_BOTS: &str = "
+    SELECT m.id FROM matches m WHERE m.competition > ?1 AND m.ended_at IS NULL AND m.competition_kind = ?2
+       AND EXISTS (SELECT 1 FROM seats s WHERE s.match_id = m.id AND s.account IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM bots b WHERE b.id = s.bot))
+    LIMIT ?3";
+
 /// The result of a match that ends in this batch; its number is given last of all.
 pub(crate) struct PendingResult {
     origin: MatchOrigin,
@@ -301,5 +309,6 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("competitions that are due", due()),
         ("competitions with results", unapplied()),
         ("running competitions", running_page()),
+        ("matches of deleted bots", OF_DELETED_BOTS.to_owned()),
     ]
 }

@@ -47,6 +47,8 @@ pub(crate) const FAILURES: &str = "
 /// By index; as many rows as competitions that have not ended.
 pub(crate) const SCHEDULED: &str = "
     SELECT count(*) FROM competitions WHERE kind IN ('ladder', 'tournament', 'duel') AND due_at > ?1";
+/// By index; as many rows as bots that are probed.
+pub(crate) const PROBES: &str = "SELECT count(*) FROM bot_health WHERE next_probe_at > 0";
 pub(crate) const COUNTS: &str = "SELECT name, value FROM counters";
 
 /// A place after every other.
@@ -231,6 +233,7 @@ impl<R: SqlReader> Reader for R {
             stats.counts = counts(session)?;
             stats.orphaned = claims::orphaned(session, now)?;
             stats.scheduled = session.first(SCHEDULED, values![now], |row| row.number())?.unwrap_or_default();
+            stats.probes = session.first(PROBES, values![], |row| row.number())?.unwrap_or_default();
             stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
             Ok(stats)
         })
@@ -459,6 +462,11 @@ impl<R: SqlReader> Reader for R {
 
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         self.session().all(competitions::LOG, values![id, from, limit], |row| row.bytes())
+    }
+
+    fn matches_of_deleted_bots(&mut self, kind: CompetitionKind, limit: usize) -> Result<Vec<MatchId>, StoreError> {
+        let page = values![[0; 16], kind.name(), limit];
+        self.session().all(competitions::OF_DELETED_BOTS, page, |row| row.id().map(MatchId))
     }
 
     fn competition_matches(

@@ -61,6 +61,7 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
     };
     assert_eq!(due(&mut held, 9, 9), [0; 0]);
     assert_eq!(due(&mut held, 20, 9), [2, 3]);
+    assert_eq!(held.stats(at(20)).probes, 3, "those that are to come, and those that are due");
     assert_eq!(due(&mut held, 99, 2), [2, 3]);
     assert_eq!(held.reader.bots_to_probe(at(99), &[account_id(2), account_id(1)], 9), Ok(Vec::new()));
     // Another name moves nothing; another URL makes a probe due, of a bot that is probed at all.

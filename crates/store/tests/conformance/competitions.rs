@@ -332,3 +332,26 @@ pub(crate) fn what_is_due_later_is_counted(database: &dyn Database) {
     let scheduled = [49, 50, 60].map(|now| held.stats(at(now)).scheduled);
     assert_eq!(scheduled, [2, 1, 0]);
 }
+
+/// Not those of bots that never were registered, such as a duel's that are named by their URLs; not those that have ended.
+pub(crate) fn matches_of_bots_that_were_deleted_are_found(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::CreateBot(bot(1, 1)), Outcome::Done);
+    held.start_duel(1, [21, 22]);
+    held.start_duel(2, [31]);
+    held.assert_outcome(create(1, [41], at(1)), Outcome::Done);
+    let found = |held: &mut StoreFixture, kind, limit| {
+        let mut found = held.reader.matches_of_deleted_bots(kind, limit).expect("the store is there");
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(found(&mut held, DUEL, 9), []);
+    let delete = Command::DeleteBot { id: bot_id(1), account: account_id(1) };
+    held.assert_outcome(delete, Outcome::Done);
+    assert_eq!(found(&mut held, DUEL, 9), [match_id(21), match_id(22), match_id(31)]);
+    assert_eq!(found(&mut held, DUEL, 2).len(), 2);
+    assert_eq!(found(&mut held, CompetitionKind::Ladder, 9), []);
+    held.assert_outcome(cancel(21, at(6)), Outcome::Done);
+    held.assert_outcome(cancel(31, at(6)), Outcome::Done);
+    assert_eq!(found(&mut held, DUEL, 9), [match_id(22)]);
+}

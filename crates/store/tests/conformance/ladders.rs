@@ -443,3 +443,26 @@ pub(crate) fn public_ladders_and_their_recent_matches_are_counted(database: &dyn
     check(&mut held, 60_040, 1);
     check(&mut held, 60_041, 0);
 }
+
+pub(crate) fn results_and_ratings_outlive_their_matches(database: &dyn Database) {
+    let mut held = StoreFixture::with_two_accounts(database);
+    held.assert_outcome(public_bot(1, 1), Outcome::Done);
+    held.assert_outcome(public_bot(2, 2), Outcome::Done);
+    held.start_ladder(true, 2);
+    held.assert_rated(1, &[result(1, &[(1, 1), (2, 2)]), result(2, &[(2, 1), (1, 2)])]);
+    let kept = |held: &mut StoreFixture| {
+        let reader = &mut held.reader;
+        let results = reader.competition_results(LADDER, 0, 9).unwrap();
+        let games = [1, 2].map(|bot| reader.ladders().ladder_games_of(LADDER, bot_id(bot), None, 9).unwrap());
+        let entries = reader.ladders().ladder_entries(LADDER, 1, None, 9).unwrap();
+        let meetings = reader.ladders().ladder_meetings_of(LADDER, 1, bot_id(1), None, 9).unwrap();
+        (results, games, entries, meetings, held.ladder())
+    };
+    let before = kept(&mut held);
+    assert_eq!((before.0.len(), before.1.each_ref().map(Vec::len), before.2.len()), (2, [2, 2], 2));
+    let (now, keep_for) = (at(1_000), Some(Default::default()));
+    let retire = Command::RetireMatches { now, keep_for, keep_archive_bytes: None, max: 99 };
+    held.assert_outcome(retire, Outcome::Retired(2));
+    assert_eq!(held.reader.match_by_id(match_id(1)), Ok(None));
+    assert_eq!(kept(&mut held), before);
+}

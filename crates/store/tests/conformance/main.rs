@@ -230,6 +230,7 @@ laws! {
         competitions_with_something_to_do_are_found
         a_job_has_one_leader
         what_is_due_later_is_counted
+        matches_of_bots_that_were_deleted_are_found
     }
     ladders {
         a_bot_enters_once
@@ -241,6 +242,7 @@ laws! {
         rankings_are_paged
         a_season_that_ends_is_kept
         a_repair_writes_what_was_recomputed
+        results_and_ratings_outlive_their_matches
         entries_of_an_account_are_bounded
         results_are_recorded_without_matches
     }

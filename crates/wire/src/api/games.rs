@@ -166,6 +166,19 @@ pub struct GameSummary {
     pub updated_at: Timestamp,
     /// When it (last) entered the queue.
     pub enqueued_at: Timestamp,
+    /// What it is played for; absent of a game that stands for itself, and where the caller may not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub competition: Option<GameCompetition>,
+}
+
+/// What a game is played for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct GameCompetition {
+    /// `ladder` (`/api/leaderboards/{id}`), `tournament` or `duel`.
+    #[schema(example = "ladder")]
+    pub kind: String,
+    pub id: String,
+    pub name: String,
 }
 
 /// The figures of the rules that are in force.

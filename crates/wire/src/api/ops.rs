@@ -59,7 +59,8 @@ pub struct JobQueue {
     pub ready: u64,
     /// Games that run.
     pub running: u64,
-    /// Competitions that want to be advanced at a later time: a start, a deadline, the next pairing.
+    /// Competitions that want to be advanced at a later time (a start, a deadline, the next pairing), and health checks of bots that are
+    /// to come.
     pub scheduled: u64,
     /// All of these.
     pub total: u64,
@@ -149,6 +150,8 @@ pub struct TimingStats {
     pub scheduler_delay_ms: QuantileStats,
     /// Of bots, from a /move to the end of its answer.
     pub bot_call_ms: QuantileStats,
+    /// Of games of ladders, from the end to the commit of the ratings; on the node that rates.
+    pub rating_lag_ms: QuantileStats,
 }
 
 /// The middle and the tail of a time; `null` when nothing happened.

@@ -28,7 +28,7 @@ pub struct CreateTournament {
     /// one is `seed` or `lot`.
     #[schema(example = json!(["food", "seed"]))]
     pub tie_breaks: Option<Vec<String>>,
-    /// A game that has not ended so long after its creation does not count, and is played again.
+    /// A game that has not ended so long after its start is decided by its board, and counts as played. Its time in the queue is not counted.
     #[schema(default = 7200, minimum = 60, maximum = 604_800)]
     pub game_deadline_s: Option<i64>,
     /// Games in the queue or running at once.
@@ -239,8 +239,17 @@ pub struct TournamentPairing {
     pub group: Option<u16>,
     /// From 1 within its stage.
     pub round: u16,
-    /// `waiting` (for other pairings), `ready`, `playing` or `decided`.
+    /// `waiting` (for other pairings), `ready`, `queued` (its games wait in the queue), `running` or `decided`.
     pub status: String,
+    /// When its first game was put into the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When the first of its games began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
     pub players: Vec<TournamentPlayer>,
     pub games: Vec<TournamentGame>,
     /// Who has won, once it is decided; null when nobody has.
@@ -279,7 +288,13 @@ pub struct TournamentGame {
     /// Entrants by seat.
     pub seats: Vec<u16>,
     pub created_at: Timestamp,
-    /// `open` (queued or running), `played` or `void`.
+    /// When it left the queue; absent also of a game that was never seen to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When its end was noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// `queued`, `running`, `played` or `void`.
     pub status: String,
     /// Places by seat, 1 is best, of a game that was played.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -329,7 +344,7 @@ pub struct TournamentEvent {
     /// From 1.
     pub seq: u32,
     pub at: Timestamp,
-    /// `invited`, `entered`, `withdrawn`, `seeds_set`, `started`, `round_paired`, `absent`, `returned`, `game_created`, `game_played`,
+    /// `invited`, `entered`, `withdrawn`, `seeds_set`, `started`, `round_paired`, `absent`, `returned`, `game_created`, `game_started`, `game_played`,
     /// `game_void`, `cancelled` or, always the last, `ended`.
     #[serde(rename = "type")]
     pub kind: String,

@@ -120,6 +120,11 @@ impl Fixture {
 
     /// The match that waits longest is played to its end, the first seat wins.
     async fn finish_next(&self, now: UnixMs) -> MatchId {
+        self.finish_next_with(now, Vec::new()).await
+    }
+
+    /// The same where the bots in these seats give no move.
+    async fn finish_next_with(&self, now: UnixMs, silent_seats: Vec<u8>) -> MatchId {
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (until, address) = (UnixMs::MAX, "127.0.0.1:1".to_owned());
         self.commit(Command::RenewLease { worker: WORKER, address, now, until }).await;
@@ -138,7 +143,7 @@ impl Fixture {
             late_moves: 0,
             food_eaten: vec![4, 2],
             is_server_fault: false,
-            silent_seats: Vec::new(),
+            silent_seats,
         };
         let finish = Command::FinishMatch { append, result, archive: archive::pack(&[]), now };
         assert_eq!(self.commit(finish).await, Outcome::Done);

@@ -28,6 +28,35 @@ async fn each_result_is_rated_once_whoever_else_rates() {
 }
 
 #[tokio::test]
+async fn a_game_in_which_a_bot_gave_no_move_rates_nobody() {
+    let fixture = Fixture::with_bots(3).await;
+    fixture.matchmaker(1).look().await.unwrap();
+    fixture.finish_next_with(UnixMs(5), vec![0]).await;
+    fixture.settle().await;
+    let row = fixture.row().await;
+    assert_eq!((row.results, row.results_applied), (1, 1));
+    let metrics = &fixture.metrics.ladders;
+    assert_eq!((metrics.results_rated.get(), metrics.results_passed_over.get()), (0, 1));
+    assert!(fixture.entries(1).await.iter().all(|entry| entry.record == EntryRecord::default()));
+    assert_eq!(fixture.wrong(1, false).await, 0);
+}
+
+#[tokio::test]
+async fn a_game_of_a_bot_that_was_deleted_is_called_off_and_rates_nobody() {
+    let fixture = Fixture::with_bots(3).await;
+    fixture.matchmaker(1).look().await.unwrap();
+    let [row] = &fixture.live().await[..] else { panic!("one game waits") };
+    let id = row.spec.seats[0].bot;
+    assert_eq!(fixture.commit(Command::DeleteBot { id, account: OWNER }).await, Outcome::Done);
+    let rate = |row| rater::advance(fixture.environment.clone(), row);
+    let mut driver = Driver::new(fixture.environment.clone(), CompetitionKind::Ladder, rate);
+    assert_eq!(driver.pass(&|| true).await, Ok(Driven::Advanced));
+    assert!(fixture.live().await.is_empty());
+    let metrics = &fixture.metrics.ladders;
+    assert_eq!((metrics.results_rated.get(), metrics.results_passed_over.get()), (0, 1));
+}
+
+#[tokio::test]
 async fn the_results_that_wait_are_those_of_all_ladders() {
     let fixture = Fixture::new(None).await;
     let other = CompetitionId(20);

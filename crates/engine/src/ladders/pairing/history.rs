@@ -34,6 +34,8 @@ pub(super) struct BotHistory {
     pub(super) under_way: Vec<u32>,
     /// The last opponents, newest last, each once.
     opponents: VecDeque<Opponent>,
+    /// Whether it gave no valid move in the last match that says anything about it.
+    pub(super) was_silent: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,11 @@ impl PairingHistory {
             }
         }
         self.applied.push_back(seats);
+    }
+
+    /// A match was played: whether this bot gave no valid move in it.
+    pub fn note_silence(&mut self, bot: BotId, is_silent: bool) {
+        self.bots.entry(bot).or_default().was_silent = is_silent;
     }
 
     /// Forgets the oldest results, so that `entries` bots in matches of `seats` have [`SHARE_GAMES`] each on average.

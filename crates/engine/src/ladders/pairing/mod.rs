@@ -12,7 +12,8 @@
 //!   have had less are busy, and so does one that could only meet whom it has met, while others it has not met, or a third of all that it
 //!   met longer ago, are busy. When nothing is under way nobody waits.
 //! - **Seats** rotate, also against the same opponents (`seats.rs`).
-//! - A bot is in at most [`PairingRules::games_at_once_max`] games at once, and never twice in one.
+//! - A bot is in at most [`PairingRules::games_at_once_max`] games at once, and never twice in one. One that has no rated game yet, or gave
+//!   no move in its last one, is in one at once: who does not answer must not use up the games of others.
 //!
 //! The cost: the entries are sorted, and a line-up looks at about [`PARTNERS_COMPARED`] bots around the one who begins it. Only where nearly
 //! everybody was met recently, in small ladders, does it look at all of them: O(n log n + lines). A bot with whom too few others may

@@ -26,6 +26,7 @@ struct Player<'e> {
     lot: u32,
     share: u32,
     games_at_once: u32,
+    games_at_once_max: u32,
     /// Opponents and own seats of this plan's line-ups.
     planned_opponents: Vec<usize>,
     planned_seats: Vec<usize>,
@@ -62,12 +63,12 @@ impl<'e> Pool<'e> {
         history: &'e PairingHistory,
         chance: &mut Chance,
     ) -> Self {
-        let mut players: Vec<Player<'e>> = entries.iter().map(|entry| Player::new(entry, history)).collect();
+        let mut players: Vec<Player<'e>> = entries.iter().map(|entry| Player::new(rules, entry, history)).collect();
         // The lots must not depend on the order in which the entries came.
         players.sort_unstable_by_key(|player| player.entry.bot);
         players.iter_mut().for_each(|player| player.lot = chance.below(u32::MAX));
         players.sort_unstable_by(Player::order);
-        let free = FreeList::new(&players, rules.games_at_once_max);
+        let free = FreeList::new(&players);
         let due =
             players.iter().enumerate().filter(|(at, _)| free.has(*at)).map(|(at, player)| player.due(at)).collect();
         let shares_sum = players.iter().map(|player| u64::from(player.share)).sum();
@@ -231,7 +232,7 @@ impl<'e> Pool<'e> {
             player.games_at_once += 1;
             player.planned_seats.push(seat);
             player.planned_opponents.extend(line_up.iter().filter(|other| **other != at));
-            if player.games_at_once < self.rules.games_at_once_max {
+            if player.has_a_game_to_spare() {
                 self.due.insert(player.due(at));
             } else {
                 self.free.remove(at);
@@ -259,17 +260,24 @@ impl<'e> Pool<'e> {
 }
 
 impl<'e> Player<'e> {
-    fn new(entry: &'e PairingEntry, history: &'e PairingHistory) -> Self {
+    fn new(rules: &PairingRules, entry: &'e PairingEntry, history: &'e PairingHistory) -> Self {
         let history = history.of(entry.bot);
+        let is_new = entry.seats.iter().all(|games| *games == 0);
+        let is_doubtful = is_new || history.is_some_and(|history| history.was_silent);
         Self {
             entry,
             history,
             lot: 0,
             share: history.map_or(0, |history| history.share),
             games_at_once: history.map_or(0, BotHistory::games_under_way),
+            games_at_once_max: if is_doubtful { rules.games_at_once_max.min(1) } else { rules.games_at_once_max },
             planned_opponents: Vec::new(),
             planned_seats: Vec::new(),
         }
+    }
+
+    fn has_a_game_to_spare(&self) -> bool {
+        self.games_at_once < self.games_at_once_max
     }
 
     fn order(&self, other: &Self) -> std::cmp::Ordering {
@@ -291,7 +299,7 @@ struct FreeList {
 }
 
 impl FreeList {
-    fn new(players: &[Player<'_>], games_at_once_max: u32) -> Self {
+    fn new(players: &[Player<'_>]) -> Self {
         let last = players.len().saturating_sub(1) as u32;
         let link = |at: u32| (at.checked_sub(1), (at < last).then_some(at + 1));
         let mut list = Self {
@@ -299,7 +307,7 @@ impl FreeList {
             is_free: vec![true; players.len()],
             len: players.len(),
         };
-        for (at, _) in players.iter().enumerate().filter(|(_, player)| player.games_at_once >= games_at_once_max) {
+        for (at, _) in players.iter().enumerate().filter(|(_, player)| !player.has_a_game_to_spare()) {
             list.remove(at);
         }
         list

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 const TWO: PairingRules = PairingRules { seats: 2, may_relatives_meet: false, games_at_once_max: 2 };
 const FOUR: PairingRules = PairingRules { seats: 4, ..TWO };
 
+/// One that has played.
 fn entry(number: u128, mu: f64) -> PairingEntry {
     let rating = Rating { mu, sigma: SIGMA_START / 4.0 };
     PairingEntry {
@@ -14,7 +15,7 @@ fn entry(number: u128, mu: f64) -> PairingEntry {
         account: AccountId(number),
         url_digest: number as u64,
         rating,
-        seats: Vec::new(),
+        seats: vec![1; 4],
     }
 }
 
@@ -126,6 +127,31 @@ fn as_many_are_planned_as_can_be_played() {
     check_count(&TWO, 2, 9, 2);
     check_count(&FOUR, 9, 9, 4);
     check_count(&PairingRules { seats: 1, ..TWO }, 9, 1, 0);
+}
+
+/// Games at once of the first of two bots that has played, or that is new, behind a last game in which it was silent or not.
+#[track_caller]
+fn check_doubtful(is_new: bool, was_silent: Option<bool>, expect: usize) {
+    let mut entries = ladder_of(2);
+    if is_new {
+        entries[0].seats.clear();
+    }
+    let mut history = PairingHistory::default();
+    if let Some(was_silent) = was_silent {
+        let seats = [BotId(1), BotId(0)];
+        history.end(1, &seats);
+        history.note_silence(BotId(0), was_silent);
+    }
+    assert_eq!(plan(&TWO, &entries, &history, 9, &mut chance(0)).len(), expect);
+}
+
+#[test]
+fn a_bot_is_in_one_game_at_once_until_it_has_answered() {
+    check_doubtful(false, None, 2);
+    check_doubtful(false, Some(false), 2);
+    check_doubtful(false, Some(true), 1);
+    check_doubtful(true, None, 1);
+    check_doubtful(true, Some(true), 1);
 }
 
 /// A ladder whose matches are planned one or several at a time and end in an order of chance.

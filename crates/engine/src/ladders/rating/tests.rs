@@ -50,6 +50,7 @@ fn only_a_match_that_was_played_without_our_fault_rates() {
     check(|result| result.ending = MatchState::Cancelled, false);
     check(|result| result.summary.is_server_fault = true, false);
     check(|result| result.summary.is_draw = true, true);
+    check(|result| result.summary.seats[1].is_silent = true, false);
     check(|result| result.summary.seats[1].bot = BotId(1), false);
     check(|result| result.summary.seats.truncate(1), false);
     check(|result| result.summary.seats.clear(), false);

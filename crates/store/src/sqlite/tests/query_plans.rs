@@ -3,7 +3,7 @@
 use crate::contract::MatchList;
 use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
 use crate::sql::creations::WAITING_COUNT;
-use crate::sql::reader::{COUNTS, FAILURES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
+use crate::sql::reader::{COUNTS, FAILURES, PROBES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
 use crate::sql::{activity, bot_health, codes, competitions, ladders, leaders, match_lists, retire, worlds};
 use crate::sqlite::connection::{self, Access};
@@ -75,6 +75,7 @@ fn statistics_count_no_matches() {
     check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
     check(SCHEDULED, "competitions_due (kind=? AND due_at>?)");
+    check(PROBES, "COVERING INDEX bot_health_due (next_probe_at>?)");
     check(&format!("{RUNNING_COUNT} worker IS ?1"), "COVERING INDEX matches_running (worker=?)");
     let steps = plan(&database(), COUNTS).unwrap();
     assert_eq!(steps, ["SCAN counters"], "a handful of figures");
@@ -307,6 +308,15 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions that are due", "competitions_due (kind=? AND (due_at,id)>(?,?) AND due_at<?)");
     check("competitions with results", "competitions_unapplied (kind=? AND id>?)");
     check("running competitions", "competitions_running (kind=? AND id>?)");
+    check("matches of deleted bots", "matches_live_by_competition (competition>?)");
+    check("matches of deleted bots", "PRIMARY KEY (match_id=?)");
+}
+
+#[test]
+fn games_of_a_competition_are_read_from_its_indexes() {
+    let page = |is_live| format!("SELECT * FROM matches WHERE {}", competitions::matches_of(is_live));
+    check(&page(false), "matches_by_competition (competition=? AND id<?)");
+    check(&page(true), "matches_live_by_competition (competition=? AND id<?)");
 }
 
 #[test]
