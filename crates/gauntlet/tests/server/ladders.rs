@@ -30,7 +30,7 @@ fn games_of_a_bot_that_answers_with_a_web_page_rate_nobody() {
     let (ladder, snakes) = start(&server, &bots, &[("good", "last-9"), ("a web page", "page")]);
 
     let note = until("it is paused", || get(&server, &ladder)["note"].as_str().map(str::to_owned));
-    assert!(note.starts_with("1 of 2 snakes can play; a game needs 2. Paused are 1,"), "{note}");
+    assert!(note.starts_with("1 of 2 snakes can play; a game needs 2. Paused are 1;"), "{note}");
     let entry = get(&server, &format!("{ladder}/entries/{}", snakes[1]));
     assert_eq!(entry["active"], true, "it stays entered");
     let good = get(&server, &format!("{ladder}/entries/{}", snakes[0]));

@@ -83,7 +83,7 @@ fn what_cannot_be_replayed_is_said() {
     let (game, hungry) = (&played.game, played.bots.url("hungry"));
     // The token is an admin's: it may see both snakes.
     check(&played.run(game, &hungry, ""), 2, &["seats 0, 1 are yours: name one with --seat"]);
-    check(&played.run(game, &hungry, "--seat 2"), 1, &["404: no_such_snake"]);
+    check(&played.run(game, &hungry, "--seat 2"), 1, &["404: no_such_seat"]);
     check(
         &played.run(game, &hungry, "--seat 0 --turn 4000"),
         2,
