@@ -49,7 +49,7 @@ impl Rank {
 }
 
 pub(super) fn find(reader: &mut dyn Reader) -> Result<Option<FeaturedGame>, StoreError> {
-    let rows = reader.running_public_matches(None, COMPARED_MAX)?;
+    let rows = reader.running_public_matches(None, None, COMPARED_MAX)?;
     let mut ladders = BTreeMap::<CompetitionId, Option<CompetitionRow>>::new();
     let mut best: Option<Candidate> = None;
     for row in rows {

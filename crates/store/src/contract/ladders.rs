@@ -36,11 +36,7 @@ pub trait LadderReader {
     /// Entries of a bot on all ladders and in all seasons, at most `limit`, in any order.
     fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError>;
     /// The entries of a bot, active or not, in ladders that have not ended, each of the season under way, with its ladder.
-    fn ladders_of_bot(
-        &mut self,
-        bot: BotId,
-        limit: usize,
-    ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError>;
+    fn ladders_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError>;
     /// Rated games of a bot with a number below this one, the last first, of all seasons.
     fn ladder_games_of(
         &mut self,

@@ -16,7 +16,7 @@ const RESULTS_PER_LADDER_MAX: usize = 1_000;
 
 /// ?1 and ?2 as for [`running_public`].
 pub(crate) fn running<S: Dialect>() -> String {
-    format!("SELECT count(*) FROM (SELECT id FROM matches WHERE {}) AS running", running_public::<S>())
+    format!("SELECT count(*) FROM (SELECT id FROM matches WHERE {}) AS running", running_public::<S>(false))
 }
 
 /// From the front of the queue, at most ?1.

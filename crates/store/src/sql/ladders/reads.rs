@@ -255,11 +255,7 @@ impl<R: SqlReader> LadderReader for R {
         self.session().all(&entries_of_bot(), values![bot, limit], |row| rows::entry(row))
     }
 
-    fn ladders_of_bot(
-        &mut self,
-        bot: BotId,
-        limit: usize,
-    ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
+    fn ladders_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
         self.session().snapshot(|session| ladders_of_bot(session, bot, limit))
     }
 
