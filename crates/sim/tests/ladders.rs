@@ -5,7 +5,12 @@ mod common;
 use sim::ladders::{LadderPlan, LadderReport, run};
 
 /// Seeds that failed once, each with what it found.
-const FAILED_ONCE: &[u64] = &[];
+const FAILED_ONCE: &[u64] = &[
+    // Who met whom last was read again in the order of the results, not in that of the matches.
+    1795725676595160245,
+    // The next leader remembers results that the one before forgot while it had fewer entries: it may create one match more.
+    1795725915471846499,
+];
 
 #[track_caller]
 fn check(seed: u64) -> LadderReport {

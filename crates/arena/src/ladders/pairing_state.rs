@@ -57,10 +57,16 @@ impl PairingState {
             Self { row, definition, history: PairingHistory::default(), entries: BTreeMap::new(), refreshed_at: now };
         state.refresh(reader, now)?;
         let remembered = history_results(state.entries.len(), state.seats()) as u64;
-        state.apply_results(reader, state.row.results_applied.saturating_sub(remembered), state.row.results_applied)?;
-        for (key, seats) in state.matches_unapplied(reader)? {
+        let (last, first) = (state.row.results_applied, state.row.results_applied.saturating_sub(remembered));
+        let applied = results(reader, id, first, last)?;
+        // Bots have met in the order in which their matches were created, which is not the order of the results.
+        let mut matches: Vec<_> = applied.iter().map(|result| (result.key, bots_of(result))).collect();
+        matches.extend(state.matches_unapplied(reader)?);
+        matches.sort_unstable_by_key(|(key, _)| *key);
+        for (key, seats) in matches {
             state.history.start(key, &seats);
         }
+        state.apply(&applied);
         Ok(Some(state))
     }
 
@@ -213,24 +219,26 @@ impl PairingState {
 
     /// The results behind number `after` up to number `last` were applied. The bots that played in them.
     fn apply_results(&mut self, reader: &mut dyn Reader, after: u64, last: u64) -> Result<BTreeSet<BotId>, StoreError> {
-        let mut bots = BTreeSet::new();
-        for result in results(reader, self.row.id, after, last)? {
-            let seats: Vec<BotId> = result.summary.seats.iter().map(|seat| seat.bot).collect();
-            bots.extend(seats.iter().copied());
-            self.history.end(result.key, &seats);
+        let results = results(reader, self.row.id, after, last)?;
+        self.apply(&results);
+        Ok(results.iter().flat_map(bots_of).collect())
+    }
+
+    fn apply(&mut self, results: &[CompetitionResult]) {
+        for result in results {
+            self.history.end(result.key, &bots_of(result));
             for seat in result.summary.seats.iter().filter(|_| result.is_played()) {
                 self.history.note_silence(seat.bot, seat.is_silent);
             }
         }
         self.history.trim(self.entries.len(), self.seats());
-        Ok(bots)
     }
 
     /// Key and bots of the matches whose results were not applied: those that have not ended, and those that have.
     fn matches_unapplied(&self, reader: &mut dyn Reader) -> Result<Vec<(u64, Vec<BotId>)>, StoreError> {
         let mut all = Vec::new();
         for result in results(reader, self.row.id, self.row.results_applied, self.row.results)? {
-            all.push((result.key, result.summary.seats.iter().map(|seat| seat.bot).collect()));
+            all.push((result.key, bots_of(&result)));
         }
         let mut before = None;
         loop {
@@ -242,8 +250,6 @@ impl PairingState {
                 all.extend(key.map(|key| (key, row.spec.seats.iter().map(|seat| seat.bot).collect())));
             }
         }
-        // In the order in which they were created.
-        all.sort_unstable_by_key(|(key, _)| *key);
         Ok(all)
     }
 }
@@ -263,6 +269,11 @@ impl Followed {
             }
         }
     }
+}
+
+/// The bots of a match, by seat.
+fn bots_of(result: &CompetitionResult) -> Vec<BotId> {
+    result.summary.seats.iter().map(|seat| seat.bot).collect()
 }
 
 fn results(
