@@ -93,7 +93,7 @@ async fn a_snake_is_named_by_seat_or_id() {
         (format!("{id}/snakes/0/turns/middle"), "400 bad_id"),
         (format!("{id}/snakes/0/turns/4294967296"), "400 bad_id"),
         (format!("{id}/snakes/0/turns/4294967295"), "404 no_such_turn"),
-        (format!("{id}/snakes/0/turns?offset=x"), "400 bad_query"),
+        (format!("{id}/snakes/0/turns?offset=x"), "400 bad_value"),
         (format!("{id}/snakes/0/turns?limit=4000000000&offset=4294967295"), "200"),
     ];
     for (rest, want) in rows {

@@ -67,6 +67,7 @@ async fn the_whole_table() {
         ("GET /api/leaderboards/{id}", ".?....."),
         ("DELETE /api/leaderboards/{id}", "??x...."),
         ("GET /api/leaderboards/{id}/rankings", ".?....."),
+        ("GET /api/leaderboards/{id}/games", ".?....."),
         ("GET /api/leaderboards/{id}/entries", "??....."),
         ("POST /api/leaderboards/{id}/entries", "??x...."),
         ("GET /api/leaderboards/{id}/entries/{id}", ".?....."),

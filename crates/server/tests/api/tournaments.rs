@@ -12,6 +12,7 @@ use engine::time::UnixMs;
 use rules::snake::{Cause, RULES_VERSION};
 use serde_json::{Value, json};
 use std::time::Duration;
+use wire::time::Timestamp;
 
 const LATER: &str = "2999-01-01T00:00:00Z";
 
@@ -479,7 +480,10 @@ async fn its_feed_says_who_has_won() {
     let waiting = server.call(&format!("GET {path}/feed?after={seq}&wait=5m")).by("").check("200");
     let (told, ()) = tokio::join!(waiting, finish(&server, last[0]));
     let kinds: Vec<_> = told.body["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
-    assert_eq!((kinds, &told.body["is_over"]), (vec![json!("game_played"), json!("ended")], &json!(true)));
+    assert_eq!(
+        (kinds, &told.body["is_over"]),
+        (["game_started", "game_played", "ended"].map(|kind| json!(kind)).to_vec(), &json!(true))
+    );
     let champion = finished(&server, &path).await["champion"].clone();
     check_end(&server, &path, "finished", champion).await;
 }
@@ -515,7 +519,8 @@ async fn pages_of_tournaments() {
 #[tokio::test]
 async fn what_is_to_come_is_counted_for_operators() {
     let server = TestServer::open().await;
-    create(&server, &json!({"name": "cup", "starts_at": LATER})).await;
+    let tomorrow = Timestamp(server.app.node.clock.now().0 + 86_400_000);
+    create(&server, &json!({"name": "cup", "starts_at": tomorrow})).await;
     let mut health = BotHealth::default();
     health.watch(server.app.node.clock.now(), UnixMs(i64::MAX));
     let save = BotCommand::SaveHealth(BotHealthRow { bot: ANNS, version: 0, health });

@@ -97,7 +97,7 @@ async fn missing_games_and_tables_and_invalid_queries() {
         ("GET /api/stories/cards/7", "404 no_such_card"),
         ("GET /api/stories/cards/7.png", "404 no_such_card"),
         ("GET /api/stories/my-games?state=over", "400 bad_value state"),
-        ("GET /api/stories/my-games?limit=-1", "400 bad_value limit"),
+        ("GET /api/stories/my-games?limit=ten", "400 bad_value limit"),
         ("GET /api/stories/my-games?after=7", "400 bad_value after"),
         ("GET /api/stories/lobby?after=x", "400 bad_value after"),
         ("GET /api/stories/history?limit=x", "400 bad_value limit"),
