@@ -47,6 +47,13 @@ export type SnakeTurn = Schemas['SnakeTurn'];
 export type SnakeTurns = Schemas['SnakeTurns'];
 export type CallEvidence = Schemas['CallEvidence'];
 export type SigningSecret = Schemas['SigningSecret'];
+export type InviteOffer = Schemas['InviteOffer'];
+export type InviteView = Schemas['InviteView'];
+export type InviteCreated = Schemas['InviteCreated'];
+export type SignInOffer = Schemas['SignInOffer'];
+export type SignInLinkCreated = Schemas['SignInLinkCreated'];
+export type TokenView = Schemas['TokenView'];
+export type TokenCreated = Schemas['TokenCreated'];
 
 /** The server takes a change for the cookie's account only with what no form of another site can send: this header, or a body of JSON. */
 export const api = createClient<paths>({ headers: { accept: 'application/json', 'x-requested-with': 'fetch' } });

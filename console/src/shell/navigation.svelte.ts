@@ -28,6 +28,17 @@ class Navigation {
     this.url = url;
   }
 
+  /** What stands after `#`, out of the URL and of the history: a secret there is to be read once, and by nobody who looks over a shoulder. */
+  takeFragment(): string {
+    const fragment = this.url.hash.slice(1);
+    if (fragment === '') return '';
+    const url = new URL(location.href);
+    url.hash = '';
+    history.replaceState(history.state, '', url);
+    this.url = url;
+    return fragment;
+  }
+
   /** Opens another page of the console, as a link would; `replace` leaves no way back to this one. */
   open(path: string, { replace = false } = {}) {
     const url = new URL(path, location.href);

@@ -48,7 +48,8 @@ pub(crate) const FAILURES: &str = "
 pub(crate) const SCHEDULED: &str = "
     SELECT count(*) FROM competitions WHERE kind IN ('ladder', 'tournament', 'duel') AND due_at > ?1";
 /// By index; as many rows as bots that are probed.
-pub(crate) const PROBES: &str = "SELECT count(*) FROM bot_health WHERE next_probe_at > 0";
+pub(crate) const PROBES: &str = "
+    SELECT count(*) FROM (SELECT next_probe_at FROM bot_health WHERE next_probe_at > 0 ORDER BY next_probe_at) AS due";
 pub(crate) const COUNTS: &str = "SELECT name, value FROM counters";
 
 /// A place after every other.

@@ -94,6 +94,11 @@ impl StoreFixture {
         self.reader.ladders().ladder_entries_of(LADDER, season, &[bot_id(bot)]).unwrap().pop()
     }
 
+    fn ladders_of(&mut self, bot: u128) -> Vec<(CompetitionId, LadderEntry)> {
+        let ladders = self.reader.ladders().ladders_of_bot(bot_id(bot), 9).unwrap();
+        ladders.into_iter().map(|(row, entry)| (row.id, entry)).collect()
+    }
+
     /// What these results change, on top of what is stored, and the command that says so.
     fn rate(&mut self, season: u32, results: &[CompetitionResult]) -> (RatingChanges, Command) {
         let bots: Vec<BotId> = RatingChanges::bots_of(results).into_iter().collect();
@@ -320,7 +325,8 @@ pub(crate) fn a_season_that_ends_is_kept(database: &dyn Database) {
     assert_eq!(held.entry(1, 5), Some(old.clone()));
     let new = held.entry(2, 5).unwrap();
     assert!(new.is_active && new.record.rating.is_identical(Rating::START) && new.record.games == 0);
-    assert_eq!((new.entrant, new.joined_at), (old.entrant, old.joined_at));
+    assert_eq!((&new.entrant, new.joined_at), (&old.entrant, old.joined_at));
+    assert_eq!(held.ladders_of(5), [(LADDER, new)], "the season that has ended is not one of its ladders");
     assert_eq!(held.entry(2, 9), None);
     // What happens to a bot now does not change the season that has ended.
     held.assert_outcome(Command::DeleteBot { id: bot_id(7), account: account_id(2) }, Outcome::Done);
@@ -332,6 +338,7 @@ pub(crate) fn a_season_that_ends_is_kept(database: &dyn Database) {
     let advance = Advance { entries: vec![last], status, due_at: None, ..Advance::of(&held.ladder(), at(70)) };
     held.assert_outcome(Command::Ladder(LadderCommand::EndSeason(advance)), Outcome::Done);
     assert_eq!(held.entry(3, 5), None);
+    assert_eq!(held.ladders_of(5), []);
     held.assert_outcome(Command::DeleteBot { id: bot_id(5), account: account_id(2) }, Outcome::Done);
     assert!(held.entry(2, 5).unwrap().is_active);
 }

@@ -124,7 +124,10 @@ fn lists_of_public_matches_are_read_from_their_indexes() {
     check(&of(running_public::<Session>(false)), "matches_public_running (id<?)");
     check(&of(running_public::<Session>(true)), "matches_public_running (id<?)");
     check(&of(ended_public::<Session>(false)), "matches_public_ended (ended_at>? AND (ended_at,id)<(?,?))");
-    check(&of(ended_public::<Session>(true)), "matches_public_ended_by_map (map=? AND (ended_at,id)<(?,?))");
+    check(
+        &of(ended_public::<Session>(true)),
+        "matches_public_ended_by_map (map=? AND ended_at>? AND (ended_at,id)<(?,?))",
+    );
 }
 
 #[test]

@@ -1,0 +1,75 @@
+// The texts of the pages of accounts. English; pure.
+
+const ROLES: Readonly<Record<string, readonly [title: string, may: string]>> = {
+  guest: ['guest', 'play Stories and walk in worlds'],
+  player: ['player', 'play everything, register bots, start matches, ladders and tournaments'],
+  operator: ['operator', 'see what everybody does, end it, and invite people'],
+  admin: ['admin', 'do everything, also change limits'],
+};
+
+export const ROLE_NAMES = ['guest', 'player', 'operator', 'admin'] as const;
+export const roleTitle = (role: string) => ROLES[role]?.[0] ?? role;
+export const roleMay = (role: string) => ROLES[role]?.[1] ?? 'do what this role may';
+
+/** The roles that somebody of this role may give: no more than their own. */
+export function rolesUpTo(role: string): readonly string[] {
+  const own = ROLE_NAMES.findIndex((name) => name === role);
+  return ROLE_NAMES.slice(0, own + 1);
+}
+
+export const JOIN = {
+  title: 'You are invited',
+  lead: (by: string | null) => (by === null ? 'Somebody invites you to this server.' : `${by} invites you to this server.`),
+  makes: (role: string) => `Joining makes an account for you. It may ${roleMay(role)}.`,
+  name: 'Your name',
+  nameHelp: 'Everybody sees it beside your bots and games. 100 characters at most.',
+  does: 'Join',
+  gone: 'This invitation is not open',
+  goneWhy: 'It was used, withdrawn or has expired, or the link is not whole. An invitation works once: ask whoever sent it for another one.',
+  none: 'An invitation opens here',
+  noneWhy: 'The link that you were sent ends with a code. Open the whole link.',
+  replaces: (who: string) => `This browser is signed in as ${who}. Joining makes another account, and signs in as that one.`,
+};
+
+export const SIGN_IN = {
+  title: 'Sign in',
+  lead: (account: string, role: string) => `This link signs you in as ${account}, who may ${roleMay(role)}.`,
+  does: (account: string) => `Sign in as ${account}`,
+  gone: 'This link is not open',
+  goneWhy: 'It was used or has expired, or it is not whole. A link works once, for ten minutes if nothing else was said: make another one, on a device that is signed in, under Account.',
+  none: 'A sign-in link opens here',
+  noneWhy: 'Make one under Account, on a device that is signed in, or ask whoever runs this server. Open the whole link: it ends with a code.',
+  replaces: (who: string) => `This browser is signed in as ${who}, and then is not any more.`,
+};
+
+export const UNANSWERED = 'The last try got no answer, so it may have been done. Press again: that does nothing twice.';
+
+export const ACCOUNT = {
+  title: 'Account',
+  signedOut: 'Nobody is signed in in this browser.',
+  waysIn: [
+    'To play Stories or walk in a world, a name is enough: both pages ask for one.',
+    'For bots, ladders and tournaments you need an account. Whoever runs this server sends you an invitation: open its link.',
+    'You have an account, on another device? Make a sign-in link there, under Account.',
+  ],
+  guest: 'A guest has a name and may play. Bots, ladders and tournaments take an account: whoever runs this server can send you an invitation.',
+  device: 'Sign in on another device',
+  deviceHelp: 'A link that signs in once, within ten minutes. Open it there; whoever has it is you, so send it to nobody.',
+  tokens: 'Tokens',
+  tokensHelp: 'What programs send as “Authorization: Bearer …”. Browsers that are signed in have one each.',
+  secretOnce: 'This secret is shown this once:',
+  linkOnce: 'This link is shown this once:',
+  export: 'Everything that is yours',
+  exportHelp: 'One file with your tokens and bots without their secrets, games, competitions and tables.',
+  invitations: 'Invitations',
+  invitationsHelp: 'A link makes one account. At most 1,000 are open at once.',
+  forOthers: 'A sign-in link for somebody who has lost theirs',
+  forOthersHelp: 'They may then do what a player may. Send it on a way that only they read.',
+};
+
+export const DELETE_TOKEN_MEANS = ['Programs that use it are refused from now on, and their feeds end.', 'A browser that has it is signed out.', 'Sign-in links of this account that are open stop working.'];
+export const WITHDRAW_MEANS = ['Its link stops working. Who has joined by it stays.'];
+
+/** Days that an invitation may be open. */
+export const INVITE_DAYS = [1, 7, 30] as const;
+export const daysText = (days: number) => (days === 1 ? 'one day' : `${days} days`);
