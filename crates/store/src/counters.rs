@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Failures of the last day that statistics look at: the newest. More of them change the order of the commonest little.
 pub(crate) const FAILURES_SCANNED_MAX: usize = 10_000;
+/// Scheduled probes of bots that are counted.
+pub(crate) const PROBES_COUNTED_MAX: usize = 100_000;
 /// Different reasons that statistics show.
 pub(crate) const FAILURES_SHOWN_MAX: usize = 10;
 /// How long a minute's counters are kept: the longest window and a day.

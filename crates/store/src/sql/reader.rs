@@ -10,7 +10,7 @@ use crate::contract::{
     BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader, RecordedGame,
     RememberedResponse, StoreError,
 };
-use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
+use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, PROBES_COUNTED_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
     AccountId, BotId, CodeId, CompetitionId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
@@ -47,9 +47,9 @@ pub(crate) const FAILURES: &str = "
 /// By index; as many rows as competitions that have not ended.
 pub(crate) const SCHEDULED: &str = "
     SELECT count(*) FROM competitions WHERE kind IN ('ladder', 'tournament', 'duel') AND due_at > ?1";
-/// By index; as many rows as bots that are probed.
+/// By index; as many rows as bots that are probed, at most ?1.
 pub(crate) const PROBES: &str = "
-    SELECT count(*) FROM (SELECT next_probe_at FROM bot_health WHERE next_probe_at > 0 ORDER BY next_probe_at) AS due";
+    SELECT count(*) FROM (SELECT next_probe_at FROM bot_health WHERE next_probe_at > 0 ORDER BY next_probe_at LIMIT ?1) AS due";
 pub(crate) const COUNTS: &str = "SELECT name, value FROM counters";
 
 /// A place after every other.
@@ -234,7 +234,7 @@ impl<R: SqlReader> Reader for R {
             stats.counts = counts(session)?;
             stats.orphaned = claims::orphaned(session, now)?;
             stats.scheduled = session.first(SCHEDULED, values![now], |row| row.number())?.unwrap_or_default();
-            stats.probes = session.first(PROBES, values![], |row| row.number())?.unwrap_or_default();
+            stats.probes = session.first(PROBES, values![PROBES_COUNTED_MAX], |row| row.number())?.unwrap_or_default();
             stats.failures = session.all(FAILURES, shown, |row| columns::failure(row))?;
             Ok(stats)
         })

@@ -98,8 +98,9 @@ fn entries_of_bot() -> String {
 const LADDERS_OF_BOT: &str = concat!(
     "SELECT ",
     entry_columns!(),
-    " FROM ladder_entries e JOIN competitions c ON c.id = e.ladder
-     WHERE e.bot = ?1 AND c.status = 'running' AND e.season = c.version + 1 LIMIT ?2"
+    " FROM ladder_entries e
+     WHERE e.bot = ?1
+       AND e.season = (SELECT c.version + 1 FROM competitions c WHERE c.id = e.ladder AND c.status = 'running') LIMIT ?2"
 );
 
 fn ladders_of_bot(

@@ -75,7 +75,10 @@ fn statistics_count_no_matches() {
     check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
     check(SCHEDULED, "competitions_due (kind=? AND due_at>?)");
-    check(PROBES, "COVERING INDEX bot_health_due (next_probe_at>?)");
+    let probes = plan(&database(), PROBES).unwrap();
+    let [search, scan] = ["SEARCH bot_health USING COVERING INDEX bot_health_due (next_probe_at>?)", "SCAN due"];
+    assert!(probes.iter().any(|step| step == search), "{probes:#?}");
+    assert!(probes.iter().all(|step| !step.starts_with("SCAN") || step == scan), "{probes:#?}");
     check(&format!("{RUNNING_COUNT} worker IS ?1"), "COVERING INDEX matches_running (worker=?)");
     let steps = plan(&database(), COUNTS).unwrap();
     assert_eq!(steps, ["SCAN counters"], "a handful of figures");
