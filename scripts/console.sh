@@ -21,13 +21,13 @@ if ! cmp --silent package-lock.json node_modules/.gauntlet-lock; then
 fi
 
 # Cargo embeds pages anew when their files are new, and that takes minutes: what comes out as it was keeps its files.
-build() {
-    npm run --silent build -- --logLevel warn --outDir dist.new --emptyOutDir
-    if diff --recursive --brief dist.new dist/site >/dev/null 2>&1; then
+build() { # the folder in dist/, the script that builds it
+    npm run --silent "$2" -- --logLevel warn --outDir dist.new --emptyOutDir
+    if diff --recursive --brief dist.new "dist/$1" >/dev/null 2>&1; then
         rm -r dist.new
     else
-        rm -rf dist/site
-        mv dist.new dist/site
+        rm -rf "dist/$1"
+        mv dist.new "dist/$1"
     fi
 }
 
@@ -35,7 +35,7 @@ build() {
 [ $# -eq 0 ] || npm run --silent api >/dev/null
 for what in "$@"; do
     case "$what" in
-    build) build ;;
+    build) build site build && build report build:report ;;
     check) npm run --silent check -- --output human ;;
     test) npm run --silent test ;;
     e2e) npm run --silent e2e ;;

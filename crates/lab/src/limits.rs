@@ -248,6 +248,12 @@ pub const UNKNOWN_IDS_MAX: usize = 5;
 /// Distinct holders of stuck work; later ones are counted together.
 pub const HOLDERS_MAX: usize = 64;
 
+/// Columns of a heatmap in a report: more are not seen on a screen. A longer run has columns of several seconds.
+pub const HEATMAP_COLUMNS_MAX: usize = 240;
+
+/// Heatmaps in a report, one for a journey.
+pub const HEATMAPS_MAX: usize = 12;
+
 /// Rows of a table in a report; the record has all.
 pub const REPORT_ROWS_MAX: usize = 200;
 

@@ -1,5 +1,6 @@
-//! The pages of `console/`, as npm built them, inside the program. A build without npm has none and works: whoever asks for a
-//! page is told how to get it. Knows files and their compressed forms; refuses to know routes and browsers.
+//! The pages of `console/`, as npm built them, inside the program, and the template of a trial's report. A build without npm has
+//! none and works: whoever asks for a page is told how to get it. Knows files and their compressed forms; refuses to know routes
+//! and browsers.
 
 use rust_embed::Embed;
 use std::borrow::Cow;
@@ -8,6 +9,25 @@ use std::borrow::Cow;
 #[folder = "../../console/dist/site"]
 #[allow_missing = true]
 struct Site;
+
+/// The page of a trial's report: one file, whose slots the lab fills.
+#[derive(Embed)]
+#[folder = "../../console/dist/report"]
+#[allow_missing = true]
+struct Report;
+
+/// What the template of a report has once each, in this order: where its title, the page for readers without JavaScript, and
+/// the document of the run go.
+pub const REPORT_SLOTS: [&str; 3] = ["{{report title}}", "{{report without scripts}}", "{{report document}}"];
+
+/// The template of a report; `None` where the program was built without pages.
+#[must_use]
+pub fn report_template() -> Option<Cow<'static, str>> {
+    match Report::get("report.html")?.data {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    }
+}
 
 /// Where the names of files carry a digest of their content, so that a name never means anything else.
 const HASHED: &str = "assets/";
@@ -149,6 +169,13 @@ mod tests {
         let (largest, page) = pages.max().expect("pages are loaded when they are opened");
         let bytes = compressed_bytes(shared.iter().copied()) + largest;
         assert!(bytes <= 200 * 1024, "{bytes} bytes with {page}, compressed: 1.6 Mbit/s bring 200 KiB in a second");
+    }
+
+    #[test]
+    fn a_reports_template_has_each_slot_once_and_in_order() {
+        let Some(template) = report_template() else { return };
+        let places = REPORT_SLOTS.map(|slot| template.match_indices(slot).map(|(at, _)| at).collect::<Vec<_>>());
+        assert!(places.iter().all(|places| places.len() == 1) && places.is_sorted(), "{places:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use serde::Serialize;
+
 use super::Run;
 use super::levels::{PhaseCapacity, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
@@ -10,7 +12,7 @@ use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Headline {
     /// How much load.
     pub amount: HeadlineRow,
@@ -22,7 +24,7 @@ pub struct Headline {
 }
 
 /// A number in a sentence, and by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadlineRow {
     pub sentence: String,
     /// `2,412`

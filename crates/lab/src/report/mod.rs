@@ -4,17 +4,20 @@
 //! ```text
 //! headline   the two numbers and the verdict
 //! content    the sections of a report         levels     what a ladder shows about the capacity
-//!            and its charts                   svg        how charts are drawn
+//!            and its charts                   chart      charts as data
+//! document   content and charts as JSON, which pages of the console draw
 //! markdown   report.md: content in 80 columns
-//! html       report.html: content and charts on one page
+//! html       report.html: the document in a page, and its tables without a script
 //! summary    the terminal output at the end
 //! progress   a trial at one moment            dashboard  the same on a block of a terminal
 //! screen     output to the terminal
 //! ```
 
+mod chart;
 pub mod cli;
 mod content;
 mod dashboard;
+mod document;
 mod headline;
 mod html;
 mod levels;
@@ -24,7 +27,6 @@ mod rebuild;
 mod run_files;
 mod screen;
 mod summary;
-mod svg;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -34,7 +36,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use content::OverTime;
 pub(crate) use content::{flatten_config, setting_text};
+pub use document::document;
 pub use headline::{Headline, HeadlineRow, headline};
 pub use html::html;
 pub use markdown::markdown;

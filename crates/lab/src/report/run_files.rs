@@ -9,13 +9,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, ScenarioRecord, html, markdown};
+use super::chart::{HeatmapBuilder, HeatmapByName};
+use super::{OverTime, Run, ScenarioRecord, html, markdown};
 use crate::aggregate::{Results, Series};
 use crate::limits::RECORD_BYTES_MAX;
 use crate::machine::Machine;
 use crate::measurement::timeline::TimelineRow;
 use crate::record::for_each_row;
-use crate::record::hlog::{self, Entry};
+use crate::record::hlog::{self, Entry, HistogramKind};
 use crate::verdict::{GateResult, Verdict};
 
 /// What is known of a run before it starts.
@@ -131,7 +132,19 @@ pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &
     };
     write("run.json", run.to_json_text())?;
     write("report.md", markdown(run))?;
-    write("report.html", html(run, series))
+    let heatmaps = read_heatmaps(run, dir)?;
+    write("report.html", html(run, &OverTime { series: series.clone(), heatmaps }))
+}
+
+/// The latency of every journey, second by second; of a run without such a file there is none.
+pub(super) fn read_heatmaps(run: &Run, dir: &Path) -> Result<HeatmapByName, String> {
+    let mut builder = HeatmapBuilder::default();
+    for_each_histogram(dir, |entry| {
+        if entry.figure == HistogramKind::Latency && run.results.journeys.contains_key(&entry.op) {
+            builder.add(&entry.op, entry.second, &entry.histogram);
+        }
+    })?;
+    Ok(builder.build())
 }
 
 pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {

@@ -7,8 +7,8 @@ use crate::aggregate::LoadStepFigures;
 use crate::edge::{Estimate, Peak, Suggestion};
 use crate::format::{clock, first_few, number, percent, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
+use crate::report::chart::{ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Unit};
 use crate::report::levels::{FittedLaw, PhaseCapacity, ladders, levels, loads};
-use crate::report::svg::{ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Unit};
 use crate::report::{Run, slug};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

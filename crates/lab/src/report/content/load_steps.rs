@@ -9,7 +9,7 @@ use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
 use crate::format::{clock, percent, sanitize};
 use crate::limits::REPORT_ROWS_MAX;
-use crate::report::svg::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
+use crate::report::chart::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {

@@ -12,19 +12,21 @@ mod requests;
 mod time_charts;
 mod work;
 
+use serde::Serialize;
+
 use super::Run;
-use super::svg::SeriesChart;
-use crate::aggregate::Statistics;
+use super::chart::{Heatmap, HeatmapByName, SeriesChart};
+use crate::aggregate::{Series, Statistics};
 use crate::format;
+use std::collections::BTreeMap;
 use time_charts::TimeCharts;
 
 pub(crate) use conditions::{flatten_config, setting_text};
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;
-pub(super) use time_charts::SeriesByName;
 
 /// A part of a report with its own title.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Section {
     /// Its name in links.
     pub id: String,
@@ -33,7 +35,8 @@ pub(super) struct Section {
 }
 
 /// What a section is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", content = "content", rename_all = "snake_case")]
 pub(super) enum ContentBlock {
     /// A title inside the section.
     Heading(String),
@@ -42,10 +45,20 @@ pub(super) enum ContentBlock {
     Table(Table),
     /// Only for views that can draw.
     Chart(Box<SeriesChart>),
+    /// The same.
+    Heatmap(Heatmap),
+}
+
+/// What a run showed over time; empty for a view that cannot draw.
+#[derive(Debug, Default)]
+pub struct OverTime {
+    /// Figures by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
+    pub(in crate::report) series: BTreeMap<String, Series>,
+    pub(in crate::report) heatmaps: HeatmapByName,
 }
 
 /// A line of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct ListItem {
     pub text: String,
     /// A text from outside, verbatim.
@@ -53,7 +66,7 @@ pub(super) struct ListItem {
 }
 
 /// Rows under a heading.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Table {
     /// This many columns from the left hold text, the others numbers.
     pub text_columns: usize,
@@ -65,7 +78,7 @@ pub(super) struct Table {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct TableCell {
     pub text: String,
     pub tone: Tone,
@@ -74,7 +87,8 @@ pub(super) struct TableCell {
 }
 
 /// The tone of a cell. The text says the same: no reader depends on colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Tone {
     Plain,
     Good,
@@ -82,9 +96,9 @@ pub(super) enum Tone {
     Doubtful,
 }
 
-/// The whole content of a report. Charts are made of the series; a view that cannot draw passes none.
-pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
-    let sheet = &TimeCharts::new(run, series);
+/// The whole content of a report. Charts are made of what the run showed over time; a view that cannot draw passes nothing.
+pub(super) fn sections(run: &Run, over_time: &OverTime) -> Vec<Section> {
+    let sheet = &TimeCharts::new(run, over_time);
     let mut sections = vec![
         gates::section(run),
         requests::section(run, sheet),
@@ -127,7 +141,7 @@ impl ContentBlock {
             Self::Heading(text) | Self::Text(text) => text.is_empty(),
             Self::List(items) => items.is_empty(),
             Self::Table(table) => table.rows.is_empty(),
-            Self::Chart(_) => false,
+            Self::Chart(_) | Self::Heatmap(_) => false,
         }
     }
 }

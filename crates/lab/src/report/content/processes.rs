@@ -5,7 +5,7 @@ use super::{ContentBlock, Section, Table, TableCell};
 use crate::aggregate::{ObservedFigure, ProcessFigures};
 use crate::format::{count, mebibytes, number, percent, sanitize};
 use crate::report::Run;
-use crate::report::svg::{Layer, LayerStyle, SeriesChart, Threshold, Unit};
+use crate::report::chart::{Layer, LayerStyle, SeriesChart, Threshold, Unit};
 
 pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     let results = &run.results;

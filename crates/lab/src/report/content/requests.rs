@@ -6,7 +6,7 @@ use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::{JourneyFigures, OpFigures, PushFigures, Statistics};
 use crate::format::{number, sanitize};
 use crate::report::Run;
-use crate::report::svg::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
+use crate::report::chart::{ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 
 /// What the two times of a request are.
 const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of successful \
@@ -23,7 +23,9 @@ pub(super) fn section(run: &Run, sheet: &TimeCharts<'_>) -> Section {
     }
     let note = ContentBlock::Text(TIMES_NOTE.to_owned());
     let blocks = [ContentBlock::Table(request_counts(run, &ops)), ContentBlock::Table(times(&ops)), note];
-    Section::new("requests", "Requests", blocks.into_iter().chain(ContentBlock::charts(charts(sheet))))
+    let charts = sheet.run.results.journeys.iter().flat_map(|(name, journey)| journey_charts(sheet, name, journey));
+    let load = ContentBlock::charts(load(sheet));
+    Section::new("requests", "Requests", blocks.into_iter().chain(charts).chain(load))
 }
 
 fn request_counts(run: &Run, ops: &[(String, &OpFigures)]) -> Table {
@@ -65,12 +67,15 @@ const WAIT_NOTE_PAUSED: &str = "Where latency leaves service time, requests wait
 /// Steps of a journey with their own colour.
 const STEPS_MAX: usize = 6;
 
-fn charts(sheet: &TimeCharts<'_>) -> Vec<SeriesChart> {
-    let of_journey = |(name, journey): (&String, &JourneyFigures)| {
-        let (latency, throughput) = (latency(sheet, name), throughput(sheet, name));
-        [latency, throughput, spread(name, journey), steps(sheet, name, journey), wake_delays(sheet, name, journey)]
-    };
-    sheet.run.results.journeys.iter().flat_map(of_journey).chain([load(sheet)]).flatten().collect()
+fn journey_charts(
+    sheet: &TimeCharts<'_>,
+    name: &str,
+    journey: &JourneyFigures,
+) -> impl Iterator<Item = ContentBlock> + use<> {
+    let heatmap = sheet.heatmap(name).map(ContentBlock::Heatmap);
+    let over_time = [latency(sheet, name), throughput(sheet, name)].into_iter().flatten();
+    let further = [spread(name, journey), steps(sheet, name, journey), wake_delays(sheet, name, journey)];
+    ContentBlock::charts(over_time).chain(heatmap).chain(ContentBlock::charts(further.into_iter().flatten()))
 }
 
 fn latency(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {

@@ -4,17 +4,20 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::OverTime;
 use crate::aggregate::{LoadStepFigures, Series, SeriesBucket};
 use crate::findings::{Evidence, Finding};
 use crate::format::sanitize;
 use crate::measurement::WorkPoint;
 use crate::report::Run;
+use crate::report::chart::{
+    Band, ChartAxis, ChartPoint, Heatmap, HeatmapByName, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit,
+};
 use crate::report::levels::label;
-use crate::report::svg::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
 use crate::verdict::GateResult;
 
-/// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
-pub(in crate::report) type SeriesByName = BTreeMap<String, Series>;
+/// Figures over time, by their names on the timeline.
+type SeriesByName = BTreeMap<String, Series>;
 
 /// The share of the time of two bands that both must cover to be drawn as one.
 const OVERLAP_MIN: f64 = 0.8;
@@ -33,24 +36,26 @@ pub(super) const STATES: [(&str, usize); 6] =
 pub(super) struct TimeCharts<'a> {
     pub(super) run: &'a Run,
     series: Cow<'a, SeriesByName>,
+    heatmaps: &'a HeatmapByName,
     end_s: f64,
     bands: Vec<Band>,
     marks: Vec<Mark>,
 }
 
 impl<'a> TimeCharts<'a> {
-    pub(super) fn new(run: &'a Run, series: &'a SeriesByName) -> Self {
-        let series = with_drain_curves(run, series);
+    pub(super) fn new(run: &'a Run, over_time: &'a OverTime) -> Self {
+        let series = with_drain_curves(run, &over_time.series);
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
         let ends = last.chain(run.load_steps.iter().map(|load_step| load_step.start_s + load_step.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
-        Self { run, end_s, bands: bands(run), marks: marks(run), series }
+        Self { run, end_s, bands: bands(run), marks: marks(run), series, heatmaps: &over_time.heatmaps }
     }
 
     /// A line of one figure, if it exists.
     pub(super) fn line(&self, key: &str, name: &str, colour: usize, style: LayerStyle) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
-        Some(Layer::new(&sanitize(name), colour, style, points.iter().map(chart_point).collect()))
+        let layer = Layer::new(&sanitize(name), colour, style, points.iter().map(chart_point).collect());
+        Some(Layer { figure: key.to_owned(), ..layer })
     }
 
     /// How late something arrived after the event that it reports.
@@ -67,16 +72,31 @@ impl<'a> TimeCharts<'a> {
         unit: Unit,
         layers: impl IntoIterator<Item = Option<Layer>>,
     ) -> Option<SeriesChart> {
+        let layers: Vec<Layer> = layers.into_iter().flatten().collect();
         let chart = SeriesChart {
             title: sanitize(title),
             x: ChartAxis { unit: Unit::Time, log: false, reaches_at_least: self.end_s },
             y: ChartAxis { unit, ..ChartAxis::default() },
-            layers: layers.into_iter().flatten().collect(),
+            findings: self.findings_on(&layers),
+            layers,
             bands: self.bands.clone(),
             marks: self.marks.clone(),
             ..SeriesChart::default()
         };
         chart.non_empty()
+    }
+
+    /// What the findings say that rest on one of these figures.
+    fn findings_on(&self, layers: &[Layer]) -> Vec<String> {
+        let shows = |evidence: &Evidence| layers.iter().any(|layer| layer.figure == evidence.figure);
+        let shown = self.run.findings.iter().filter(|finding| finding.evidence.iter().any(shows));
+        shown.map(|finding| sanitize(&finding.sentence)).collect()
+    }
+
+    /// How the times of a journey were spread, second by second.
+    pub(super) fn heatmap(&self, journey: &str) -> Option<Heatmap> {
+        let title = format!("{}: latency, second by second", sanitize(journey));
+        Some(Heatmap { title, ..self.heatmaps.get(journey)?.clone() })
     }
 
     /// Names of the middle of keys like `process.NAME.rss_bytes`.
@@ -99,7 +119,9 @@ impl<'a> TimeCharts<'a> {
         let chart = |Evidence { figure, .. }: &Evidence| {
             self.chart(figure, figure_unit(figure), [self.line(figure, figure, 0, LayerStyle::Line)])
         };
-        finding.evidence.iter().filter_map(chart).take(EVIDENCE_MAX).collect()
+        // They stand below the finding itself.
+        let own = |chart| SeriesChart { findings: Vec::new(), ..chart };
+        finding.evidence.iter().filter_map(chart).map(own).take(EVIDENCE_MAX).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use super::{ContentBlock, Section, Table, TableCell, statistics};
 use crate::aggregate::WorkFigures;
 use crate::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
 use crate::measurement::WorkPoint;
-use crate::report::svg::{LayerStyle, SeriesChart, Unit};
+use crate::report::chart::{LayerStyle, SeriesChart, Unit};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.

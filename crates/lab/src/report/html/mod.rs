@@ -1,64 +1,95 @@
-//! `report.html`: the record as one page that opens anywhere, offline, without a script: the two numbers first, the
-//! verdict, the gates, then the details, with charts. Pure. Does not choose the content: it lays out the sections of
-//! every view. Every text is escaped, and control characters are struck out of the whole page.
+//! `report.html`: the record as one page that opens anywhere, offline. The console's own components draw it from the
+//! document inside; the same gates, figures and tables stand in the page for readers without JavaScript, and they are all
+//! of it where the program was built without npm. Pure. Does not choose the content: it lays out the sections of every view.
 
 #[cfg(test)]
 mod tests;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+use sha2::{Digest as _, Sha256};
 
 use super::Run;
+use super::chart::SeriesChart;
 use super::content::{
-    ContentBlock, Section, SeriesByName, Table, TableCell, Tone, failing_gates, finding_sentences, findings_title,
-    sections,
+    ContentBlock, OverTime, Section, Table, TableCell, Tone, failing_gates, finding_sentences, findings_title, sections,
 };
+use super::document::{document, escaped_json};
 use super::headline::headline;
-use super::svg::SeriesChart;
 use crate::format::sanitize_lines;
 use crate::verdict::Verdict;
 
-/// Nothing is loaded, and no script ever runs, whatever text the page contains.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// The look of a page that was not made of the console's components.
+const STYLE: &str = include_str!("style.css");
 
 /// Characters from which a text cell gets more room.
 const LONG: usize = 16;
 
-/// The page of a run, with charts of the series of its timeline.
+/// The page of a run.
 #[must_use]
-pub fn html(run: &Run, series: &SeriesByName) -> String {
-    let sections = sections(run, series);
-    let program = if run.program.is_empty() { "an unnamed version" } else { &run.program };
-    let page = html! {
+pub fn html(run: &Run, over_time: &OverTime) -> String {
+    let body = sanitize_lines(&static_body(run, over_time).into_string());
+    let title = sanitize_lines(&markup! { (run.scenario.name) ": " (run.verdict.name()) " · Gauntlet" }.into_string());
+    let data = || escaped_json(&document(run, over_time));
+    let filled = pages::report_template().and_then(|template| fill(&template, [&title, &body, &data()]));
+    filled.unwrap_or_else(|| static_page(&title, &body))
+}
+
+/// The template with its three slots filled, in their order; none if it does not have them.
+fn fill(template: &str, contents: [&str; 3]) -> Option<String> {
+    let mut page = String::with_capacity(template.len() + contents.map(str::len).iter().sum::<usize>());
+    let mut rest = template;
+    for (slot, content) in pages::REPORT_SLOTS.into_iter().zip(contents) {
+        let (before, after) = rest.split_once(slot)?;
+        page.extend([before, content]);
+        rest = after;
+    }
+    page.push_str(rest);
+    Some(page)
+}
+
+/// Nothing is loaded, and no script ever runs, whatever text the page contains.
+fn static_page(title: &str, body: &str) -> String {
+    let style_digest = STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!("default-src 'none'; style-src 'sha256-{style_digest}'; base-uri 'none'; form-action 'none'");
+    let page = markup! {
         (DOCTYPE) "\n"
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (run.scenario.name) ": " (run.verdict.name()) " · Gauntlet" }
+                title { (PreEscaped(title)) }
                 "\n"
-                style { (PreEscaped(include_str!("style.css"))) }
+                style { (PreEscaped(STYLE)) }
             }
             "\n"
-            body {
-                header { (headline_block(run)) }
-                nav aria-label="Sections" {
-                    ul { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
-                }
-                main { @for section in &sections { (section_element(section)) } }
-                footer { p { "Run " (run.id) ", written by gauntlet " (program) ". All figures stand in run.json." } }
-            }
+            body { (PreEscaped(body)) }
         }
         "\n"
     };
-    sanitize_lines(&page.into_string())
+    page.into_string()
+}
+
+fn static_body(run: &Run, over_time: &OverTime) -> Markup {
+    let sections = sections(run, over_time);
+    let program = if run.program.is_empty() { "an unnamed version" } else { &run.program };
+    markup! {
+        header { (headline_block(run)) }
+        nav aria-label="Sections" {
+            ul { @for section in &sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+        }
+        main { @for section in &sections { (section_element(section)) } }
+        footer { p { "Run " (run.id) ", written by gauntlet " (program) ". All figures stand in run.json." } }
+    }
 }
 
 fn headline_block(run: &Run) -> Markup {
     let headline = headline(run);
     let (failing, glance, title) = (failing_gates(run), finding_sentences(run), findings_title(run));
-    html! {
+    markup! {
         h1 { span { (run.scenario.name) } " " span class={ "verdict " (verdict_class(run.verdict)) } { (run.verdict.name()) } }
         div.figures {
             @for line in [&headline.amount, &headline.timing] {
@@ -82,7 +113,7 @@ fn headline_block(run: &Run) -> Markup {
 }
 
 fn items(texts: &[String]) -> Markup {
-    html! { @for text in texts { li { (text) } } }
+    markup! { @for text in texts { li { (text) } } }
 }
 
 fn verdict_class(verdict: Verdict) -> &'static str {
@@ -93,27 +124,19 @@ fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Charts in a row share a grid.
 fn section_element(section: &Section) -> Markup {
-    let is_chart = |block: &ContentBlock| matches!(block, ContentBlock::Chart(_));
-    html! {
+    markup! {
         "\n"
         section id=(section.id) {
             h2 { (section.title) }
-            @for run in section.blocks.chunk_by(|one, next| is_chart(one) && is_chart(next)) {
-                @if is_chart(&run[0]) {
-                    div.charts { @for block in run { (block_element(&section.title, block)) } }
-                } @else {
-                    (block_element(&section.title, &run[0]))
-                }
-            }
+            @for block in &section.blocks { (block_element(&section.title, block)) }
         }
         "\n"
     }
 }
 
 fn block_element(title: &str, block: &ContentBlock) -> Markup {
-    html! {
+    markup! {
         "\n"
         @match block {
             ContentBlock::Heading(text) => h3 { (text) },
@@ -124,9 +147,19 @@ fn block_element(title: &str, block: &ContentBlock) -> Markup {
                 }
             },
             ContentBlock::Table(table) => (table_element(title, table)),
-            ContentBlock::Chart(chart) => (figure(chart)),
+            ContentBlock::Chart(chart) => (chart_element(chart)),
+            // Its journey's percentiles stand in a table.
+            ContentBlock::Heatmap(_) => {},
         }
     }
+}
+
+/// What a chart shows, without drawing it.
+fn chart_element(chart: &SeriesChart) -> Markup {
+    let rows = chart.extremes().into_iter().map(|row| row.map(TableCell::from).to_vec()).collect();
+    let heading = [chart.title.as_str(), "first", "highest", "at", "last"].map(str::to_owned).to_vec();
+    let notes = [chart.caption.clone()].into_iter().filter(|text| !text.is_empty()).collect();
+    table_element(&chart.title, &Table { text_columns: 1, name_column: 0, heading, rows, notes })
 }
 
 /// A table scrolls in its own box, also by keyboard, so that the page never does.
@@ -134,7 +167,7 @@ fn table_element(title: &str, table: &Table) -> Markup {
     let first = table.heading.iter().find(|text| !text.is_empty());
     let name = first.map_or_else(|| title.to_owned(), |first| format!("{title}, by {first}"));
     let class = |column: usize| if column < table.text_columns { "text" } else { "number" };
-    html! {
+    markup! {
         div.scroll role="region" aria-label=(name) tabindex="0" {
             table {
                 thead {
@@ -169,34 +202,11 @@ fn cell_element(table: &Table, column: usize, cell: &TableCell) -> Markup {
         Tone::Bad => " bad",
         Tone::Doubtful => " doubtful",
     };
-    html! {
+    markup! {
         @if column == table.name_column && table.text_columns > 0 {
             th scope="row" class={ (kind) (tone) } { (cell.text) }
-        } @else if let Some(percent) = cell.bar {
-            // The numbers in its row say the same.
-            td.bar {
-                svg viewBox="0 0 100 14" aria-hidden="true" {
-                    rect.odd width="100" height="14" {}
-                    rect class="area c2" width=(percent) height="14" {}
-                }
-            }
         } @else {
             td class={ (kind) (tone) } { (cell.text) }
-        }
-    }
-}
-
-fn figure(chart: &SeriesChart) -> Markup {
-    html! {
-        figure {
-            figcaption {
-                strong { (chart.title) }
-                ul.legend {
-                    @for layer in &chart.layers { li { span class={ "key " (layer.class()) } {} (layer.name) } }
-                }
-            }
-            (chart.draw())
-            @if !chart.caption.is_empty() { p.about { (chart.caption) } }
         }
     }
 }

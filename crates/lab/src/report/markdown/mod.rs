@@ -3,10 +3,10 @@
 
 mod table;
 
-use std::collections::BTreeMap;
-
 use super::Run;
-use super::content::{ContentBlock, ListItem, Section, failing_gates, finding_sentences, findings_title, sections};
+use super::content::{
+    ContentBlock, ListItem, OverTime, Section, failing_gates, finding_sentences, findings_title, sections,
+};
 use super::headline::headline;
 use crate::format::{sanitize, wrap};
 use table::fit_table;
@@ -34,7 +34,7 @@ pub fn markdown(run: &Run) -> String {
     if !glance.is_empty() {
         paragraphs.push(format!("{}:\n\n{}", findings_title(run), list(&glance)));
     }
-    paragraphs.extend(sections(run, &BTreeMap::new()).iter().map(section));
+    paragraphs.extend(sections(run, &OverTime::default()).iter().map(section));
     paragraphs.join("\n\n") + "\n"
 }
 
@@ -55,7 +55,7 @@ fn block(block: &ContentBlock) -> Option<String> {
         ContentBlock::Text(text) => Some(wrap(&escape_markdown(text), WIDTH, "")),
         ContentBlock::List(items) => Some(items.iter().map(item).collect::<Vec<_>>().join("\n")),
         ContentBlock::Table(table) => Some(fit_table(table, WIDTH)),
-        ContentBlock::Chart(_) => None,
+        ContentBlock::Chart(_) | ContentBlock::Heatmap(_) => None,
     }
 }
 

@@ -3,20 +3,19 @@
 pub(in crate::report) mod fixture;
 pub(crate) mod schema;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Headline, Progress, Run, html, markdown, summary};
+use super::{Headline, OverTime, Progress, Run, html, markdown, summary};
 use crate::aggregate::{LoadStepFigures, OpFigures, Timeline};
 use crate::findings::{CurrentOutage, Finding};
 use crate::measurement::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
 use crate::measurement::{HeldCounts, OutcomeCounts, WorkPoint};
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
-use fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
+use fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, over_time};
 
 #[test]
 fn a_report_that_failed() {
@@ -34,7 +33,7 @@ fn a_run_that_never_began_has_a_report() {
     run.results = crate::aggregate::Results::default();
     (run.gates, run.errors, run.notes) = (Vec::new(), Vec::new(), Vec::new());
     insta::assert_snapshot!("nothing", markdown(&run));
-    assert!(html(&run, &BTreeMap::new()).contains("Nothing was sent."));
+    assert!(html(&run, &OverTime::default()).contains("Nothing was sent."));
 }
 
 #[test]
@@ -133,14 +132,14 @@ fn a_record_is_read_back_as_it_was_written() {
     for run in [full(), leaderboard(false, false, &PASSING)] {
         let back: Run = serde_json::from_str(&run.to_json_text()).unwrap();
         assert_eq!(markdown(&back), markdown(&run));
-        assert_eq!(html(&back, &series()), html(&run, &series()));
+        assert_eq!(html(&back, &over_time()), html(&run, &over_time()));
     }
 }
 
 #[test]
 fn no_view_lets_a_service_steer_the_terminal() {
     let run = full();
-    let views = [markdown(&run), summary(&run, Path::new("runs/x"), false), html(&run, &series())];
+    let views = [markdown(&run), summary(&run, Path::new("runs/x"), false), html(&run, &over_time())];
     for view in views {
         let steers = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}');
         assert_eq!(view.chars().find(|c| steers(*c)), None);
@@ -155,7 +154,7 @@ fn levels_whose_capacity_cannot_be_read_are_shown_without_it() {
     run.capacity = [("climb".to_owned(), json!("a sentence")), ("edge".to_owned(), json!({ "capacity": 7 }))].into();
     let text = markdown(&run);
     assert!(text.contains("## Capacity: climb\n\n### Level by level") && !text.contains("Peak throughput"), "{text}");
-    assert!(html(&run, &series()).contains("Throughput against concurrency"));
+    assert!(html(&run, &over_time()).contains("Throughput against concurrency"));
 }
 
 #[test]
@@ -164,7 +163,7 @@ fn where_every_gate_holds_nothing_broke() {
     for (gates, title) in [(&PASSING[..], "What the figures say:"), (&FAILING[..], "What broke:")] {
         let run = Run { findings: findings.clone(), ..leaderboard(false, false, gates) };
         assert!(markdown(&run).contains(&format!("\n{title}\n")), "{title}");
-        assert_eq!(html(&run, &series()).contains("What broke"), title == "What broke:");
+        assert_eq!(html(&run, &over_time()).contains("\"What broke\""), title == "What broke:");
     }
 }
 
