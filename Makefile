@@ -13,6 +13,7 @@ help: ## List the targets
 
 demo: pages ## Build quickly, then play a short leaderboard trial against a server of its own, and report (about a minute)
 	cargo build --profile demo --locked -p gauntlet --no-default-features
+	@echo "While it plays, open the address of the target, which follows: its first page shows a match live."
 	@$(TARGET_DIR)/demo/gauntlet run demo
 
 build: pages ## Build the release binary: target/release/gauntlet; with the console, where npm is

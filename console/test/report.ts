@@ -44,6 +44,7 @@ export function sampleReport(): ReportDocument {
     title: 'sample',
     summary: 'A service that takes jobs <b>and more</b>',
     verdict: 'failed',
+    is_running: false,
     target: 'http://127.0.0.1:4000',
     started_at: '2026-01-31T12:00:00Z',
     duration_s: 123.4,

@@ -9,6 +9,8 @@ export interface ReportDocument {
   readonly title: string;
   readonly summary: string;
   readonly verdict: Verdict;
+  /** There is no verdict yet, and the figures are those so far. */
+  readonly is_running: boolean;
   readonly target: string;
   /** UTC. */
   readonly started_at: string;
@@ -19,6 +21,15 @@ export interface ReportDocument {
   readonly failing: readonly string[];
   readonly findings_title: string;
   readonly findings: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+/** Two runs side by side (crates/lab/src/compare/view/document.rs). */
+export interface ComparisonDocument {
+  readonly format: number;
+  readonly title: string;
+  readonly verdicts: readonly string[];
+  readonly warnings: readonly string[];
   readonly sections: readonly Section[];
 }
 

@@ -4,6 +4,7 @@ import type { Verdict } from './document.ts';
 export const VERDICTS: Readonly<Record<Verdict, string>> = { passed: 'Passed', failed: 'Failed', void: 'Void', interrupted: 'Interrupted' };
 
 export const TEXTS = {
+  running: 'Running',
   sections: 'Sections',
   failing: 'Gates that do not hold',
   beside: 'What the figures say about this',

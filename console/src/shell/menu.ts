@@ -9,6 +9,8 @@ export interface MenuEntry {
   readonly below: readonly PageName[];
   /** The least role that may enter; without it everybody may. */
   readonly role?: 'player' | 'operator';
+  /** Only where the server shows runs of trials to whoever is signed in. */
+  readonly isForTrials?: boolean;
 }
 
 const ENTRIES: readonly MenuEntry[] = [
@@ -18,6 +20,7 @@ const ENTRIES: readonly MenuEntry[] = [
   { page: 'matches', path: '/games', text: 'Matches', below: ['match', 'evidence'] },
   { page: 'bots', path: '/bots', text: 'Bots', below: ['bot'] },
   { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
+  { page: 'trials', path: '/trials', text: 'Trials', below: ['trial'], isForTrials: true },
   { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
 ];
 
@@ -29,6 +32,6 @@ export function isAtLeast(role: string | null, least: 'player' | 'operator'): bo
 }
 
 /** What somebody of this role can enter. */
-export function menuFor(role: string | null): readonly MenuEntry[] {
-  return ENTRIES.filter((entry) => entry.role === undefined || isAtLeast(role, entry.role));
+export function menuFor(role: string | null, hasTrials: boolean): readonly MenuEntry[] {
+  return ENTRIES.filter((entry) => (entry.role === undefined || isAtLeast(role, entry.role)) && (!entry.isForTrials || hasTrials));
 }

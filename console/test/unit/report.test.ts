@@ -5,6 +5,7 @@ import type { ChartData, Layer, Unit } from '../../src/report/document.ts';
 import { cellsOf, rowsOf, strength } from '../../src/report/heat.ts';
 import { inOneUnit, plotOf } from '../../src/report/plot.ts';
 import { atAxis, figure, moment, percentile, withUnit } from '../../src/report/units.ts';
+import { chosenRuns, timeOf, toggled } from '../../src/trials/choice.ts';
 import { embeddable, filled, visible } from '../../plugins/report.ts';
 
 const layer = (parts: Partial<Layer>): Layer => ({ name: 'a', colour: 0, style: 'line', x: [], y: [], low: [], high: [], ...parts });
@@ -83,3 +84,25 @@ test('what is built stands in the template as it is', () => {
   expect(embeddable('"</SCRIPT>" + "<!--" + 1<script')).toBe('"\\x3C/SCRIPT>" + "\\x3C!--" + 1<script');
   expect(visible('a\tb\u202ec\n')).toBe('a\\u0009b\\u202ec\n');
 });
+
+test.each([
+  [null, []],
+  ['', []],
+  ['a', ['a']],
+  ['a,b', ['a', 'b']],
+  ['a,a,,b,c', ['a', 'b']],
+])('the runs that ?compare=%s names', (query, runs) => expect(chosenRuns(query)).toEqual(runs));
+
+test('a third run takes the place of the older one', () => {
+  expect(toggled([], 'a')).toEqual(['a']);
+  expect(toggled(['a', 'b'], 'c')).toEqual(['b', 'c']);
+  expect(toggled(['a', 'b'], 'a')).toEqual(['b']);
+});
+
+test.each<[string | null, string | null, object | null]>([
+  [null, null, null],
+  ['0', '10.5', { from: 0, to: 10.5 }],
+  ['10', '5', null],
+  ['-1', '5', null],
+  ['x', '5', null],
+])('the time from %s to %s', (from, to, time) => expect(timeOf(from, to)).toEqual(time));

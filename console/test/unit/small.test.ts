@@ -282,7 +282,8 @@ test.each([
 ])('%s is %s', (time, want) => expect(ago(time, Date.parse('2026-01-01T00:00:00Z'))).toBe(want));
 
 describe('menu', () => {
-  const pages = (role: string | null) => menuFor(role).map(({ page }) => page);
+  const pages = (role: string | null, hasTrials = false) => menuFor(role, hasTrials).map(({ page }) => page);
+  test('trials are there where the server says so', () => expect([pages('operator'), pages('operator', true)].map((menu) => menu.includes('trials'))).toEqual([false, true]));
   test('everybody can enter a world', () => expect(pages(null)).toContain('world'));
   test.each([null, 'guest', 'player', 'operator', 'admin', 'nonsense'])('a %s sees no more than an admin', (role) =>
     expect(pages('admin')).toEqual(expect.arrayContaining(pages(role))));

@@ -31,6 +31,16 @@ pub const BULK_GAMES_MAX: usize = 1_000;
 pub const STATUS_IDS_MAX: usize = 500;
 /// Rows of one page of any list.
 pub const PAGE_MAX: usize = 100;
+/// Requests that read runs of trials at the same time: each may read a hundred megabytes.
+pub const TRIAL_READS_AT_ONCE: usize = 2;
+/// Bytes of a run's record, and of each of its files over time, that a page shows: longer runs have their `report.html`.
+pub const TRIAL_RECORD_BYTES_MAX: u64 = 32 * 1024 * 1024;
+pub const TRIAL_SERIES_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// Entries of the folder of trials that are looked at.
+pub const TRIAL_ENTRIES_MAX: usize = 100_000;
+/// Time after which a trial that was started by a request is asked to end, and after that the time in which it must.
+pub const TRIAL_DURATION_MAX: Duration = Duration::from_secs(3_600);
+pub const TRIAL_END_MAX: Duration = Duration::from_secs(120);
 /// Rows of a page when the client names no number.
 pub const PAGE_DEFAULT: usize = 20;
 

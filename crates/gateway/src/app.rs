@@ -9,6 +9,7 @@ use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
 use super::summaries::Summaries;
+use super::trials::TrialsHandle;
 use super::view_cache::ViewCache;
 use crate::grants::Grants;
 use arena::ProductionEnvironment;
@@ -67,6 +68,8 @@ pub struct AppState {
     pub views: ViewCache,
     /// What goes on in public, for the home page.
     pub summaries: Summaries,
+    /// Runs of trials, for operators.
+    pub trials: TrialsHandle,
     /// Calls bots: for matches, and for checks that their owners request.
     pub bots: BotClient,
     /// How bots answered in the matches of this process.

@@ -60,6 +60,8 @@ pub mod token_uses;
 mod tokens;
 mod tournaments;
 mod trace;
+mod trial_routes;
+pub mod trials;
 pub mod view_cache;
 mod world_options;
 mod worlds;
@@ -150,5 +152,6 @@ fn api_routes() -> OpenApiRouter<App> {
         .merge(summary::routes())
         .merge(evidence::routes())
         .merge(admin::routes())
+        .merge(trial_routes::routes())
         .merge(rate_limit::routes())
 }

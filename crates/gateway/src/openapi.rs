@@ -39,6 +39,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "evidence", description = "What your bot was sent and what became of its answers, turn by turn. docs/replay.md shows how to find out why a bot lost."),
         (name = "summary", description = "Public: what goes on at this server, in numbers."),
+        (name = "trials", description = "Runs of load tests in a folder of the server's, for operators: listed, read, compared, started, stopped. docs/console.md says how."),
         (name = "admin", description = "For operators and admins."),
         (name = "ops", description = "Health, metrics and this document."),
     ),

@@ -12,6 +12,7 @@ mod resource;
 mod sign_in;
 mod stories;
 mod tournaments;
+mod trials;
 mod worlds;
 
 pub(crate) use forward::{ForwardError, ForwardTarget};
@@ -21,6 +22,7 @@ pub use request::HttpRefusal;
 pub use resource::Resource;
 pub(crate) use sign_in::SignInRefusal;
 pub(crate) use tournaments::TournamentRefusal;
+pub use trials::TrialRefusal;
 
 use ::worlds::VisitError;
 use axum::body::{Body, Bytes};
@@ -284,6 +286,9 @@ pub enum ApiError {
     /// A refusal about invitations and sign-in links.
     #[error(transparent)]
     SignIn(#[from] SignInRefusal),
+    /// A refusal about trials.
+    #[error(transparent)]
+    Trial(#[from] TrialRefusal),
     /// Results of a duel come faster than it can be changed.
     #[error("results of this duel are being counted at this moment: try again")]
     DuelBusy,
@@ -417,6 +422,7 @@ impl ApiError {
             Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(error) => worlds::status_and_code(error),
+            Self::Trial(refusal) => refusal.status_and_code(),
             Self::Hunt(refusal) => refusal.status_and_code(),
             Self::Leaderboard(refusal) => refusal.status_and_code(),
             Self::Tournament(refusal) => refusal.status_and_code(),

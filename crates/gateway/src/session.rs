@@ -107,6 +107,7 @@ async fn view(app: &App, principal: &Principal) -> ApiResult<SessionView> {
             expires_at: Some(Timestamp(guest.expires_at.0)),
             token: None,
             account: None,
+            has_trials: false,
         }),
     }
 }
@@ -132,6 +133,7 @@ pub(super) async fn account_view(app: &App, caller: Caller) -> ApiResult<Session
         expires_at: caller.expires_at.map(|end| Timestamp(end.0)),
         token: caller.token.map(|token| token.to_string()),
         account,
+        has_trials: caller.role >= Role::Operator && app.trials.is_on(),
     })
 }
 

@@ -14,6 +14,7 @@ mod runtime;
 mod serve;
 mod shards;
 mod token;
+mod trials;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use output::CliError;

@@ -5,6 +5,7 @@ use crate::cli_settings::{CliSettings, load, with_settings};
 use crate::output::{CliError, print_line, print_note};
 use crate::runtime::{reload_signals, shutdown_signal};
 use crate::shards;
+use crate::trials::ServerTrials;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::limits::OPEN_FILES_MIN;
 use metrics::set_allocator_stats_source;
@@ -49,6 +50,7 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     if config.shards > 1 {
         return shards::serve(&config, &CliSettings::of(typed));
     }
+    let trials = ServerTrials::of(&config).map_err(|error| trials_error(&config, &error))?;
     config.open_files_max = usize::try_from(got).unwrap_or(usize::MAX).min(wanted);
     let runtime = crate::runtime::runtime(config.threads)?;
     let served = runtime.block_on(async {
@@ -61,10 +63,20 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         let ready = || {
             let _ = print_line(hello);
         };
-        process::serve(config, listener, reloads, ready, shutdown).await.map_err(CliError::from)
+        process::serve(config, ServerTrials::handle(trials.as_ref()), listener, reloads, ready, shutdown)
+            .await
+            .map_err(CliError::from)
     });
+    trials.iter().for_each(|trials| trials.end());
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     served.map(|()| ExitCode::SUCCESS)
+}
+
+fn trials_error(config: &Config, error: &std::io::Error) -> CliError {
+    let dir = config.trials_dir.as_deref().unwrap_or(std::path::Path::new("")).display();
+    CliError::failed(format_args!(
+        "the folder of trials {dir} cannot be used: {error}; make it, or give another with --trials"
+    ))
 }
 
 /// The one line with the address and the settings in use. Printed once everything is open and nothing prevents the

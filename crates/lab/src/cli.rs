@@ -42,6 +42,9 @@ pub struct RunArgs {
     /// Where the directory of the run is created
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
+    /// Id of the run, which names its directory: for a program that starts this one and wants to know it
+    #[arg(long, value_name = "ID", hide = true, value_parser = crate::trial::parse_run_id)]
+    pub id: Option<String>,
     /// Seed of the plan; by default a new one, which the record contains
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -151,6 +154,7 @@ impl TrialRunner {
             scenario,
             feeds,
             out_dir: args.out,
+            id: args.id,
             seed: args.seed.map_or_else(new_seed, Ok)?,
             target_pid: args.pid,
             writes_samples: args.samples,

@@ -18,6 +18,7 @@ use gateway::guests::GuestTokens;
 use gateway::response_budget::ResponseBudgets;
 use gateway::shed::LoadShedder;
 use gateway::summaries::Summaries;
+use gateway::trials::TrialsHandle;
 use gateway::view_cache::ViewCache;
 use hunts::Hunts;
 use matches::notifier::Notifier;
@@ -82,6 +83,7 @@ pub fn assemble(
         duels: Arc::default(),
         views: ViewCache::new(metrics.clone()),
         summaries: Summaries::default(),
+        trials: TrialsHandle::new(None),
         hunts: Arc::new(Hunts::new(
             config.quotas_tickets_per_address_max,
             node.clone(),

@@ -20,9 +20,10 @@ use engine::ids::AccountId;
 use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_DRAIN_MAX};
 use engine::rows::Account;
 use gateway::Gateway;
-use gateway::app::App;
+use gateway::app::{App, AppState};
 use gateway::auth::BootstrapToken;
 use gateway::listener;
+use gateway::trials::TrialsHandle;
 use metrics::Metrics;
 use node::clock::random_bytes;
 use node::lease;
@@ -134,12 +135,13 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
 }
 
 /// Serves on `listener` until `shutdown` completes, then drains within [`DRAIN_MAX`]. `ready` is called once, when the start can no longer
-/// fail. With every message of `reloads` the file of the rate limiter's policies is read again.
+/// fail. With every message of `reloads` the file of the rate limiter's policies is read again. Operators see `trials`, if there are any.
 ///
 /// # Errors
 /// Why it could not start, or what did not end.
 pub async fn serve(
     mut config: Config,
+    trials: TrialsHandle,
     listener: TcpListener,
     reloads: mpsc::Receiver<()>,
     ready: impl FnOnce(),
@@ -159,7 +161,7 @@ pub async fn serve(
         Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,
     };
-    let app = App::from(assemble(store, Arc::new(config), metrics, bootstrap));
+    let app = App::from(AppState { trials, ..assemble(store, Arc::new(config), metrics, bootstrap) });
     store_location::open_dedicated_readers(&app.config, &app.node.store).await?;
     background_jobs::correct_clock(&app).await?;
     app.node.clock.begin_steady();

@@ -7,7 +7,7 @@
 use crate::networks::Networks;
 use crate::secret::{DatabaseUrl, Secret};
 use crate::source::{Machine, Source};
-use crate::value::{Advertise, Bounds, Interface, LogFormat, LogLevel, MILLISECONDS, ServeMode, Value};
+use crate::value::{Advertise, Bounds, Interface, LogFormat, LogLevel, MILLISECONDS, ServeMode, Targets, Value};
 use engine::limits;
 use rules::world::{Cell, WorldSettings};
 use std::ops::RangeInclusive;
@@ -432,6 +432,10 @@ settings! {
     /// Time after which a hunt ends that no player but its creator joined, and in which no player was.
     quotas_unjoined_timeout: Duration =
         millis("quotas.unjoined_ms", "quotas-unjoined-ms", 1_000..=ms(limits::HUNT_UNJOINED_TIMEOUT_MAX), "1800000");
+    /// Folder of runs of trials, which operators see at /trials; there they also start trials and stop them. It must be there.
+    trials_dir: Option<PathBuf> = plain("trials.dir", "trials", "off");
+    /// Services, besides a server of its own, that a trial started there may load.
+    trials_targets: Targets = plain("trials.targets", "trials-targets", "off");
     /// Age after which ended matches are deleted.
     keep_for: Option<Duration> = ranged("retention.keep_for", "keep-for", 60..=CENTURY_S, "", "off");
     /// Size of the archives of ended matches beyond which the oldest are deleted.

@@ -210,6 +210,51 @@ impl Value for Advertise {
     }
 }
 
+/// Addresses of services: `http://` or `https://`, a host, and a port if that is not the usual one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets(pub Vec<String>);
+
+impl Targets {
+    const MAX: usize = 32;
+
+    fn is_target(text: &str) -> bool {
+        let Some(authority) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
+            return false;
+        };
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && !port.contains(']') => (host, Some(port)),
+            _ => (authority, None),
+        };
+        let is_host = match host.strip_prefix('[') {
+            Some(rest) => rest.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+            None => !host.is_empty() && is_name_or_ipv4(host),
+        };
+        is_host && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+    }
+}
+
+impl Value for Targets {
+    fn parse(text: &str, _: &Bounds) -> Option<Self> {
+        if text == OFF {
+            return Some(Self::default());
+        }
+        let targets: Vec<&str> = text.split(',').map(str::trim).collect();
+        let is_good = targets.len() <= Self::MAX && targets.iter().all(|target| Self::is_target(target));
+        is_good.then(|| Self(targets.into_iter().map(str::to_owned).collect()))
+    }
+
+    fn expects(_: &Bounds) -> String {
+        format!(
+            "at most {} addresses separated by commas, such as http://127.0.0.1:4001, https://staging.example, or off",
+            Self::MAX
+        )
+    }
+
+    fn render(&self, _: &Bounds) -> String {
+        if self.0.is_empty() { OFF.to_owned() } else { self.0.join(", ") }
+    }
+}
+
 /// Whether this is the name of a host or a whole IPv4 address. Resolvers also parse shorter numbers as addresses: "0" is 0.0.0.0.
 fn is_name_or_ipv4(host: &str) -> bool {
     const HOST_BYTES_MAX: usize = 253;

@@ -2,6 +2,7 @@
 
 use crate::output::CliError;
 use gateway::auth::new_secret;
+use gateway::trials::TrialsHandle;
 use server::process::{self, machine, raise_file_limit};
 use settings::{Config, Sources};
 use std::net::SocketAddr;
@@ -36,7 +37,7 @@ impl LocalServer {
             let stopped = async {
                 let _ = stopped.await;
             };
-            process::serve(config, listener, reloads, on_ready, stopped).await
+            process::serve(config, TrialsHandle::new(None), listener, reloads, on_ready, stopped).await
         });
         let server = Self { address, token, stop, serving, _data: data };
         match is_ready.await {

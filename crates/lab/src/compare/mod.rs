@@ -9,7 +9,7 @@
 //! figure_collector     what is compared, and decided all together; uses `stats`
 //! figures              a compared figure, and which direction is worse
 //! setting_differences  the settings in which the sides differ
-//! view                 Markdown, JUnit XML, JSON, and the verdict in a sentence
+//! view                 Markdown, JUnit XML, JSON, a document for pages, and the verdict in a sentence
 //! ```
 
 mod broken;
@@ -32,7 +32,11 @@ use figures::ComparedFigure;
 use load::{RunRecord, load};
 use setting_differences::{SettingDifference, setting_differences};
 use stats::{Decision, TestResult};
-use view::{json, junit, markdown};
+use view::{document, json, junit, markdown};
+
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::report::Run;
 use crate::verdict::GateResult;
@@ -74,6 +78,27 @@ pub(crate) fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Compa
         return Err(vec!["These runs have no figure in common: there is nothing to compare.".to_owned()]);
     }
     Ok(Comparison { warnings, setting_differences: setting_differences(&sides), figures, sides })
+}
+
+/// The comparison of two runs in these directories, as a document that the console's pages draw.
+///
+/// # Errors
+/// A record cannot be read, or every reason why the runs cannot be compared.
+pub fn compare_documents(first: &Path, second: &Path) -> Result<Value, CompareError> {
+    let records = load(&[vec![first.to_owned()], vec![second.to_owned()]]).map_err(CompareError::Unreadable)?;
+    let sides = ["A", "B"].into_iter().zip(records).map(|(label, records)| Side { label: label.to_owned(), records });
+    let comparison = compare(sides.collect(), CompareOptions::default()).map_err(CompareError::Incomparable)?;
+    Ok(document(&comparison))
+}
+
+/// Why two runs have no comparison.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    #[error("{0}")]
+    Unreadable(String),
+    /// Every reason.
+    #[error("{}", .0.join(" "))]
+    Incomparable(Vec<String>),
 }
 
 impl Comparison {

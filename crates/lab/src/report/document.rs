@@ -11,7 +11,7 @@ use crate::format::sanitize_lines;
 use crate::verdict::Verdict;
 
 /// The version of the document's form.
-const FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 1;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -21,6 +21,8 @@ struct Document<'a> {
     title: &'a str,
     summary: &'a str,
     verdict: Verdict,
+    /// The trial goes on: there is no verdict yet, and the figures are those so far.
+    is_running: bool,
     target: &'a str,
     started_at: &'a str,
     duration_s: f64,
@@ -36,23 +38,34 @@ struct Document<'a> {
 
 /// The document of a run.
 #[must_use]
-pub fn document(run: &Run, over_time: &OverTime) -> Value {
+pub fn document(run: &Run, over_time: &OverTime, is_running: bool) -> Value {
+    let mut headline = headline(run);
+    if is_running {
+        let holding = run.gates.iter().filter(|gate| gate.ok).count();
+        headline.gate_status = format!("So far {holding} of {} gates hold", run.gates.len());
+    }
     let document = Document {
         format: FORMAT,
         id: &run.id,
         title: &run.scenario.name,
         summary: &run.scenario.summary,
         verdict: run.verdict,
+        is_running,
         target: &run.scenario.target,
         started_at: &run.started_at,
         duration_s: run.duration_s,
         program: &run.program,
-        headline: headline(run),
+        headline,
         failing: failing_gates(run),
         findings_title: findings_title(run),
         findings: finding_sentences(run),
         sections: sections(run, over_time),
     };
+    sanitized(&document)
+}
+
+/// A document as it is written: no text in it steers a terminal or changes the direction of text.
+pub(crate) fn sanitized(document: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(document).expect("texts, numbers and lists of them");
     redact_json(&mut value, &sanitize_lines);
     value
@@ -100,7 +113,7 @@ mod tests {
 
     #[test]
     fn gates_come_first_and_every_kind_of_block_is_there() {
-        let document = document(&full(), &over_time());
+        let document = document(&full(), &over_time(), false);
         assert_eq!(document["format"], FORMAT);
         assert_eq!(document["sections"][0]["id"], "gates");
         let kinds: std::collections::BTreeSet<&str> =
@@ -109,8 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_goes_on_has_no_verdict_yet() {
+        let document = document(&full(), &over_time(), true);
+        assert_eq!(document["is_running"], true);
+        let status = document["headline"]["gate_status"].as_str().unwrap();
+        assert!(status.starts_with("So far ") && status.ends_with(" gates hold"), "{status}");
+    }
+
+    #[test]
     fn findings_stand_beside_the_chart_that_shows_them() {
-        let (run, document) = (full(), document(&full(), &over_time()));
+        let (run, document) = (full(), document(&full(), &over_time(), false));
         let beside: Vec<&str> = blocks(&document)
             .flat_map(|block| block["content"]["findings"].as_array().into_iter().flatten())
             .map(|finding| finding.as_str().unwrap())
@@ -122,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_document_is_small_and_has_no_control_characters() {
-        let text = escaped_json(&document(&full(), &over_time()));
+        let text = escaped_json(&document(&full(), &over_time(), false));
         assert!(text.len() < 700_000, "{} bytes", text.len());
         assert!(text.contains("owned"), "the hostile text must be in it for this test to say anything");
         let escape = "\\u001b";

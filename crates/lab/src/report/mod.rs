@@ -37,14 +37,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use content::OverTime;
+pub(crate) use content::{ContentBlock, Section, Table, TableCell, Tone};
 pub(crate) use content::{flatten_config, setting_text};
 pub use document::document;
+pub(crate) use document::{FORMAT as DOCUMENT_FORMAT, sanitized};
 pub use headline::{Headline, HeadlineRow, headline};
 pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;
 pub use rebuild::{RecordedRun, load_or_rebuild};
-pub use run_files::StartRecord;
+pub use run_files::{StartRecord, read_document};
 pub(crate) use run_files::{for_each_histogram, for_each_timeline_row, write_reports};
 pub use screen::Screen;
 pub use summary::summary;

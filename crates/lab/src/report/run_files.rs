@@ -8,9 +8,11 @@ use std::io::{self, BufReader};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::chart::{HeatmapBuilder, HeatmapByName};
-use super::{OverTime, Run, ScenarioRecord, html, markdown};
+use super::rebuild::{RecordedRun, load_or_rebuild};
+use super::{OverTime, Run, ScenarioRecord, document, html, markdown};
 use crate::aggregate::{Results, Series};
 use crate::limits::RECORD_BYTES_MAX;
 use crate::machine::Machine;
@@ -136,6 +138,16 @@ pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &
     write("report.html", html(run, &OverTime { series: series.clone(), heatmaps }))
 }
 
+/// The document of the run in this directory. Of one that goes on it says what was recorded until now.
+///
+/// # Errors
+/// It is no run directory, or a file in it cannot be read; the sentence says which.
+pub fn read_document(dir: &Path, is_running: bool) -> Result<Value, String> {
+    let RecordedRun { run, timeline } = load_or_rebuild(dir)?;
+    let heatmaps = read_heatmaps(&run, dir)?;
+    Ok(document(&run, &OverTime { series: timeline.series, heatmaps }, is_running))
+}
+
 /// The latency of every journey, second by second; of a run without such a file there is none.
 pub(super) fn read_heatmaps(run: &Run, dir: &Path) -> Result<HeatmapByName, String> {
     let mut builder = HeatmapBuilder::default();
@@ -184,7 +196,6 @@ pub(crate) fn for_each_histogram(dir: &Path, mut see: impl FnMut(Entry)) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::load_or_rebuild;
 
     /// What `gauntlet report` and `gauntlet compare` answer to a directory with this `run.json`.
     #[track_caller]

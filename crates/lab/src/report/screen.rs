@@ -139,6 +139,13 @@ impl Screen {
         self.printer.clone()
     }
 
+    /// Prints a line above the progress, where progress is shown.
+    pub(crate) fn announce(&self, line: &str) {
+        if self.painter.is_some() {
+            self.printer.print(line);
+        }
+    }
+
     /// Shows the trial at this moment, unless the previous frame is still being written.
     pub fn show(&mut self, progress: &Progress) {
         if let Some(painter) = &self.painter {

@@ -1,6 +1,8 @@
 //! The scenarios that come with the lab: the files of /scenarios, unchanged. They are treated like any other scenario
 //! file.
 
+use super::document::Document;
+
 /// A scenario that needs no file.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
@@ -67,4 +69,27 @@ pub fn builtins() -> &'static [Builtin] {
 #[must_use]
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
+}
+
+impl Builtin {
+    /// Its summary, and whether it starts a service of its own to test.
+    #[must_use]
+    pub fn description(&self) -> (String, bool) {
+        let Ok(document) = Document::parse(self.toml) else { return Default::default() };
+        (document.summary().unwrap_or_default().to_owned(), document.starts_its_target())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_builtin_is_described() {
+        for builtin in builtins() {
+            assert!(!builtin.description().0.is_empty(), "{}", builtin.name);
+        }
+        assert!(super::builtin("demo").unwrap().description().1);
+        assert_eq!(Builtin { name: "x", toml: "[target]\nurl = \"http://a\"" }.description(), (String::new(), false));
+    }
 }

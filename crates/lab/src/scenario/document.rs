@@ -141,6 +141,12 @@ impl Document {
         self.root.get("summary")?.as_text()
     }
 
+    /// Whether it starts the service that it tests.
+    #[must_use]
+    pub fn starts_its_target(&self) -> bool {
+        self.root.get("target").is_some_and(|target| target.get("spawn").is_some())
+    }
+
     /// The variables whose value is `free`: each requests a loopback port on which no process listens.
     #[must_use]
     pub fn free_port_variables(&self) -> Vec<String> {

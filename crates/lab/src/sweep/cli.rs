@@ -116,7 +116,7 @@ fn check_measure(scenario: &Scenario, objective: &Objective) -> Result<(), CliEr
 /// The arguments of one run.
 fn run_args(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option<u64>) -> RunArgs {
     let settings = [run.settings.as_slice(), &settings(variations, values)].concat();
-    RunArgs { settings, seed: seed.or(run.seed), ..run.clone() }
+    RunArgs { settings, seed: seed.or(run.seed), id: None, ..run.clone() }
 }
 
 fn settings(variations: &[Variation], values: &[String]) -> Vec<String> {

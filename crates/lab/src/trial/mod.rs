@@ -81,6 +81,8 @@ pub struct Trial {
     pub interrupt: CancellationToken,
     /// Set to the directory of the run once it has enough for a report.
     pub run_dir: Arc<OnceLock<PathBuf>>,
+    /// The id of the run; a new one if none was chosen.
+    pub id: Option<String>,
     /// Where progress is shown.
     pub screen: Screen,
 }
@@ -121,7 +123,7 @@ impl TrialEnd {
 /// # Errors
 /// The sentence that says why it could not begin, or its record could not be written, and what to do. Everything that was started has been stopped.
 pub async fn run(mut trial: Trial) -> Result<FinishedTrial, String> {
-    let id = new_run_id()?;
+    let id = trial.id.take().map_or_else(new_run_id, Ok)?;
     let hosts = resolve_permitted(&trial).await?;
     let dir = trial.out_dir.join(&id);
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
@@ -198,6 +200,9 @@ async fn execute(
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
+    if scenario.target.spawn.is_some() {
+        trial.screen.announce(&format!("The target is ready: {}/", scenario.target.url.url().trim_end_matches('/')));
+    }
     let (context, reports) = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
     let mut load = run_load(&context, reports, trial, supervisor).await?;
     record.notes.append(&mut load.notes);
@@ -265,11 +270,31 @@ impl PendingRun {
     }
 }
 
-/// Sorts by time, and distinguishes two runs of one second.
-fn new_run_id() -> Result<String, String> {
+/// A run's id: sorts by time, and distinguishes two runs of one second.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn new_run_id() -> Result<String, String> {
     let now = rfc3339(unix_ms_now());
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();
     Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], random_hex(2)?))
+}
+
+/// Characters of a run's id.
+const RUN_ID_CHARS_MAX: usize = 64;
+
+/// Whether a text is a run's id: lower-case letters, digits and hyphens, of which none comes first. So it is a name of a directory and never a path.
+#[must_use]
+pub fn is_run_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.len() <= RUN_ID_CHARS_MAX
+        && text.bytes().next().is_some_and(is_plain)
+        && text.bytes().all(|byte| is_plain(byte) || byte == b'-')
+}
+
+pub(crate) fn parse_run_id(text: &str) -> Result<String, String> {
+    let expected = format!("expected at most {RUN_ID_CHARS_MAX} lower-case letters, digits and hyphens");
+    is_run_id(text).then(|| text.to_owned()).ok_or(expected)
 }
 
 fn random_hex(bytes: usize) -> Result<String, String> {

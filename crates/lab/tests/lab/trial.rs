@@ -92,6 +92,7 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: Canc
         target_pid: Some(std::process::id()),
         writes_samples: true,
         interrupt,
+        id: None,
         run_dir: Arc::default(),
         screen: Screen::quiet(),
         document,

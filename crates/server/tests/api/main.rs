@@ -33,3 +33,4 @@ mod surface;
 mod test_server;
 mod tokens;
 mod tournaments;
+mod trials;

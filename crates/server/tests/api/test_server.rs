@@ -10,8 +10,9 @@ use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use engine::matches::slots::SlotUsage;
 use engine::rows::{Account, Bot, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
-use gateway::app::App;
+use gateway::app::{App, AppState};
 use gateway::auth::BootstrapToken;
+use gateway::trials::TrialsHandle;
 use gateway::{Gateway, ResponseBody};
 use http_body_util::BodyExt;
 use metrics::Metrics;
@@ -68,14 +69,24 @@ impl TestServer {
         Self::open_with(Arc::new(MemoryDatabase::new()), |config| config.allow_private_bots = true).await
     }
 
+    /// A server that shows these trials.
+    pub(crate) async fn open_with_trials(trials: TrialsHandle) -> Self {
+        Self::open_all(Arc::new(MemoryDatabase::new()), |_| {}, trials).await
+    }
+
     /// A server on this database, with this configuration.
     pub(crate) async fn open_with(database: Arc<dyn Database>, configure: impl FnOnce(&mut Config)) -> Self {
+        Self::open_all(database, configure, TrialsHandle::new(None)).await
+    }
+
+    async fn open_all(database: Arc<dyn Database>, configure: impl FnOnce(&mut Config), trials: TrialsHandle) -> Self {
         let mut config = Config::default();
         config.limiter_service = true;
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::from(assemble(store, Arc::new(config), metrics, Some(BootstrapToken::new(BOOTSTRAP, HOUSE))));
+        let bootstrap = Some(BootstrapToken::new(BOOTSTRAP, HOUSE));
+        let app = App::from(AppState { trials, ..assemble(store, Arc::new(config), metrics, bootstrap) });
         let folder = TempDir::new();
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();

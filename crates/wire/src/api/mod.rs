@@ -20,6 +20,7 @@ mod snakes;
 mod stories;
 mod summary;
 mod tournaments;
+mod trials;
 mod worlds;
 
 pub use accounts::*;
@@ -38,4 +39,5 @@ pub use snakes::*;
 pub use stories::*;
 pub use summary::*;
 pub use tournaments::*;
+pub use trials::*;
 pub use worlds::*;

@@ -22,7 +22,7 @@ pub(in crate::report) type HeatmapByName = BTreeMap<String, Heatmap>;
 
 /// How many of a column's times lie in each range.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Heatmap {
+pub(crate) struct Heatmap {
     pub title: String,
     /// Seconds of a column; the first begins at the start of the plan.
     pub step_s: u64,

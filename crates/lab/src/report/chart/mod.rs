@@ -23,7 +23,7 @@ const DIGITS: i32 = 5;
 
 /// Figures on one pair of axes.
 #[derive(Clone, Debug, Default)]
-pub(in crate::report) struct SeriesChart {
+pub(crate) struct SeriesChart {
     pub title: String,
     pub caption: String,
     pub x: ChartAxis,
@@ -37,7 +37,7 @@ pub(in crate::report) struct SeriesChart {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub(in crate::report) struct ChartAxis {
+pub(crate) struct ChartAxis {
     pub unit: Unit,
     pub log: bool,
     /// The axis extends at least to this figure.
@@ -46,7 +46,7 @@ pub(in crate::report) struct ChartAxis {
 
 /// Figures that belong together.
 #[derive(Clone, Debug, Default)]
-pub(in crate::report) struct Layer {
+pub(crate) struct Layer {
     pub name: String,
     pub colour: usize,
     pub style: LayerStyle,
@@ -57,7 +57,7 @@ pub(in crate::report) struct Layer {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::report) enum LayerStyle {
+pub(crate) enum LayerStyle {
     #[default]
     Line,
     Dashed,
@@ -71,7 +71,7 @@ pub(in crate::report) enum LayerStyle {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::report) struct ChartPoint {
+pub(crate) struct ChartPoint {
     pub x: f64,
     pub y: f64,
     /// The minimum and maximum of what `y` is the mean of.
@@ -83,7 +83,7 @@ pub(in crate::report) struct ChartPoint {
 
 /// A section of the x axis.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Band {
+pub(crate) struct Band {
     pub from: f64,
     pub to: f64,
     pub label: String,
@@ -91,7 +91,7 @@ pub(in crate::report) struct Band {
 
 /// A position on the x axis.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Mark {
+pub(crate) struct Mark {
     pub x: f64,
     pub label: String,
     /// A fault of the trial on the target.
@@ -100,7 +100,7 @@ pub(in crate::report) struct Mark {
 
 /// A figure to which the others are compared.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Threshold {
+pub(crate) struct Threshold {
     pub y: f64,
     pub label: String,
 }

@@ -8,7 +8,7 @@ const KIB: f64 = 1024.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
-pub(in crate::report) enum Unit {
+pub(crate) enum Unit {
     /// A plain number, followed by the unit's name: `ms`, `a second`.
     Number(String),
     /// Whole things.

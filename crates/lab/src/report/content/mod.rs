@@ -27,7 +27,7 @@ pub(super) use gates::failing_gates;
 
 /// A part of a report with its own title.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Section {
+pub(crate) struct Section {
     /// Its name in links.
     pub id: String,
     pub title: String,
@@ -37,7 +37,7 @@ pub(super) struct Section {
 /// What a section is made of.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", content = "content", rename_all = "snake_case")]
-pub(super) enum ContentBlock {
+pub(crate) enum ContentBlock {
     /// A title inside the section.
     Heading(String),
     Text(String),
@@ -59,7 +59,7 @@ pub struct OverTime {
 
 /// A line of a list.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ListItem {
+pub(crate) struct ListItem {
     pub text: String,
     /// A text from outside, verbatim.
     pub quoted: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct ListItem {
 
 /// Rows under a heading.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// This many columns from the left hold text, the others numbers.
     pub text_columns: usize,
     /// The column that names the row.
@@ -79,7 +79,7 @@ pub(super) struct Table {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct TableCell {
+pub(crate) struct TableCell {
     pub text: String,
     pub tone: Tone,
     /// The length of a bar, in percent, for views that can draw one instead of the text.
@@ -89,7 +89,7 @@ pub(super) struct TableCell {
 /// The tone of a cell. The text says the same: no reader depends on colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Plain,
     Good,
     Bad,
@@ -121,14 +121,14 @@ pub(super) fn sections(run: &Run, over_time: &OverTime) -> Vec<Section> {
 }
 
 impl Section {
-    fn new(id: &str, title: &str, blocks: impl IntoIterator<Item = ContentBlock>) -> Self {
+    pub(crate) fn new(id: &str, title: &str, blocks: impl IntoIterator<Item = ContentBlock>) -> Self {
         let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
         Self { id: id.to_owned(), title: title.to_owned(), blocks }
     }
 }
 
 impl ContentBlock {
-    fn facts(facts: Vec<String>) -> Self {
+    pub(crate) fn facts(facts: Vec<String>) -> Self {
         Self::List(facts.into_iter().map(|text| ListItem { text, quoted: None }).collect())
     }
 
@@ -147,7 +147,7 @@ impl ContentBlock {
 }
 
 impl Table {
-    fn new(left: usize, heading: &[&str], rows: Vec<Vec<TableCell>>) -> Self {
+    pub(crate) fn new(left: usize, heading: &[&str], rows: Vec<Vec<TableCell>>) -> Self {
         let heading = heading.iter().map(|text| (*text).to_owned()).collect();
         Self { text_columns: left, name_column: 0, heading, rows, notes: Vec::new() }
     }
@@ -166,7 +166,7 @@ impl Table {
         Self::new(1, &[heading, &STATISTIC_NAMES[..]].concat(), rows).with_notes(notes)
     }
 
-    fn with_notes(self, notes: Vec<String>) -> Self {
+    pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }
 
@@ -200,7 +200,7 @@ impl TableCell {
         if count > 0 { count.into() } else { "-".into() }
     }
 
-    fn with_tone(text: &str, tone: Tone) -> Self {
+    pub(crate) fn with_tone(text: &str, tone: Tone) -> Self {
         Self { text: format::sanitize(text), tone, bar: None }
     }
 }

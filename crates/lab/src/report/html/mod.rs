@@ -31,7 +31,7 @@ const LONG: usize = 16;
 pub fn html(run: &Run, over_time: &OverTime) -> String {
     let body = sanitize_lines(&static_body(run, over_time).into_string());
     let title = sanitize_lines(&markup! { (run.scenario.name) ": " (run.verdict.name()) " · Gauntlet" }.into_string());
-    let data = || escaped_json(&document(run, over_time));
+    let data = || escaped_json(&document(run, over_time, false));
     let filled = pages::report_template().and_then(|template| fill(&template, [&title, &body, &data()]));
     filled.unwrap_or_else(|| static_page(&title, &body))
 }

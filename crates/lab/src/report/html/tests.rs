@@ -94,7 +94,7 @@ fn tables_have_text_descriptions() {
 
 #[test]
 fn every_chart_that_the_figures_allow_is_there() {
-    let text = escaped_json(&document(&full(), &over_time()));
+    let text = escaped_json(&document(&full(), &over_time(), false));
     let titles = [
         "create_game: latency and service time",
         "create_game: throughput",
@@ -132,7 +132,7 @@ fn every_chart_that_the_figures_allow_is_there() {
 
 #[test]
 fn a_fault_that_was_not_carried_out_is_listed_and_not_drawn() {
-    let text = escaped_json(&document(&full(), &over_time()));
+    let text = escaped_json(&document(&full(), &over_time(), false));
     assert!(page().contains("not carried out: the process had ended") && !text.contains("\"label\":\"continue bots\""));
 }
 

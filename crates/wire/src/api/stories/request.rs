@@ -47,6 +47,8 @@ pub struct SessionView {
     /// What is known of the account; null for a guest.
     #[schema(required)]
     pub account: Option<super::super::AccountSummary>,
+    /// Whether it may see runs of trials here: an operator, where the server has a folder of them.
+    pub has_trials: bool,
 }
 
 /// A game to be opened: at a new table, or as the next one at a table.

@@ -1,0 +1,183 @@
+// The pages of trials in Chromium, against a server that the tests play.
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { Schemas } from '../../src/api/client.ts';
+import type { ComparisonDocument } from '../../src/report/document.ts';
+import { FakeApi, problem } from '../api.ts';
+import { expectGood, Pages, SCHEMES } from '../pages.ts';
+import { sampleReport } from '../report.ts';
+
+const pages = new Pages();
+const RUNNING = '20260131-130000-cd34';
+const OVER = ['20260131-120000-ab12', '20260131-110000-ab12'] as const;
+
+const run = (name: string, parts: Partial<Schemas['TrialRun']> = {}): Schemas['TrialRun'] => ({
+  name, state: 'over', can_stop: false, verdict: 'passed', scenario: 'demo', summary: 'The leaderboard in small', target: 'http://127.0.0.1:4000',
+  started_at: '2026-01-31T12:00:00Z', duration_s: 23.4, unreadable: null, ...parts,
+});
+const overview = (parts: Partial<Schemas['Trials']> = {}): Schemas['Trials'] => ({
+  scenarios: [
+    { name: 'demo', summary: 'The leaderboard in small', has_own_server: true },
+    { name: 'limiter-100', summary: 'A hundred checks a second', has_own_server: false },
+  ],
+  targets: ['http://127.0.0.1:4001'], running: null, failure: null, ...parts,
+});
+const SESSION = { player: 'p', role: 'operator', name: 'Olga', is_guest: false, expires_at: null, token: null, account: null, has_trials: true };
+const COMPARISON: ComparisonDocument = {
+  format: 1, title: 'demo', verdicts: ['B is slower than A: create_game latency p99 by 31 %.'], warnings: ['The machines differ.'],
+  sections: [{ id: 'figures', title: 'B against A', blocks: [{ kind: 'table', content: { text_columns: 1, name_column: 0, heading: ['create_game', 'A', 'B', 'outcome'], rows: [['latency p99, ms', '40', '52.4', 'higher'].map((text, at) => ({ text, tone: at === 3 ? 'bad' : 'plain', bar: null }))], notes: [] } }] }],
+};
+
+function server(rows: readonly Schemas['TrialRun'][] = [run(OVER[0]), run(OVER[1], { verdict: 'failed' })]) {
+  const api = new FakeApi();
+  api.session = SESSION;
+  return api.on('GET /api/trials', { json: overview() }).on('GET /api/trials/runs', { json: rows }).on('GET /api/trials/comparison', { json: COMPARISON });
+}
+
+const rows = (page: Page) => page.locator('article');
+
+for (const options of SCHEMES) {
+  test(`the list and a run can be read ${JSON.stringify(options)}`, async () => {
+    const states = [
+      run(RUNNING, { state: 'running', verdict: null, duration_s: null }),
+      run(OVER[0]), run(OVER[1], { verdict: 'void' }),
+      run('20260131-100000-ab12', { state: 'unreadable', verdict: null, scenario: null, summary: null, target: null, started_at: null, duration_s: null, unreadable: 'run.json is no plain file' }),
+    ];
+    const api = server(states).on('GET /api/trials/runs/{name}', { json: sampleReport() });
+    const page = await pages.open(api, '/trials', options);
+    await expect.poll(() => rows(page).count()).toBe(4);
+    await expectGood(page);
+    await page.getByRole('link', { name: 'demo', exact: true }).nth(1).click();
+    await expect.poll(() => page.locator('[data-chart="shown"]').count()).toBe(7);
+    await expectGood(page);
+  });
+}
+
+test('the menu has an entry only where the server shows trials', async () => {
+  for (const has_trials of [true, false]) {
+    const api = server();
+    api.session = { ...SESSION, has_trials };
+    const page = await pages.open(api, '/docs');
+    await page.getByRole('link', { name: 'Bots', exact: true }).waitFor({ state: 'attached' });
+    await expect.poll(() => page.getByRole('link', { name: 'Trials', exact: true }).count()).toBe(has_trials ? 1 : 0);
+  }
+});
+
+test('a server without a folder says how to get one, a stranger is refused with the code', async () => {
+  const off = new FakeApi().on('GET /api/trials', problem(404, 'trials_off', 'this server shows no trials')).on('GET /api/trials/runs', problem(404, 'trials_off', 'off'));
+  const page = await pages.open(off, '/trials');
+  await page.getByRole('heading', { name: 'This server shows no trials' }).waitFor();
+  await expectGood(page);
+  const api = new FakeApi().on('GET /api/trials', problem(401, 'token_missing', 'this route needs a token')).on('GET /api/trials/runs', problem(401, 'token_missing', 'no'));
+  const refused = await pages.open(api, '/trials');
+  await refused.getByText('This route needs a token (token_missing)').waitFor();
+  await expectGood(refused);
+});
+
+test('an empty folder says what to do', async () => {
+  const page = await pages.open(server([]), '/trials');
+  await page.getByRole('heading', { name: 'No run is here yet' }).waitFor();
+  await expectGood(page);
+});
+
+test('a thousand runs come in pages', async () => {
+  const all = Array.from({ length: 1_000 }, (_, at) => run(`20260131-${String(999_999 - at)}-ab12`));
+  const api = server().on('GET /api/trials/runs', ({ query }) => {
+    const from = all.findIndex(({ name }) => name === query.get('after')) + 1;
+    const json = all.slice(from, from + 100);
+    return { json, ...(from + 100 < all.length && { headers: { link: `</api/trials/runs?limit=100&after=${json.at(-1)?.name}>; rel="next"` } }) };
+  });
+  const page = await pages.open(api, '/trials');
+  for (let shown = 100; shown <= 1_000; shown += 100) {
+    await expect.poll(() => rows(page).count()).toBe(shown);
+    if (shown < 1_000) await page.getByRole('button', { name: 'Show more' }).click();
+  }
+  await expectGood(page);
+});
+
+test('a trial is started, followed while it runs, stopped, and read', async () => {
+  let isRunning = false;
+  let hasDirectory = false;
+  const report = () => ({ ...sampleReport(), id: RUNNING, is_running: isRunning, headline: { ...sampleReport().headline, gate_status: isRunning ? 'So far 2 of 3 gates hold' : 'INTERRUPTED: 2 of 3 gates hold' }, verdict: 'interrupted' as const });
+  const api = server()
+    .on('GET /api/trials', () => ({ json: overview({ running: isRunning ? RUNNING : null }) }))
+    .on('POST /api/trials/runs', () => ((isRunning = true), { status: 202, json: { name: RUNNING } }))
+    .on('GET /api/trials/runs/{name}', () => (hasDirectory ? { json: report() } : problem(404, 'no_such_run', 'there is no such run')))
+    .on('DELETE /api/trials/runs/{name}', () => ((isRunning = false), { status: 202 }));
+  const page = await pages.open(api, '/trials');
+  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('demo');
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/trials/${RUNNING}`);
+  expect(api.asked.find(({ method }) => method === 'POST')?.body).toEqual({ scenario: 'demo' });
+  await page.getByText('Starting …').waitFor();
+  await expectGood(page);
+  hasDirectory = true;
+  await page.getByText('So far 2 of 3 gates hold').waitFor();
+  await expectGood(page);
+  await page.getByRole('button', { name: 'Stop it' }).click();
+  await page.getByRole('dialog').getByText('It ends as with Ctrl-C').waitFor();
+  await expectGood(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop it' }).click();
+  await page.getByText('INTERRUPTED: 2 of 3 gates hold').waitFor();
+  await expect.poll(() => page.getByRole('button', { name: 'Stop it' }).count()).toBe(0);
+});
+
+test('a scenario without a server of its own goes against a target, and a refusal is told', async () => {
+  const api = server().on('POST /api/trials/runs', problem(409, 'trial_running', 'a trial runs already'));
+  const page = await pages.open(api, '/trials');
+  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('limiter-100');
+  expect(await page.getByRole('combobox', { name: 'Against' }).inputValue()).toBe('http://127.0.0.1:4001');
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByText('A trial runs already (trial_running)').waitFor();
+  expect(api.asked.find(({ method }) => method === 'POST')?.body).toEqual({ scenario: 'limiter-100', target: 'http://127.0.0.1:4001' });
+  await expectGood(page);
+});
+
+test('what the last trial said that left no run stands there', async () => {
+  const api = server().on('GET /api/trials', { json: overview({ failure: { name: 'x', scenario: 'demo', message: 'no free port' } }) });
+  const page = await pages.open(api, '/trials');
+  await page.getByText('left no run. It said: no free port').waitFor();
+  await expectGood(page);
+});
+
+test('two runs are chosen and compared, and the link says which', async () => {
+  const api = server();
+  const page = await pages.open(api, '/trials');
+  await page.getByRole('checkbox', { name: `Compare ${OVER[0]}` }).check();
+  await page.getByRole('checkbox', { name: `Compare ${OVER[1]}` }).check();
+  await page.getByText('B is slower than A').waitFor();
+  expect(new URL(page.url()).searchParams.get('compare')).toBe(OVER.join(','));
+  expect(api.asked.find(({ path }) => path === '/api/trials/comparison')?.query.get('second')).toBe(OVER[1]);
+  await expectGood(page);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe('');
+  api.on('GET /api/trials/comparison', problem(409, 'runs_not_comparable', 'these runs cannot be compared: other scenarios'));
+  const other = await pages.open(api, `/trials?compare=${OVER.join(',')}`);
+  await other.getByText('These runs cannot be compared: other scenarios (runs_not_comparable)').waitFor();
+  await expectGood(other);
+});
+
+test('the time that is looked at stands in the link', async () => {
+  const api = server().on('GET /api/trials/runs/{name}', { json: sampleReport() });
+  const page = await pages.open(api, `/trials/${OVER[0]}?from=30&to=60`);
+  const to = page.getByRole('slider', { name: 'To' });
+  await expect.poll(() => to.getAttribute('aria-valuetext')).toBe('1:00');
+  await to.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => new URL(page.url()).searchParams.get('to')).toBe('60.6');
+  await page.getByRole('button', { name: 'Whole run' }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe('');
+});
+
+test('a run that is not there leads back, an outage goes by', async () => {
+  const api = server().on('GET /api/trials/runs/{name}', problem(404, 'no_such_run', 'there is no such run'));
+  const page = await pages.open(api, `/trials/${OVER[0]}`);
+  await page.getByRole('heading', { name: 'There is no such run' }).waitFor();
+  await expectGood(page);
+  api.isDown = true;
+  const other = await pages.open(api, '/trials');
+  await other.getByText('The server cannot be reached').first().waitFor();
+  await expectGood(other);
+  api.isDown = false;
+  await expect.poll(() => rows(other).count()).toBe(2);
+});

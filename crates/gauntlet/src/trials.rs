@@ -1,0 +1,163 @@
+//! Trials for operators of a server: runs in its folder, and one that it starts at a time, as `gauntlet run` in a process of its own. Puts the
+//! gateway's routes and the lab together; knows neither's inside.
+
+mod child;
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use child::Runner;
+use engine::limits::{TRIAL_RECORD_BYTES_MAX, TRIAL_SERIES_BYTES_MAX};
+use folder::{Folder, RunFiles};
+use gateway::problem::TrialRefusal;
+use gateway::trials::{Trials, TrialsHandle};
+use lab::compare::{CompareError, compare_documents};
+use lab::report::read_document;
+use lab::scenario::{builtin, builtins};
+use serde_json::Value;
+use settings::Config;
+use std::io;
+use std::sync::Arc;
+use wire::api::{TrialRun, TrialScenario, TrialState, Trials as TrialsView};
+
+/// The trials of a process.
+pub(crate) struct ServerTrials {
+    folder: Folder,
+    targets: Vec<String>,
+    scenarios: Vec<TrialScenario>,
+    runner: Runner,
+}
+
+impl ServerTrials {
+    /// The trials in the folder of the configuration; none without one.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub(crate) fn of(config: &Config) -> io::Result<Option<Arc<Self>>> {
+        let Some(dir) = &config.trials_dir else { return Ok(None) };
+        let folder = Folder::open(dir)?;
+        let scenarios = builtins().iter().map(|builtin| {
+            let (summary, has_own_server) = builtin.description();
+            TrialScenario { name: builtin.name.to_owned(), summary, has_own_server }
+        });
+        let runner = Runner::new(folder.path());
+        let targets = config.trials_targets.0.clone();
+        Ok(Some(Arc::new(Self { folder, targets, scenarios: scenarios.collect(), runner })))
+    }
+
+    /// What the gateway gets.
+    pub(crate) fn handle(trials: Option<&Arc<Self>>) -> TrialsHandle {
+        TrialsHandle::new(trials.map(|trials| trials.clone() as Arc<dyn Trials>))
+    }
+
+    /// Asks the trial that goes on to end, and waits a little: what is left of it ends with this process.
+    pub(crate) fn end(&self) {
+        self.runner.end();
+    }
+
+    fn is_running(&self, name: &str, files: &RunFiles) -> bool {
+        self.runner.is_running(name) || (!files.has_record && files.is_fresh)
+    }
+
+    /// The files of a run that a page shows.
+    fn files(&self, name: &str) -> Result<RunFiles, TrialRefusal> {
+        let files = self.folder.files(name)?;
+        if files.record_bytes > TRIAL_RECORD_BYTES_MAX || files.series_bytes > TRIAL_SERIES_BYTES_MAX {
+            return Err(TrialRefusal::TooLarge);
+        }
+        Ok(files)
+    }
+
+    fn row(&self, name: String) -> Option<TrialRun> {
+        let files = self.folder.files(&name);
+        let is_running = files.as_ref().is_ok_and(|files| self.is_running(&name, files));
+        let can_stop = self.runner.is_running(&name);
+        let read = match files {
+            // Nothing of ours is in it.
+            Err(TrialRefusal::NoSuchRun) => return None,
+            Err(refusal) => Err(refusal.to_string()),
+            Ok(files) => files.brief(),
+        };
+        let state = match &read {
+            _ if is_running => TrialState::Running,
+            Err(_) => TrialState::Unreadable,
+            Ok(brief) if brief.verdict.is_some() => TrialState::Over,
+            Ok(_) => TrialState::Interrupted,
+        };
+        let unreadable = read.as_ref().err().filter(|_| state == TrialState::Unreadable).cloned();
+        let brief = read.unwrap_or_default();
+        Some(TrialRun {
+            name,
+            state,
+            can_stop,
+            verdict: brief.verdict.filter(|_| state == TrialState::Over),
+            scenario: brief.scenario.name,
+            summary: brief.scenario.summary,
+            target: brief.scenario.target,
+            started_at: brief.started_at,
+            duration_s: brief.duration_s,
+            unreadable,
+        })
+    }
+}
+
+fn bytes(document: &Value) -> Vec<u8> {
+    document.to_string().into_bytes()
+}
+
+impl Trials for ServerTrials {
+    fn overview(&self) -> TrialsView {
+        TrialsView {
+            scenarios: self.scenarios.clone(),
+            targets: self.targets.clone(),
+            running: self.runner.running(),
+            failure: self.runner.failure(),
+        }
+    }
+
+    fn runs(&self, after: Option<&str>, limit: usize) -> Result<Vec<TrialRun>, TrialRefusal> {
+        let names = self.folder.names()?;
+        let later = names.into_iter().rev().filter(|name| after.is_none_or(|after| name.as_str() < after));
+        Ok(later.filter_map(|name| self.row(name)).take(limit).collect())
+    }
+
+    fn report(&self, name: &str) -> Result<Vec<u8>, TrialRefusal> {
+        let files = self.files(name)?;
+        let is_running = self.is_running(name, &files);
+        match read_document(&files.dir, is_running) {
+            Ok(document) => Ok(bytes(&document)),
+            // Its files are being written at this moment.
+            Err(_) if is_running => Err(TrialRefusal::Busy),
+            Err(message) => Err(TrialRefusal::Unreadable(message)),
+        }
+    }
+
+    fn comparison(&self, first: &str, second: &str) -> Result<Vec<u8>, TrialRefusal> {
+        let (one, other) = (self.files(first)?, self.files(second)?);
+        match compare_documents(&one.dir, &other.dir) {
+            Ok(document) => Ok(bytes(&document)),
+            Err(error @ CompareError::Unreadable(_)) => Err(TrialRefusal::Unreadable(error.to_string())),
+            Err(error @ CompareError::Incomparable(_)) => Err(TrialRefusal::Incomparable(error.to_string())),
+        }
+    }
+
+    fn start(&self, scenario: &str, target: Option<&str>) -> Result<String, TrialRefusal> {
+        let known = builtin(scenario).ok_or(TrialRefusal::UnknownScenario)?;
+        let target = match target {
+            None if !known.description().1 => return Err(TrialRefusal::TargetNeeded),
+            None => None,
+            Some(target) => {
+                Some(self.targets.iter().find(|known| *known == target).ok_or(TrialRefusal::UnknownTarget)?)
+            }
+        };
+        self.runner.start(known.name, target.map(String::as_str))
+    }
+
+    fn stop(&self, name: &str) -> Result<(), TrialRefusal> {
+        self.folder
+            .files(name)
+            .map(drop)
+            .or_else(|error| if self.runner.is_running(name) { Ok(()) } else { Err(error) })?;
+        self.runner.stop(name)
+    }
+}
