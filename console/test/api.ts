@@ -40,6 +40,13 @@ export class FakeApi {
     return this;
   }
 
+  /** From now on answers this as another server does. */
+  replay(what: string, other: FakeApi) {
+    const [method = '', path = ''] = what.split(' ');
+    const found = other.#find(method, path);
+    if (found) this.on(what, found.answer);
+  }
+
   async playInto(page: Page) {
     await page.route('**/*', (route) => this.#serve(route));
   }
@@ -47,9 +54,9 @@ export class FakeApi {
   async #serve(route: Route) {
     const request = route.request();
     const url = new URL(request.url());
-    if (!url.pathname.startsWith('/api/')) return serveSite(route, url);
-    if (this.isDown) return route.abort();
     const method = request.method();
+    if (!url.pathname.startsWith('/api/') && !this.#find(method, url.pathname)) return serveSite(route, url);
+    if (this.isDown) return route.abort();
     if (url.pathname === '/api/session' && !this.#find(method, url.pathname)) {
       if (method === 'DELETE') this.session = null;
       return this.session ? route.fulfill({ json: this.session }) : route.fulfill({ status: 204 });

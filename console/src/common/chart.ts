@@ -38,6 +38,8 @@ export interface ChartLook {
   readonly places: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly placeText: (place: number) => string;
+  /** CSS pixels that such a text needs. */
+  readonly placeWidth: number;
   readonly valueText: (value: number) => string;
   readonly tickText: (value: number) => string;
   readonly height: number;
@@ -70,7 +72,7 @@ export function optionsFor(library: typeof uPlot, element: HTMLElement, look: Ch
   };
   const [ink, grid] = isForced ? ['CanvasText', 'GrayText'] : [token('--quiet'), token('--line')];
   const axes = { stroke: ink, font: `12px ${paint.family}`, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
-  const { lines, places, isLogX, isLogY, splits, onchoose } = look;
+  const { lines, isLogX, isLogY, splits, onchoose } = look;
   return {
     width: element.clientWidth,
     height: look.height,
@@ -83,7 +85,7 @@ export function optionsFor(library: typeof uPlot, element: HTMLElement, look: Ch
     },
     scales: { x: { time: false, distr: isLogX ? 3 : 1 }, y: { distr: isLogY ? 3 : 1, range: (plot, low, high) => rangeOf(look, plot, low, high) } },
     axes: [
-      { ...axes, ...(splits ? { splits: () => [...splits], filter: (_plot: uPlot, splits: number[]) => splits } : isLogX && logTicks), values: (_, at) => at.map((place) => (place !== null && (isLogX || Number.isInteger(place)) ? look.placeText(place) : '')) },
+      { ...axes, space: look.placeWidth, ...(splits ? { splits: () => [...splits], filter: (_plot: uPlot, splits: number[]) => splits } : isLogX && logTicks), values: (_, at) => at.map((place) => (place !== null && (isLogX || Number.isInteger(place)) ? look.placeText(place) : '')) },
       { ...axes, size: 64, ...(isLogY && logTicks), values: (_, at) => at.map((value) => (value === null ? '' : look.tickText(value))) },
     ],
     series: [
@@ -97,7 +99,7 @@ export function optionsFor(library: typeof uPlot, element: HTMLElement, look: Ch
           stroke: paint.color(color),
           width: isDashed || isDotted ? 1 : 2,
           dash: isForced ? (DASHES[at % DASHES.length] ?? []) : isDotted ? [1, 4] : isDashed ? [4, 4] : [],
-          points: { show: shape === 'points' || (shape === 'line' && !isDotted && places.length <= 48), size: shape === 'points' ? 8 : 5, ...(shape === 'points' && { fill: paint.color(color) }) },
+          points: { show: ({ data }) => shape === 'points' || (shape === 'line' && !isDotted && data[0].length <= 48), size: shape === 'points' ? 8 : 5, ...(shape === 'points' && { fill: paint.color(color) }) },
           ...(isFilled && { fill: paint.mixed(color, 70) }),
           ...(shape === 'points' && { paths: () => null }),
           ...(shape === 'bars' && library.paths.bars && { paths: library.paths.bars({ size: [0.7, 36] }) }),
@@ -155,6 +157,8 @@ function rangeOf({ lines, places, around, isFromZero, isLogY }: ChartLook, plot:
   around.thresholds.forEach(({ y }) => take(y));
   if (!(least <= most)) [least, most] = isLogY ? [1, 10] : [0, 1];
   if (isLogY) return [least / 1.3, most * 1.3];
+  // Nothing but zeros: the axis goes to one.
+  if (isFromZero && least === 0 && most === 0) most = 1;
   const room = (most - Math.min(least, isFromZero ? 0 : least) || 1) * 0.08;
   return [isFromZero ? Math.min(0, least) : least - room, most + room];
 }

@@ -30,6 +30,7 @@ export const PAGES: Readonly<Record<PageName, () => Promise<{ default: AnyPage }
   signIn: () => import('../pages/accounts/SignIn.svelte'),
   trials: () => import('../pages/trials/Trials.svelte'),
   trial: () => import('../pages/trials/Trial.svelte'),
+  operate: () => import('../pages/operate/Operate.svelte'),
   docs: () => import('../pages/docs/Documents.svelte'),
   api: () => import('../pages/docs/Reference.svelte'),
   document: () => import('../pages/docs/Document.svelte'),

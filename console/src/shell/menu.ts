@@ -21,6 +21,7 @@ const ENTRIES: readonly MenuEntry[] = [
   { page: 'bots', path: '/bots', text: 'Bots', below: ['bot'] },
   { page: 'ladders', path: '/ladders', text: 'Compete', below: ['ladder', 'tournaments', 'tournament', 'duels', 'duel'] },
   { page: 'trials', path: '/trials', text: 'Trials', below: ['trial'], isForTrials: true },
+  { page: 'operate', path: '/operate', text: 'Operate', below: [], role: 'operator' },
   { page: 'docs', path: '/docs', text: 'Documents', below: ['document', 'api'] },
 ];
 

@@ -1,0 +1,274 @@
+// What the page for operators says. English; pure. Names and sentences are texts of strangers: components show them as text.
+import type { Schemas } from '../api/client.ts';
+import { decimal, number } from '../common/format.ts';
+
+export type KindName = 'tables' | 'games' | 'hunts' | 'worlds' | 'tournaments' | 'ladders';
+
+export const TITLE = 'Operate';
+export const LEAD = 'How this server is, whom it limits, and what it takes to end something. Everything here is of the one process that answers.';
+export const TABS = [
+  { name: '', text: 'Load' },
+  { name: 'limits', text: 'Limits' },
+  { name: 'end', text: 'End something' },
+  { name: 'accounts', text: 'Accounts' },
+  { name: 'settings', text: 'Settings' },
+] as const;
+
+export const NEEDED = {
+  title: 'This page is for operators',
+  signedOut: 'You are not signed in. Sign in with a token or a link whose role is operator or admin.',
+  weak: (role: string) => `You are signed in as ${role}, and this takes the role operator or admin. Whoever runs this server can make you a link that signs in with it.`,
+  command: 'gauntlet token sign-in --account NAME --role operator',
+} as const;
+
+export const LOAD = {
+  collecting: 'Charts begin with the first reading of this page, and take one more every five seconds while it is looked at. Nothing of it is stored.',
+  noMetrics: 'The metrics of this server could not be read: what is made of them is missing.',
+  ready: 'Ready for work',
+  notReady: 'Not ready for work',
+  noErrors: 'No match failed in the last 24 hours.',
+  leases: 'Which other nodes there are, and who holds which lease, the API does not list: each node answers for itself at its own address. A single match tells its node and worker under “End something”.',
+  drain: 'A node is drained where it runs: send its process SIGTERM. Matches are released and go on where they were, on another node or after the restart.',
+} as const;
+
+/** What the times of the last minute are of, in the order of a match's way. */
+export const TIMES: readonly (readonly [name: keyof Schemas['TimingStats'], text: string])[] = [
+  ['queue_wait_ms', 'A match waits in the queue'],
+  ['run_time_ms', 'A match is played'],
+  ['bot_call_ms', 'A bot answers'],
+  ['commit_wait_ms', 'A command waits for the writer'],
+  ['commit_ms', 'A batch is saved'],
+  ['pool_wait_ms', 'A read waits for a reader'],
+  ['query_ms', 'A read in the database'],
+  ['scheduler_delay_ms', 'A task waits for the processor'],
+  ['rating_lag_ms', 'A rating is saved after its game'],
+];
+
+/** Counts of things that went wrong since the process began, from the metrics. */
+export const TROUBLES: readonly (readonly [metric: string, text: string])[] = [
+  ['gauntlet_matches_failed_total', 'Matches that ended without a result'],
+  ['gauntlet_shed_total', 'Creations of games refused under overload'],
+  ['gauntlet_store_batches_failed_total', 'Batches that were not saved'],
+  ['gauntlet_store_queries_failed_total', 'Reads that failed'],
+  ['gauntlet_store_readers_missing', 'Readers of the store that cannot be opened'],
+  ['gauntlet_leases_lost_total', 'Leases lost before they were released'],
+  ['gauntlet_forwards_failed_total', 'Requests forwarded to a node that did not answer'],
+  ['gauntlet_background_jobs_failed_total', 'Background jobs that failed'],
+  ['gauntlet_http_timeouts_total', 'Clients that were too slow'],
+  ['gauntlet_http_accept_errors_total', 'Connections lost for lack of files or memory'],
+  ['gauntlet_quota_exceeded_total', 'Requests beyond an address’s quota'],
+  ['gauntlet_world_claims_lost_total', 'Claims in worlds that were not saved'],
+  ['gauntlet_tournaments_failing', 'Tournaments that could not be moved on'],
+  ['gauntlet_ladders_failing', 'Ladders that could not be moved on'],
+  ['gauntlet_duels_failing', 'Duels that could not be moved on'],
+];
+
+/** What is in memory of the process, from the metrics. */
+export const HELD: readonly (readonly [metric: string, text: string])[] = [
+  ['gauntlet_matches_running', 'matches'],
+  ['gauntlet_tables', 'tables'],
+  ['gauntlet_table_players', 'people at tables'],
+  ['gauntlet_worlds', 'worlds'],
+  ['gauntlet_world_connected_movers', 'people in worlds'],
+  ['gauntlet_spectators', 'spectators'],
+  ['gauntlet_bot_connections', 'connections to bots'],
+];
+
+const QUEUED: Readonly<Record<string, string>> = { run_game: 'matches to play', advance_competition: 'competitions to move on', probe_bot: 'bots to check' };
+export const queuedText = (name: string) => QUEUED[name] ?? name;
+
+export const LIMITS = {
+  scope: 'Counts are of this process alone: behind several nodes each counts for itself.',
+  shadowAll: 'The whole limiter is in shadow mode (limiter.shadow): it decides and counts, and refuses nothing.',
+  none: 'No policy is in force: nothing is limited. Policies come from the file limiter.policies, or are set here.',
+  noKeys: 'Which keys are refused the API does not list; a key that you suspect can be tried below.',
+  counted: 'Refused and shadow are counted since this page was opened.',
+  tryTitle: 'Try a key',
+  tryLead: 'Asks the limiter as another service would. If it is allowed, it takes these units from the key’s quota. Classes of the gateway itself (gateway.…) cannot be tried.',
+  tryOff: 'This server does not offer the limiter as a service (limiter.service is off): no key can be tried here.',
+  newPolicy: 'New policy',
+  fileWins: 'It comes from the file of policies. What you save here wins over the file until it is deleted here.',
+  apiWins: 'It was set over the API, and wins over a policy of this name in the file.',
+  saves: 'It holds at once for every request to this process, and for other nodes within a second. What keys have used stays used, unless the algorithm changes.',
+  deletes: 'The setting and the quotas of single keys that were set under it are deleted. A policy of this name in the file holds again; without one, nothing of it remains.',
+} as const;
+
+export const ALGORITHMS: readonly (readonly [name: string, text: string])[] = [
+  ['gcra', 'gcra: units come back evenly'],
+  ['log', 'log: exact in every window'],
+  ['counter', 'counter: about so many a window'],
+];
+
+interface KindWords {
+  readonly tab: string;
+  readonly one: string;
+  readonly listed: string;
+  readonly empty: string;
+  readonly find: string;
+  readonly does: string;
+  readonly title: (name: string) => string;
+  /** What will happen. */
+  readonly means: readonly string[];
+  readonly done: (name: string) => string;
+}
+
+export const KIND_WORDS: Readonly<Record<KindName, KindWords>> = {
+  tables: {
+    tab: 'Stories',
+    one: 'this table',
+    listed: 'Tables with a game that still takes players, the newest first. A full table is found by its id or link.',
+    empty: 'No table waits for players now.',
+    find: 'Id or link of a table',
+    does: 'End its game',
+    title: (name) => `End the game of ${name}?`,
+    means: ['The game ends at once, without points, and everybody at the table is told that an operator closed it.', 'Its members stay at the table, and may begin another game.', 'What was played stays in the history.'],
+    done: (name) => `The game of ${name} is ended.`,
+  },
+  games: {
+    tab: 'Matches',
+    one: 'this match',
+    listed: 'Matches of all accounts, the newest first.',
+    empty: 'No match was created yet.',
+    find: 'Id or link of a match',
+    does: 'Cancel it',
+    title: (name) => `Cancel ${name}?`,
+    means: ['It stops at its next turn, without a result, and its bots are not called any more.', 'In a ladder it rates nobody; in a tournament or a duel it is played again.', 'The turns that were played stay.'],
+    done: (name) => `${name} is cancelled.`,
+  },
+  hunts: {
+    tab: 'Hunts',
+    one: 'this hunt',
+    listed: 'Hunts that are not over, the one that ends last first; those of matched players too.',
+    empty: 'No hunt is open now.',
+    find: 'Name or link of a hunt',
+    does: 'End it',
+    title: (name) => `End the hunt ${name}?`,
+    means: ['It is over at once, for everybody in it: they are disconnected.', 'Points that were counted stay. It cannot be opened again.'],
+    done: (name) => `The hunt ${name} is over.`,
+  },
+  worlds: {
+    tab: 'Worlds',
+    one: 'this world',
+    listed: 'Worlds that are not over and that you may enter.',
+    empty: 'There is no world.',
+    find: 'Name or link of a world',
+    does: 'End it',
+    title: (name) => `End the world ${name}?`,
+    means: ['It is over at once, for everybody in it: they are disconnected, and cannot come back.', 'It cannot be opened again.'],
+    done: (name) => `The world ${name} is over.`,
+  },
+  tournaments: {
+    tab: 'Tournaments',
+    one: 'this tournament',
+    listed: 'Public tournaments, the newest first. A private one is found by its id or link.',
+    empty: 'No public tournament was held yet.',
+    find: 'Id or link of a tournament',
+    does: 'Cancel it',
+    title: (name) => `Cancel the tournament ${name}?`,
+    means: ['It ends without a champion, and its matches that are under way are called off.', 'What was played stays. It cannot be started again.'],
+    done: (name) => `The tournament ${name} is cancelled.`,
+  },
+  ladders: {
+    tab: 'Ladders',
+    one: 'this ladder',
+    listed: 'Public ladders. A private one is found by its id or link.',
+    empty: 'There is no public ladder.',
+    find: 'Id or link of a ladder',
+    does: 'End it',
+    title: (name) => `End the ladder ${name}?`,
+    means: ['No bot can enter any more, and no match begins. Matches under way still count.', 'Its ranking stays. It cannot be opened again.'],
+    done: (name) => `The ladder ${name} has ended.`,
+  },
+};
+
+export const END = {
+  duels: 'A duel can only be called off by the account that began it; its matches can be cancelled one by one under Matches.',
+  badId: 'That has no id in it: paste the link of its page, or the id.',
+  badName: 'That is no name: small letters, digits and hyphens.',
+  requeue: 'Put it back into the queue',
+  requeueTitle: (name: string) => `Play ${name} on?`,
+  requeueMeans: ['It goes back into the queue, and continues after its last saved turn.', 'Its attempts are counted from zero again.'],
+  requeued: (name: string) => `${name} is in the queue again.`,
+} as const;
+
+export const ACCOUNTS = {
+  inviteTitle: 'Invite somebody',
+  inviteLead: 'A link with which one person makes an account. It works once.',
+  open: 'Open invitations',
+  none: 'No invitation is open.',
+  withdrawMeans: 'Its link does not work any more. An account that was made with it stays.',
+  signInTitle: 'A link that signs in',
+  signInLead: 'For somebody who lost the way in, or on another device. It works once, within ten minutes. An account with a stronger role than yours is out of your reach.',
+  once: 'It is shown this once: copy it now, and send it to this one person.',
+  accountTitle: 'Make an account',
+  accountLead: 'Without an invitation: for a program, or before its owner comes. An account of this name is found, and not made twice.',
+  tokenTitle: 'Make a token for an account',
+  tokenLead: 'Whoever has its secret acts as this account, until it is deleted.',
+  admins: 'Accounts and tokens without an invitation are made by admins alone: your role is operator.',
+  missing: 'The API lists neither accounts nor the tokens of other accounts. On the server’s machine, “gauntlet token list --account NAME” lists an account’s tokens and “gauntlet token revoke” ends one.',
+} as const;
+
+export const ROLES = ['guest', 'player', 'operator', 'admin'] as const;
+
+export const SETTINGS = {
+  lead: 'The configuration in force, and where each value came from. Secrets are masked. It is changed in the file, the environment or on the command line, with a restart.',
+  none: 'No setting has these letters.',
+  aggregatorTitle: 'Points of hunts',
+  pause: 'Pause the counting',
+  resume: 'Resume the counting',
+  pauseMeans: ['Players notice nothing at first: claims are decided and saved, but leaderboards and results of hunts stand still.', 'Claims that are not counted are kept, and counted later.', 'It resumes by itself after six hours, or when ten million claims wait.'],
+  paused: 'The counting is paused.',
+  resumed: 'The counting goes on.',
+} as const;
+
+/** What a table plays, in a list. */
+export function storyTitle(sentence: string | null, teller: string | null): string {
+  if (sentence !== null) return `“${sentence}”`;
+  return teller ? `the table of ${teller}` : 'a table';
+}
+
+export const snakesText = (names: readonly string[]) => (names.length === 0 ? 'a match' : names.join(names.length === 2 ? ' against ' : ', '));
+
+export const competitionText = (kind: string | undefined): readonly string[] => (kind ? [`for a ${kind}`] : []);
+
+/** What an operator sees of a match beyond its page. */
+export function inspectionFacts({ account_id, attempts, failure, log, node, turns, worker }: Schemas['Inspection']): readonly string[] {
+  const where = worker ? (worker.address ? `on ${worker.address}` : 'its worker is gone: it waits to be taken over') : node ? `last on ${node}` : 'taken up by no node yet';
+  return [`${number(turns)} turns`, where, `claimed ${number(attempts.epoch)} times`, `${number(log.version)} entries in its log`, `account ${account_id}`, ...(failure ? [`failed: ${failure}`] : [])];
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** In steps of a thousand: `66.2 MB`. */
+export function bytes(value: number): string {
+  const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${decimal(value / 1_000 ** step, step === 0 ? 0 : 1)} ${UNITS[step]}`;
+}
+
+/** Milliseconds as one reads them: `0.04 ms`, `12 ms`, `3.2 s`. */
+export function duration(ms: number): string {
+  if (ms >= 1_000) return `${decimal(ms / 1_000, 1)} s`;
+  return `${decimal(ms, ms >= 10 ? 0 : ms >= 1 ? 1 : 2)} ms`;
+}
+
+const SPANS: readonly (readonly [number, string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+  [1, 'ms'],
+];
+
+/** A span in its largest whole unit: `60 s` is `1 min`. */
+export function span(ms: number): string {
+  const [length, unit] = SPANS.find(([length]) => ms >= length && ms % length === 0) ?? [1, 'ms'];
+  return `${number(ms / length)} ${unit}`;
+}
+
+/** How long the process runs: `3 d 4 h`, `12 min`. */
+export function uptime(seconds: number): string {
+  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3_600) % 24, Math.floor(seconds / 60) % 60];
+  if (days > 0) return `${number(days)} d ${hours} h`;
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min` : `${Math.floor(seconds)} s`;
+}

@@ -1,0 +1,284 @@
+// The page for operators: load, limits, ending something, accounts and settings in every state and scheme, and who may see it.
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { FakeApi, problem } from '../api.ts';
+import { ADMIN, errors, ID, inspection, listedGame, listedTable, metrics, operated, OPERATOR, paged, policy, stats, table, uuid } from '../operate.ts';
+import { expectGood, faultsOf, Pages, SCHEMES } from '../pages.ts';
+
+const pages = new Pages();
+const PAGE = '/operate';
+const text = (page: Page, what: string | RegExp) => page.getByText(what).first().waitFor();
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const askedFor = (api: FakeApi, method: string, path: string) => api.asked.filter((asked) => asked.method === method && asked.path === path);
+
+const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string | RegExp])[] = [
+  ['load', PAGE, () => {}, /1,234\.5|1,235\/s/],
+  ['load of a server that just began', PAGE, (api) => api.on('GET /api/admin/stats', { json: stats({ timing: Object.fromEntries(Object.keys(stats().timing).map((name) => [name, { p50: null, p99: null }])) as never, process: { uptime_s: 2, rss_bytes: null, cpu_s: null, threads: null, open_files: null } }) }), 'up for 2 s'],
+  ['load with a thousand kinds of failures', PAGE, (api) => api.on('GET /api/admin/stats', { json: stats({ recent_errors: errors(1_000) }) }), /snake 1 could not be reached/],
+  ['load of a server that is not ready', PAGE, (api) => api.on('GET /readyz', { status: 503, json: { ready: false, checks: [{ name: 'store', ok: false, detail: 'it cannot be reached' }] } }), 'store: it cannot be reached'],
+  ['load without metrics', PAGE, (api) => api.on('GET /metrics', { status: 500, body: 'no', headers: { 'content-type': 'text/plain' } }), /metrics of this server could not be read/],
+  ['limits', `${PAGE}?tab=limits`, () => {}, 'trial-run'],
+  ['no policies', `${PAGE}?tab=limits`, (api) => api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: [] } }), /No policy is in force/],
+  ['a limiter in shadow', `${PAGE}?tab=limits`, (api) => api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: true, policies: [policy('search')] } }), /whole limiter is in shadow mode/],
+  ['a thousand policies', `${PAGE}?tab=limits`, (api) => api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: Array.from({ length: 1_000 }, (_, at) => policy(`policy-${at}`)) } }), 'policy-999'],
+  ['a policy', `${PAGE}?tab=limits&policy=trial-run`, () => {}, 'It was set over the API'],
+  ['a new policy', `${PAGE}?tab=limits&policy=`, () => {}, 'No room to count one more key'],
+  ['tables', `${PAGE}?tab=end`, () => {}, 'the table of Guest 2'],
+  ['no tables', `${PAGE}?tab=end`, (api) => api.on('GET /api/stories/lobby', { json: [] }), 'No table waits for players now.'],
+  ['a table that was found', `${PAGE}?tab=end&id=${ID}`, () => {}, 'Rude guest'],
+  ['no such table', `${PAGE}?tab=end&id=${ID}`, (api) => api.on('GET /api/stories/tables/{table}', problem(404, 'no_such_table', 'there is no such table')), 'There is none of this id here'],
+  ['matches', `${PAGE}?tab=end&kind=games`, () => {}, 'Hungry against Flood'],
+  ['a match that was found', `${PAGE}?tab=end&kind=games&id=${ID}`, () => {}, 'on 10.0.0.2:4000'],
+  ['hunts', `${PAGE}?tab=end&kind=hunts`, () => {}, 'The server makes it itself.'],
+  ['worlds', `${PAGE}?tab=end&kind=worlds`, () => {}, 'meadow'],
+  ['tournaments', `${PAGE}?tab=end&kind=tournaments`, () => {}, 'Spring cup'],
+  ['ladders', `${PAGE}?tab=end&kind=ladders`, () => {}, 'Standard 11x11'],
+  ['accounts', `${PAGE}?tab=accounts`, () => {}, 'Make a token for an account'],
+  ['accounts for an operator', `${PAGE}?tab=accounts`, (api) => Object.assign(api, { session: OPERATOR }), /your role is operator/],
+  ['no invitations', `${PAGE}?tab=accounts`, (api) => api.on('GET /api/invites', { json: [] }), 'No invitation is open.'],
+  ['settings', `${PAGE}?tab=settings`, () => {}, 'flag --port'],
+  ['settings that nothing matches', `${PAGE}?tab=settings&q=zzz`, () => {}, 'No setting has these letters.'],
+  ['a stranger', PAGE, (api) => Object.assign(api, { session: null }), /You are not signed in/],
+  ['a player', PAGE, (api) => Object.assign(api, { session: { ...OPERATOR, role: 'player' } }), /You are signed in as player/],
+];
+
+test.each(STATES)('%s: good to read in every scheme', { timeout: 120_000 }, async (_, path, play, shown) => {
+  const faults: string[] = [];
+  for (const scheme of SCHEMES) {
+    const api = operated();
+    play(api);
+    const page = await pages.open(api, path, scheme);
+    const isShown = await text(page, shown).then(() => true, () => false);
+    faults.push(...[...(isShown ? [] : [`does not show ${shown}`]), ...(await faultsOf(page))].map((fault) => `${JSON.stringify(scheme)}: ${fault}`));
+    await page.close();
+  }
+  expect(faults).toEqual([]);
+});
+
+const PARTS: readonly [string, string, string][] = [
+  [PAGE, 'GET /api/admin/stats', 'In memory: tables'],
+  [`${PAGE}?tab=limits`, 'GET /api/limits/policies', 'Policies in force'],
+  [`${PAGE}?tab=end`, 'GET /api/stories/lobby', 'the table of Guest 2'],
+  [`${PAGE}?tab=accounts`, 'GET /api/invites', 'Friend 1'],
+  [`${PAGE}?tab=settings`, 'GET /api/admin/config', 'server.port'],
+];
+
+test.each(PARTS)('%s says why it cannot be shown, with the code to quote', async (path, what) => {
+  const api = operated().on(what, problem(403, 'role_too_weak', 'this takes the role operator'));
+  const page = await pages.open(api, path);
+  await text(page, 'This takes the role operator (role_too_weak)');
+  await expectGood(page);
+});
+
+test.each(PARTS)('%s says that it loads, and comes back by itself from a lost connection', { timeout: 60_000 }, async (path, what, shown) => {
+  const api = operated();
+  const answer = operated();
+  let arrive = () => {};
+  api.on(what, () => new Promise((resolve) => (arrive = () => resolve(problem(503, 'unavailable', 'the store is away')))));
+  const page = await pages.open(api, path);
+  await page.locator('main [data-standing=loading]').first().waitFor();
+  await expectGood(page);
+  arrive();
+  await text(page, 'The store is away (unavailable)');
+  api.isDown = true;
+  await button(page, 'Try again').first().click();
+  await text(page, /The server cannot be reached. What you see stays/);
+  await expectGood(page);
+  api.isDown = false;
+  api.replay(what, answer);
+  await page.getByText(shown).first().waitFor({ timeout: 20_000 });
+});
+
+test('nothing of operators is asked for by others', async () => {
+  for (const session of [null, { ...OPERATOR, role: 'player' }, { ...OPERATOR, role: 'guest', is_guest: true }]) {
+    const api = operated(session as never);
+    const page = await pages.open(api, PAGE);
+    await page.locator('[data-standing=needed]').waitFor();
+    expect(await page.getByRole('link', { name: 'Operate' }).count()).toBe(0);
+    expect(api.asked.filter(({ path }) => /admin|limits|metrics|invites/.test(path))).toEqual([]);
+  }
+});
+
+test('charts grow with what is read, not while the page is hidden', async () => {
+  let refused = 40;
+  let uptime = 100;
+  const api = operated();
+  api.on('GET /metrics', () => ({ body: metrics((refused += 10)), headers: { 'content-type': 'text/plain' } }));
+  api.on('GET /api/admin/stats', () => ({ json: stats({ process: { uptime_s: (uptime += 5), cpu_s: uptime / 2, rss_bytes: 5e7, threads: 3, open_files: 20 } }) }));
+  const page = await pages.open(api, `${PAGE}?tab=limits`);
+  await page.clock.install();
+  await page.reload();
+  const refusedOf = page.getByRole('row', { name: /^search/ }).getByRole('cell').nth(4);
+  await expect.poll(() => refusedOf.innerText()).toBe('0');
+  await expect.poll(async () => (await page.clock.runFor(5_100), refusedOf.innerText()), { timeout: 10_000 }).not.toBe('0');
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  const before = askedFor(api, 'GET', '/api/admin/stats').length;
+  await page.clock.runFor(120_000);
+  expect(askedFor(api, 'GET', '/api/admin/stats').length).toBe(before);
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value: false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await expect.poll(() => askedFor(api, 'GET', '/api/admin/stats').length).toBe(before + 1);
+  // Two minutes of which nothing is known: a row of its own, without a figure.
+  await page.getByText('Figures of “Decisions of all policies”').click();
+  await expect.poll(() => page.locator('figure tbody tr').filter({ hasText: /–.*–/s }).count()).toBeGreaterThanOrEqual(3);
+});
+
+test('a table is found by its link, and ended; what is typed survives a refusal', async () => {
+  let isOver = false;
+  const api = operated(OPERATOR);
+  api.on('GET /api/stories/tables/{table}', () => ({ json: table(isOver ? 'canceled' : 'vote') }));
+  api.on('DELETE /api/stories/tables/{table}', problem(503, 'table_elsewhere', 'the node that owns the table did not answer'));
+  const page = await pages.open(api, `${PAGE}?tab=end`);
+  const field = page.getByLabel('Id or link of a table');
+  await field.fill('the rude one');
+  await button(page, 'Find it').click();
+  await text(page, 'That has no id in it');
+  await expectGood(page);
+  await field.fill(`https://play.example/stories/${ID}`);
+  await button(page, 'Find it').click();
+  await page.locator(`[data-found="${ID}"]`).getByRole('button', { name: /^End its game/ }).click();
+  await text(page, /everybody at the table is told that an operator closed it/);
+  await expectGood(page);
+  await exactly(page, 'Leave it as it is').click();
+  expect(askedFor(api, 'DELETE', `/api/stories/tables/${ID}`)).toHaveLength(0);
+  await page.locator(`[data-found="${ID}"]`).getByRole('button', { name: /^End its game/ }).click();
+  await exactly(page, 'End its game').click();
+  await text(page, 'The node that owns the table did not answer (table_elsewhere)');
+  api.on('DELETE /api/stories/tables/{table}', () => ((isOver = true), { status: 204 }));
+  await exactly(page, 'End its game').click();
+  await text(page, 'The game of “Something nobody should read” is ended.');
+  await text(page, 'No game is played there now.');
+  await expectGood(page);
+});
+
+const ENDS: readonly [string, string, string, string, string][] = [
+  ['games', 'POST /api/admin/games/{id}/cancel', `/api/admin/games/${uuid(1)}/cancel`, 'Cancel it', 'Hungry against Flood is cancelled.'],
+  ['hunts', 'DELETE /api/hunts/{name}', '/api/hunts/harbour', 'End it', 'The hunt harbour is over.'],
+  ['worlds', 'DELETE /api/worlds/{world}', '/api/worlds/meadow', 'End it', 'The world meadow is over.'],
+  ['tournaments', 'POST /api/tournaments/{id}/cancel', `/api/tournaments/${ID}/cancel`, 'Cancel it', 'The tournament Spring cup is cancelled.'],
+  ['ladders', 'DELETE /api/leaderboards/{id}', `/api/leaderboards/${ID}`, 'End it', 'The ladder Standard 11x11 has ended.'],
+];
+
+test.each(ENDS)('%s are ended from the list, once, after a question', async (kind, route, path, does, said) => {
+  const api = operated(OPERATOR).on(route, { json: {} });
+  const page = await pages.open(api, `${PAGE}?tab=end&kind=${kind}`);
+  await button(page, new RegExp(`^${does} …`)).first().click();
+  await text(page, 'This cannot be undone.');
+  await expectGood(page);
+  const [method = ''] = route.split(' ');
+  expect(askedFor(api, method, path)).toHaveLength(0);
+  await exactly(page, does).click();
+  await text(page, said);
+  expect(askedFor(api, method, path)).toHaveLength(1);
+});
+
+test('a match that failed is put back into the queue', async () => {
+  const api = operated(OPERATOR).on('POST /api/admin/games/{id}/requeue', { json: {} }).on('GET /api/admin/games/{id}', { json: inspection({ status: 'failed', failure: 'the store was away', worker: null }) });
+  const page = await pages.open(api, `${PAGE}?tab=end&kind=games&id=${ID}`);
+  await text(page, 'failed: the store was away');
+  await page.locator(`[data-found="${ID}"]`).getByRole('button', { name: /^Put it back/ }).click();
+  await exactly(page, 'Put it back into the queue').click();
+  await text(page, `Match ${ID} is in the queue again.`);
+});
+
+test.each([
+  ['tables', 'GET /api/stories/lobby', '/api/stories/lobby', listedTable],
+  ['games', 'GET /api/games', '/api/games', listedGame],
+] as const)('a thousand %s are read in pages', { timeout: 60_000 }, async (kind, route, path, row) => {
+  const api = operated().on(route, paged<unknown>(path, 1_000, row));
+  const page = await pages.open(api, `${PAGE}?tab=end&kind=${kind}`);
+  for (let rows = 100; rows < 1_000; rows += 100) {
+    await page.locator(`ul[data-count="${rows}"]`).waitFor();
+    await button(page, 'Show more').click();
+  }
+  await page.locator('ul[data-count="1000"]').waitFor();
+  await expectGood(page);
+});
+
+test('a key is tried against the policies', async () => {
+  const api = operated().on('POST /api/limits/check', { status: 429, json: { status: 429, title: 'Too Many Requests', code: 'rate_limited', detail: 'used up', allowed: false, retry_after_ms: 11_696, policies: [{ name: 'search', limit: 5, window_ms: 60_000, retry_after_ms: 11_696, shadow: false }, { name: 'trial-run', limit: 2, window_ms: 60_000, retry_after_ms: 29_696, shadow: true }] } });
+  const page = await pages.open(api, `${PAGE}?tab=limits`);
+  await page.getByLabel('Key', { exact: true }).fill('user:1');
+  await page.getByLabel('Class', { exact: true }).fill('search');
+  await button(page, 'Try it').click();
+  await text(page, 'Refused for 11.7 s (rate_limited).');
+  await text(page, /would refuse it: allows it in 29\.7 s/);
+  expect(askedFor(api, 'POST', '/api/limits/check')[0]?.body).toEqual({ key: 'user:1', class: 'search', cost: 1 });
+  await expectGood(page);
+  api.on('POST /api/limits/check', problem(404, 'no_such_route', 'there is no such route'));
+  await button(page, 'Try it').click();
+  await text(page, /does not offer the limiter as a service/);
+  expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe('user:1');
+});
+
+test('a policy leaves shadow mode after a question, and a key gets a quota of its own', async () => {
+  const api = operated().on('PUT /api/limits/policies/{name}', { json: policy('trial-run') });
+  api.on('PUT /api/limits/policies/{name}/overrides/{key}', { json: { policy: 'trial-run', key: 'user:42', limit: 100, window_ms: 60_000, source: 'api' } });
+  const page = await pages.open(api, `${PAGE}?tab=limits`);
+  await exactly(page, 'trial-run').click();
+  await page.getByText('A quota of one key’s own').click();
+  await page.getByRole('dialog').getByLabel('Key', { exact: true }).fill('user:42');
+  await button(page, 'Set it …').click();
+  await text(page, /From now on user:42 may take 100 units in 1 min/);
+  await expectGood(page);
+  await button(page, 'Yes, set it').click();
+  await text(page, 'user:42 may take 100 in 1 min (set over the API).');
+  await page.getByLabel('Shadow mode: decide and count, refuse nothing').uncheck();
+  await button(page, 'Save …').click();
+  await text(page, /whoever is beyond it now gets 429/);
+  await expectGood(page);
+  await button(page, 'Save it').click();
+  await text(page, 'The policy trial-run holds now.');
+  expect(askedFor(api, 'PUT', '/api/limits/policies/trial-run')[0]?.body).toMatchObject({ shadow: false, limit: 5, window_ms: 60_000 });
+});
+
+test('an admin invites, signs in, makes an account and a token; each secret is shown once', async () => {
+  const api = operated(ADMIN);
+  api.on('POST /api/invites', { status: 201, json: { id: uuid(9), path: '/join#gni_secret' } });
+  api.on('POST /api/sign-in-links', { status: 201, json: { account: 'bob', path: '/sign-in#gns_secret' } });
+  api.on('POST /api/admin/accounts', { status: 200, json: { id: uuid(8), name: 'bob', created_at: '2026-01-01T00:00:00Z' } });
+  api.on('POST /api/admin/tokens', problem(404, 'no_such_account', 'there is no such account'));
+  api.on('DELETE /api/invites/{id}', { status: 204 });
+  const page = await pages.open(api, `${PAGE}?tab=accounts`);
+  await exactly(page, 'Make the link').click();
+  await text(page, 'http://console.test/join#gni_secret');
+  const signIn = page.getByRole('region', { name: 'A link that signs in' });
+  await signIn.getByLabel('Account').fill('bob');
+  await button(page, 'Make the sign-in link').click();
+  await text(page, 'http://console.test/sign-in#gns_secret');
+  await page.getByRole('region', { name: 'Make an account' }).getByLabel('Name').fill('bob');
+  await exactly(page, 'Make the account').click();
+  await text(page, 'There is an account bob already; nothing was changed.');
+  const token = page.getByRole('region', { name: 'Make a token' });
+  await token.getByLabel('Account').fill('bob');
+  await token.getByLabel('What to call it').fill('nightly');
+  await button(page, 'Make the token …').click();
+  await text(page, 'Whoever has its secret acts as bob, with the role player');
+  await exactly(page, 'Make it').click();
+  await text(page, 'There is no such account (no_such_account)');
+  await expectGood(page);
+  api.on('POST /api/admin/tokens', { status: 201, json: { id: uuid(7), secret: 'gnt_secret' } });
+  await exactly(page, 'Make it').click();
+  await text(page, 'gnt_secret');
+  await expectGood(page);
+  await button(page, /^Withdraw …/).first().click();
+  await exactly(page, 'Withdraw it').click();
+  await text(page, /is withdrawn\./);
+});
+
+test('the counting of hunts is paused after a question, and goes on', async () => {
+  const api = operated().on('POST /api/admin/aggregator', ({ body }) => ({ json: { running: (body as { running: boolean }).running, claims_counted: 1, claims_behind: 0, hunts_behind: 0 } }));
+  const page = await pages.open(api, `${PAGE}?tab=settings`);
+  await button(page, 'Pause the counting …').click();
+  await text(page, /It resumes by itself after six hours/);
+  await exactly(page, 'Pause the counting').click();
+  await text(page, 'The counting is paused.');
+  await button(page, 'Resume the counting').click();
+  await text(page, 'The counting goes on.');
+});

@@ -1,0 +1,102 @@
+// A server as operators see it, for pages under test.
+import type { Schemas } from '../src/api/client.ts';
+import { FakeApi } from './api.ts';
+
+export const ID = '01a20a0e-e204-71dd-a91a-45e6f3d457af';
+export const uuid = (number: number) => `01a20a0e-e204-71dd-a91a-${`${number}`.padStart(12, '0')}`;
+const AT = '2026-01-02T03:04:05Z';
+export const OPERATOR = { player: uuid(1), role: 'operator', is_guest: false, name: 'Olga' };
+export const ADMIN = { ...OPERATOR, role: 'admin', name: 'Ada' };
+
+const time = (p50: number | null, p99: number | null) => ({ p50, p99 });
+
+export const stats = (more: Partial<Schemas['AdminStats']> = {}): Schemas['AdminStats'] => ({
+  job_queue: { ready: 12, running: 340, scheduled: 7, total: 359 },
+  jobs_by_name: [{ name: 'run_game', count: 352 }, { name: 'advance_competition', count: 4 }, { name: 'probe_bot', count: 3 }],
+  game_counts: { waiting: 12, running: 340, finished: 120_345, failed: 8, cancelled: 15, total: 120_720 },
+  orphaned: 0,
+  games_created: { last_hour: 900, last_24h: 20_100, last_7d: 120_720 },
+  games_finished: { last_hour: 880, last_24h: 20_000, last_7d: 120_345 },
+  avg_game_duration_secs: 61.25,
+  recent_errors: [],
+  turns_per_s: 1_234.5,
+  late_moves: 77,
+  commands_waiting: 3,
+  process: { rss_bytes: 66_179_072, cpu_s: 100, threads: 14, open_files: 912, uptime_s: 93_784 },
+  connections: { open: 801, max: 19_436, refused_full: 0, refused_address: 5, evicted: 0 },
+  timing: {
+    pool_wait_ms: time(0.04, 4.2),
+    query_ms: time(0.087, 4.4),
+    commit_wait_ms: time(0.16, 9.7),
+    commit_ms: time(0.457, 11.75),
+    queue_wait_ms: time(120, 1_800),
+    run_time_ms: time(52_000, 118_000),
+    scheduler_delay_ms: time(0.1, 2.3),
+    bot_call_ms: time(12.5, 480),
+    rating_lag_ms: time(null, null),
+  },
+  ...more,
+});
+
+export const errors = (count: number): Schemas['RecentError'][] =>
+  Array.from({ length: count }, (_, at) => ({ name: 'run_game', error_count: count - at, last_error_message: `snake ${at + 1} could not be reached: https://bots.example/${'long'.repeat(8)}/${at}`, last_failed_at: AT }));
+
+/** The text of the metrics, with what `search` has refused so far. */
+export const metrics = (refused = 40, shadow = 6) => `# HELP gauntlet_http_requests_total Requests that got a response.
+gauntlet_http_requests_total{route="/api/games",status="2xx"} 1200
+gauntlet_http_requests_total{route="/api/games",status="4xx"} 30
+gauntlet_matches_running 340
+gauntlet_tables 5
+gauntlet_worlds 2
+gauntlet_matches_failed_total 8
+gauntlet_store_queries_failed_total 0
+process_max_fds 20000
+gauntlet_allocated_bytes 41000000
+gauntlet_limiter_decisions_total{policy="search",class="search",outcome="allowed"} 100
+gauntlet_limiter_decisions_total{policy="search",class="search",outcome="denied"} ${refused}
+gauntlet_limiter_decisions_total{policy="trial-run",class="search",outcome="shadow"} ${shadow}
+`;
+
+export const policy = (name: string, more: Partial<Schemas['LimitPolicyView']> = {}): Schemas['LimitPolicyView'] => ({ name, class: 'search', key: 'user:*', algorithm: 'gcra', limit: 5, window_ms: 60_000, shadow: false, when_full: 'deny', source: 'file', keys: 2, overrides: 0, ...more });
+
+const POLICIES = [policy('visitors', { class: 'gateway.anonymous.*', key: 'address:*', limit: 300, keys: 12_034 }), policy('search'), policy('trial-run', { shadow: true, key: '*', source: 'api', overrides: 1 })];
+
+export const listedTable = (at: number): Schemas['StoryListed'] => ({ id: `${uuid(at)}-1`, table: uuid(at), storyteller: uuid(900 + at), storyteller_name: `Guest ${at}`, sentence: at % 2 ? `Story number ${at}` : null, phase: at % 2 ? 'invitation' : 'create', players: 1, players_max: 4, created_at: AT, ended_at: null });
+export const listedGame = (at: number, more: Partial<Schemas['GameSummary']> = {}) => ({ id: uuid(at), board: '11x11', game_type: 'Standard', status: 'running', created_at: AT, enqueued_at: AT, updated_at: AT, winner: null, snakes: [{ name: 'Hungry' }, { name: 'Flood' }], ...more });
+const hunt = (name: string) => ({ id: uuid(3), name, admission: 'everybody', width: 120, height: 120, players: 3, players_max: 0, chests: 10, power_ups: 2, rounds: 3, round_ms: 120_000, created_at: AT, ends_at: '2099-01-01T00:00:00Z', creator: null, address: '10.0.0.1:4000' });
+const world = (name: string) => ({ id: uuid(4), name, kind: 'world', admission: 'everybody', width: 1_000, height: 1_000, is_here: true, is_shared: true, has_life: false, move_min_ms: 200, tree_permille: 50, created_at: AT, ends_at: null, address: null });
+const tournament = { id: ID, name: 'Spring cup', status: 'running', is_public: true, games_created: 12, entrants_min: 2, entrants_max: 64, entry: 'open', organizer_id: uuid(5), created_at: AT, started_at: AT, ended_at: null, starts_at: null, format: { type: 'swiss' } };
+const ladder = { id: ID, name: 'Standard 11x11', active: true, is_public: true, game_type: 'Standard', board: '11x11', map: 'standard', players: 4, entries_active: 8, created_at: AT };
+const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at % 3 ? `Friend ${at}` : null, role: 'player', made_by: 'Olga', created_at: AT, expires_at: '2099-01-01T00:00:00Z' });
+
+export const table = (phase = 'vote') => ({ table: ID, role: 'visitor', bots: true, seq: 4, chat: [], committed_at_us: null, members: [{ player: uuid(7), name: 'Rude guest', level: 1, is_bot: false }], next_storyteller: null, settings: null, presence: { players: [], visitors: 0 }, game: { phase, storyteller: uuid(7), sentence: 'Something nobody should read' } });
+export const inspection = (more: object = {}) => ({ id: ID, account_id: uuid(8), attempts: { epoch: 2, charged: 1 }, worker: { id: uuid(9), address: '10.0.0.2:4000' }, log: { version: 61, tail: [] }, status: 'running', turns: 60, late_moves: 0, failure: null, node: '10.0.0.2:4000', created_at: AT, enqueued_at: AT, started_at: AT, finished_at: null, updated_at: AT, ...more });
+
+/** Pages of so many rows, a hundred at a time, as the server's `Link` header has them. */
+export const paged = <T>(path: string, count: number, row: (at: number) => T, perPage = 100) => ({ query }: { query: URLSearchParams }) => {
+  const from = Number(query.get('after') ?? 0);
+  const to = Math.min(count, from + perPage);
+  const json = Array.from({ length: to - from }, (_, at) => row(from + at));
+  return { json, ...(to < count && { headers: { link: `<${path}?after=${to}>; rel="next"` } }) };
+};
+
+/** A server with something of everything. */
+export function operated(session: object = ADMIN): FakeApi {
+  const api = Object.assign(new FakeApi(), { session });
+  api.on('GET /api/admin/stats', { json: stats() });
+  api.on('GET /metrics', { body: metrics(), headers: { 'content-type': 'text/plain' } });
+  api.on('GET /readyz', { json: { ready: true, checks: [{ name: 'store', ok: true }] } });
+  api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: POLICIES } });
+  api.on('GET /api/stories/lobby', { json: [1, 2].map(listedTable) });
+  api.on('GET /api/stories/tables/{table}', { json: table() });
+  api.on('GET /api/games', { json: [listedGame(1), listedGame(2, { status: 'failed' }), listedGame(3, { status: 'finished' })] });
+  api.on('GET /api/admin/games/{id}', { json: inspection() });
+  api.on('GET /api/hunts', { json: ['harbour', 'hunt'].map(hunt) });
+  api.on('GET /api/worlds', { json: ['meadow', 'plaza'].map(world) });
+  api.on('GET /api/tournaments', { json: [tournament] });
+  api.on('GET /api/leaderboards', { json: [ladder] });
+  api.on('GET /api/invites', { json: [1, 2, 3].map(invite) });
+  api.on('GET /api/admin/config', { json: { entries: [{ key: 'server.port', value: '4100', source: 'flag --port' }, { key: 'server.interface', value: '127.0.0.1', source: 'default' }, { key: 'store.data', value: '/var/lib/gauntlet/games.db', source: 'file' }] } });
+  api.on('GET /api/admin/aggregator', { json: { running: true, claims_counted: 1_204, claims_behind: 3, hunts_behind: 1 } });
+  return api;
+}
