@@ -35,8 +35,10 @@ for phase in create invitation vote complete; do
     tables+=("table-$phase-teller@$teller=/stories/$table" "table-$phase-player@$player=/stories/$table" "table-$phase-visitor=/stories/$table")
 done
 tables+=("stories-player@$player=/stories" "replay=/stories/$table?game=1&step=7")
+operate=()
+for part in "" limits end accounts settings; do operate+=("operate-${part:-load}@$GAUNTLET_TOKEN=/operate?tab=$part"); done
 node "$root/scripts/screenshots.mjs" "http://127.0.0.1:$port" "$folder" "$root/console" \
-    "home=/" "join=/join#nothing" "account=/account" "account-player@$player=/account" "stories=/stories" "${tables[@]}" "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
+    "home=/" "join=/join#nothing" "account=/account" "account-player@$player=/account" "stories=/stories" "${tables[@]}" "${operate[@]}" "docs=/docs" "api=/docs/api?operation=post+/api/games" "match=/games/$standard?turn=60" "match-end=/games/$standard?turn=99999" "rivers=/games/$rivers?turn=45" "maze=/games/$maze?turn=30" "embed=/games/$standard?embed&turn=60" \
     "ladders=/ladders" "ladder=/ladders/$ladder" "entry=/ladders/$ladder?entry=$first" "tournaments=/tournaments" "single=/tournaments/$single" "double=/tournaments/$double" \
     "swiss=/tournaments/$swiss" "pairing=/tournaments/$single?match=1" "duels=/duels" "duel=/duels/$duel" "league=/duels/$league" \
     "no-match=/games/00000000-0000-0000-0000-000000000001" "missing=/nothing/here" "world=/world?world=plaza&at=500,500" "hunts=/hunts" "hunt=/hunts/harbour" "hunting=/world?world=hunt"

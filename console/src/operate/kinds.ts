@@ -3,6 +3,7 @@ import { api, type Schemas } from '../api/client.ts';
 import { dateTime } from '../common/format.ts';
 import type { Answer } from '../common/resource.svelte.ts';
 import { count } from '../competitions/words.ts';
+import { phaseText } from '../stories/words.ts';
 import { competitionText, inspectionFacts, type KindName, snakesText, storyTitle } from './words.ts';
 
 /** One thing that may be ended. */
@@ -43,7 +44,7 @@ export const tableOf = (row: Schemas['StoryListed']): Target => ({
   name: storyTitle(row.sentence, row.storyteller_name),
   href: `/stories/${row.table}`,
   facts: [count(row.players, 'seat taken', 'seats taken')],
-  state: row.phase,
+  state: phaseText(row.phase),
   at: row.created_at,
   whyNot: '',
 });
@@ -56,7 +57,7 @@ export function tableOfState({ table, game, members }: Schemas['StoryState']): T
     name: storyTitle(game?.sentence ?? null, members.find(({ player }) => player === game?.storyteller)?.name ?? null),
     href: `/stories/${table}`,
     facts: names ? [names] : [],
-    state: game?.phase ?? 'no game',
+    state: game ? phaseText(game.phase) : 'no game',
     at: '',
     whyNot: isLive ? '' : 'No game is played there now.',
   };

@@ -224,7 +224,7 @@ export const SETTINGS = {
 /** What a table plays, in a list. */
 export function storyTitle(sentence: string | null, teller: string | null): string {
   if (sentence !== null) return `“${sentence}”`;
-  return teller ? `the table of ${teller}` : 'a table';
+  return teller ? `${teller}’s table` : 'A table';
 }
 
 export const snakesText = (names: readonly string[]) => (names.length === 0 ? 'a match' : names.join(names.length === 2 ? ' against ' : ', '));

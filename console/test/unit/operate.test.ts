@@ -86,8 +86,8 @@ describe('what can be ended', () => {
   test('where a match is played', () => expect(inspected(inspection() as never).facts.join(', ')).toContain('on 10.0.0.2:4000'));
   test.each([
     ['Once', 'Ann', '“Once”'],
-    [null, 'Ann', 'the table of Ann'],
-    [null, null, 'a table'],
+    [null, 'Ann', 'Ann’s table'],
+    [null, null, 'A table'],
   ])('the table of %j by %j', (sentence, teller, want) => expect(storyTitle(sentence, teller)).toBe(want));
 });
 

@@ -1,0 +1,97 @@
+// An operator of the real server finds a table that a guest made, by its link, and ends its game; the guest is told. Whom the server does not
+// let, the page does not either.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch } from '../chromium.ts';
+import { call, Program } from '../program.ts';
+
+const LONG = { timeout: 180_000 };
+const WAIT = { timeout: 30_000 };
+const program = new Program();
+let browser: Browser;
+let server: string;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  browser = await launch();
+  server = await program.serve();
+});
+afterAll(async () => {
+  await browser?.close();
+  await program.stop();
+});
+
+/** A page of a browser of its own, signed in where there is a token. */
+async function open(path: string, token?: string): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, reducedMotion: 'reduce' });
+  if (token) expect((await context.request.post(`${server}/api/session`, { headers: { authorization: `Bearer ${token}` } })).status()).toBe(200);
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+  await page.goto(`${server}${path}`);
+  return page;
+}
+
+/** The secret of a new token with this role. */
+async function tokenOf(role: string): Promise<string> {
+  await call(server, program.token, 'POST', '/api/admin/accounts', { name: role });
+  return String((await call(server, program.token, 'POST', '/api/admin/tokens', { account: role, name: 'pages', role }))['secret']);
+}
+
+const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+test('an abusive table of a guest is found and ended, and the guest is told', LONG, async () => {
+  const guest = await open('/stories');
+  await guest.getByLabel('Your name').fill('Rude guest');
+  await exactly(guest, 'Open a table for friends').click();
+  await guest.waitForSelector('[data-table=create]', WAIT);
+  const [, id] = /\/stories\/([0-9a-f-]+)/.exec(guest.url()) ?? [];
+
+  const page = await open('/', await tokenOf('operator'));
+  await page.getByRole('link', { name: 'Operate' }).click(WAIT);
+  await page.getByText('Ready for work').waitFor(WAIT);
+  await page.getByRole('link', { name: 'End something' }).click();
+  await page.getByRole('link', { name: 'Rude guest’s table' }).waitFor(WAIT);
+  await page.getByLabel('Id or link of a table').fill(guest.url());
+  await exactly(page, 'Find it').click();
+  const found = page.locator(`[data-found="${id}"]`);
+  await found.getByText('before the story').waitFor(WAIT);
+  await found.getByRole('button', { name: /^End its game/ }).click();
+  await page.getByText('everybody at the table is told that an operator closed it').waitFor();
+  await exactly(page, 'End its game').click();
+  await page.getByText('The game of Rude guest’s table is ended.').waitFor(WAIT);
+  await found.getByText('No game is played there now.').waitFor(WAIT);
+  await guest.getByText('The game ended early').first().waitFor(WAIT);
+  await guest.getByText('It was closed by the server’s operator, or nobody came.').first().waitFor(WAIT);
+
+  // What is an admin's is not offered to an operator.
+  await page.getByRole('link', { name: 'Accounts' }).click();
+  await page.getByText(/your role is operator/).waitFor(WAIT);
+  expect(await exactly(page, 'Make the account').count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('a player is told what is missing', LONG, async () => {
+  const page = await open('/operate', await tokenOf('player'));
+  await page.getByText(/You are signed in as player/).waitFor(WAIT);
+  expect(await page.getByRole('link', { name: 'Operate' }).count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('an admin sees the load, sets a policy and takes it away', LONG, async () => {
+  const page = await open('/operate?tab=limits', program.token);
+  await page.getByText(/No policy is in force/).waitFor(WAIT);
+  await exactly(page, 'New policy').click();
+  await page.getByRole('dialog').getByLabel('Name').fill('trial');
+  await exactly(page, 'Save …').click();
+  await exactly(page, 'Save it').click();
+  await page.getByText('The policy trial holds now, in shadow.').waitFor(WAIT);
+  await exactly(page, 'trial').click(WAIT);
+  await exactly(page, 'Delete this setting …').click();
+  await exactly(page, 'Delete it').click();
+  await page.getByText('The setting of trial is deleted.').waitFor(WAIT);
+  await page.getByText(/No policy is in force/).waitFor(WAIT);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByText('server.port', { exact: true }).waitFor(WAIT);
+  expect(complaints).toEqual([]);
+});
