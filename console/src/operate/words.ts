@@ -192,14 +192,6 @@ export const END = {
 } as const;
 
 export const ACCOUNTS = {
-  inviteTitle: 'Invite somebody',
-  inviteLead: 'A link with which one person makes an account. It works once.',
-  open: 'Open invitations',
-  none: 'No invitation is open.',
-  withdrawMeans: 'Its link does not work any more. An account that was made with it stays.',
-  signInTitle: 'A link that signs in',
-  signInLead: 'For somebody who lost the way in, or on another device. It works once, within ten minutes. An account with a stronger role than yours is out of your reach.',
-  once: 'It is shown this once: copy it now, and send it to this one person.',
   accountTitle: 'Make an account',
   accountLead: 'Without an invitation: for a program, or before its owner comes. An account of this name is found, and not made twice.',
   tokenTitle: 'Make a token for an account',
@@ -207,8 +199,6 @@ export const ACCOUNTS = {
   admins: 'Accounts and tokens without an invitation are made by admins alone: your role is operator.',
   missing: 'The API lists neither accounts nor the tokens of other accounts. On the server’s machine, “gauntlet token list --account NAME” lists an account’s tokens and “gauntlet token revoke” ends one.',
 } as const;
-
-export const ROLES = ['guest', 'player', 'operator', 'admin'] as const;
 
 export const SETTINGS = {
   lead: 'The configuration in force, and where each value came from. Secrets are masked. It is changed in the file, the environment or on the command line, with a restart.',
