@@ -61,6 +61,7 @@ export const ACCOUNT = {
   linkOnce: 'This link is shown this once:',
   export: 'Everything that is yours',
   exportHelp: 'One file with your tokens and bots without their secrets, games, competitions and tables.',
+  invite: 'Invite people',
   invitations: 'Invitations',
   invitationsHelp: 'A link makes one account. At most 1,000 are open at once.',
   forOthers: 'A sign-in link for somebody who has lost theirs',

@@ -42,7 +42,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 test('from an invitation to the first rated match of a bot of one’s own, and in again on a phone', LONG, async () => {
   const desk = await device();
   await desk.request.post(`${server}/api/session`, { headers: { authorization: `Bearer ${program.token}` } });
-  const operator = await open(desk, `${server}/account`);
+  const operator = await open(desk, `${server}/operate?tab=accounts`);
   await operator.getByLabel('For whom').fill('Ann');
   await button(operator, 'Invite').click();
   const invitation = await link(operator, 'join');

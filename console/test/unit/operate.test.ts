@@ -127,6 +127,6 @@ describe('words', () => {
 });
 
 describe('the way to the page', () => {
-  test.each([[null, false], ['guest', false], ['player', false], ['operator', true], ['admin', true]])('the menu of %j', (role, want) => expect(menuFor(role).some(({ page }) => page === 'operate')).toBe(want));
+  test.each([[null, false], ['guest', false], ['player', false], ['operator', true], ['admin', true]])('the menu of %j', (role, want) => expect(menuFor(role, false).some(({ page }) => page === 'operate')).toBe(want));
   test('its address', () => expect(routeOf('/operate').page).toBe('operate'));
 });
