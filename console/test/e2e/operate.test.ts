@@ -193,12 +193,16 @@ test.each([
 ] as const)('a thousand %s are read in pages', { timeout: 60_000 }, async (kind, route, path, row) => {
   const api = operated().on(route, paged<unknown>(path, 1_000, row));
   const page = await pages.open(api, `${PAGE}?tab=end&kind=${kind}`);
+  await page.locator('ul[data-count="100"]').waitFor();
+  // Axe takes minutes for a thousand rows; they are all alike.
+  await expectGood(page);
   for (let rows = 100; rows < 1_000; rows += 100) {
     await page.locator(`ul[data-count="${rows}"]`).waitFor();
     await button(page, 'Show more').click();
   }
   await page.locator('ul[data-count="1000"]').waitFor();
-  await expectGood(page);
+  expect(await button(page, 'Show more').count()).toBe(0);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
 });
 
 test('a key is tried against the policies', async () => {
