@@ -12,9 +12,9 @@ const withDocument = () => new FakeApi().on('GET /api/openapi.json', { body: OPE
 for (const options of SCHEMES) {
   test(`documents are readable ${JSON.stringify(options)}`, async () => {
     const page = await pages.open(withDocument(), '/docs', options);
-    await page.getByRole('link', { name: 'Stories', exact: true }).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Stories', exact: true }).waitFor();
     await expectGood(page);
-    await page.getByRole('link', { name: 'Maps', exact: true }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Maps', exact: true }).click();
     await page.getByRole('heading', { name: 'Maps', level: 1 }).waitFor();
     await expect.poll(() => page.evaluate(() => document.images[0]?.naturalWidth ?? 0)).toBeGreaterThan(0);
     await expectGood(page);
