@@ -15,9 +15,9 @@ export class Program {
   #server: ChildProcess | null = null;
   #port = '0';
 
-  /** A server; its address, which stays the same when it is started again. */
-  serve = async () => {
-    const words = ['serve', '--port', this.#port, '--data', join(this.folder, 'games.db'), '--log-level', 'warn', '--allow-private-bots'];
+  /** A server, also with other words than usual; its address, which stays the same when it is started again. */
+  serve = async (more: readonly string[] = []) => {
+    const words = ['serve', '--port', this.#port, '--data', join(this.folder, 'games.db'), '--log-level', 'warn', '--allow-private-bots', ...more];
     const address = await this.#start(words);
     this.#server = this.#children.at(-1) ?? null;
     this.#port = new URL(address).port;

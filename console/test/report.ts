@@ -1,6 +1,8 @@
 // A report of every kind of block, for tests of its page; and report.html of it, filled as the lab fills it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { Axis, Block, Cell, ChartData, Layer, ReportDocument, Tone } from '../src/report/document.ts';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'dist', 'report', 'report.html');
@@ -78,6 +80,12 @@ export function sampleReport(): ReportDocument {
       { id: 'processes', title: 'Processes', blocks: [chart('Memory', { y: axis({ kind: 'bytes' }), layers: [layer('server RSS', 0, 'line', 140 * 1_024 * 1_024)] })] },
     ],
   };
+}
+
+/** Waits until so many charts are drawn, and no more are there. */
+export async function expectDrawn(page: Page, count: number) {
+  await page.locator('[data-chart="shown"]').nth(count - 1).waitFor();
+  expect(await page.locator('[data-chart]').count()).toBe(count);
 }
 
 /** report.html of a run, as the lab writes it. */

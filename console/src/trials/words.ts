@@ -5,6 +5,7 @@ import { VERDICTS } from '../report/words.ts';
 
 export const TEXTS = {
   title: 'Trials',
+  run: 'Run',
   lead: 'Load tests of this server’s folder: what runs, what they found, and one against the other.',
   off: 'This server shows no trials',
   offHint: 'It was started without a folder of runs. Start it with --trials DIR, and sign in as an operator.',

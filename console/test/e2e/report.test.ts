@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { findingsOf } from '../axe.ts';
 import { launch } from '../chromium.ts';
 import { expectGood, SCHEMES } from '../pages.ts';
-import { reportPage, sampleReport } from '../report.ts';
+import { expectDrawn, reportPage, sampleReport } from '../report.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gauntlet-report-'));
 const file = pathToFileURL(join(folder, 'report.html')).href;
@@ -41,12 +41,11 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
   return page;
 }
 
-const charts = (page: Page) => page.locator('[data-chart="shown"]');
 
 for (const options of SCHEMES) {
   test(`every block can be read ${JSON.stringify(options)}`, async () => {
     await open(options);
-    await expect.poll(() => charts(page).count()).toBe(7);
+    await expectDrawn(page, 7);
     await expectGood(page);
     await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
     await expectGood(page);
@@ -67,7 +66,7 @@ const shownTo = (page: Page) => page.getByRole('slider', { name: 'To' }).getAttr
 
 test('what is dragged over in one chart all charts over time show, and a double click shows the whole run', async () => {
   await open();
-  await expect.poll(() => charts(page).count()).toBe(7);
+  await expectDrawn(page, 7);
   const field = page.locator('.u-over').first();
   await field.scrollIntoViewIfNeeded();
   const box = await field.boundingBox();
@@ -106,7 +105,7 @@ test('every chart has its figures as a table, and gaps have none', async () => {
 
 test('paper has ink on it, and no controls', async () => {
   await open({ colorScheme: 'dark' });
-  await expect.poll(() => charts(page).count()).toBe(7);
+  await expectDrawn(page, 7);
   await page.emulateMedia({ media: 'print' });
   const [background, slider] = await page.evaluate(() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('fieldset') ?? document.body).display]);
   expect([background, slider]).toEqual(['rgb(253, 244, 231)', 'none']);

@@ -5,7 +5,7 @@ import type { Schemas } from '../../src/api/client.ts';
 import type { ComparisonDocument } from '../../src/report/document.ts';
 import { FakeApi, problem } from '../api.ts';
 import { expectGood, Pages, SCHEMES } from '../pages.ts';
-import { sampleReport } from '../report.ts';
+import { expectDrawn, sampleReport } from '../report.ts';
 
 const pages = new Pages();
 const RUNNING = '20260131-130000-cd34';
@@ -45,10 +45,10 @@ for (const options of SCHEMES) {
     ];
     const api = server(states).on('GET /api/trials/runs/{name}', { json: sampleReport() });
     const page = await pages.open(api, '/trials', options);
-    await expect.poll(() => rows(page).count()).toBe(4);
+    await rows(page).nth(3).waitFor();
     await expectGood(page);
     await page.getByRole('link', { name: 'demo', exact: true }).nth(1).click();
-    await expect.poll(() => page.locator('[data-chart="shown"]').count()).toBe(7);
+    await expectDrawn(page, 7);
     await expectGood(page);
   });
 }
@@ -89,7 +89,7 @@ test('a thousand runs come in pages', async () => {
   });
   const page = await pages.open(api, '/trials');
   for (let shown = 100; shown <= 1_000; shown += 100) {
-    await expect.poll(() => rows(page).count()).toBe(shown);
+    await rows(page).nth(shown - 1).waitFor();
     if (shown < 1_000) await page.getByRole('button', { name: 'Show more' }).click();
   }
   await expectGood(page);
@@ -179,5 +179,5 @@ test('a run that is not there leads back, an outage goes by', async () => {
   await other.getByText('The server cannot be reached').first().waitFor();
   await expectGood(other);
   api.isDown = false;
-  await expect.poll(() => rows(other).count()).toBe(2);
+  await rows(other).nth(1).waitFor();
 });

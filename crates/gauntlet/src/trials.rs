@@ -134,6 +134,12 @@ impl Trials for ServerTrials {
 
     fn comparison(&self, first: &str, second: &str) -> Result<Vec<u8>, TrialRefusal> {
         let (one, other) = (self.files(first)?, self.files(second)?);
+        for (name, files) in [(first, &one), (second, &other)] {
+            if !files.has_record {
+                let reason = format!("{name} has no record yet: `gauntlet report` makes one of a run that was cut off");
+                return Err(TrialRefusal::Incomparable(reason));
+            }
+        }
         match compare_documents(&one.dir, &other.dir) {
             Ok(document) => Ok(bytes(&document)),
             Err(error @ CompareError::Unreadable(_)) => Err(TrialRefusal::Unreadable(error.to_string())),

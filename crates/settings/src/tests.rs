@@ -126,6 +126,31 @@ fn each_kind_of_value_is_read_and_shown() {
 }
 
 #[test]
+fn targets_of_trials_are_addresses_of_services() {
+    let key = "trials.targets";
+    let check_targets = |text: &str, want: &str| check("", "", &[("trials-targets", text)], key, want);
+    check_targets("off", "off (flag --trials-targets)");
+    check_targets("http://127.0.0.1:4001", "http://127.0.0.1:4001 (flag --trials-targets)");
+    check_targets("http://a,https://b.example:8443", "http://a, https://b.example:8443 (flag --trials-targets)");
+    check_targets("http://[2001:db8::1]:80", "http://[2001:db8::1]:80 (flag --trials-targets)");
+    for text in [
+        "",
+        "a",
+        "ftp://a",
+        "http://",
+        "http://a/b",
+        "http://a:0",
+        "http://a:x",
+        "http://u@a",
+        "http://a,",
+        "http://[x]",
+        "http://a b",
+    ] {
+        assert!(load("", "", &[("trials-targets", text)]).is_err(), "{text:?}");
+    }
+}
+
+#[test]
 fn networks_and_optional_values_are_read_and_shown() {
     check("", "", &[], "http.trusted_proxies", "off (default)");
     check(

@@ -157,12 +157,12 @@ fn command(dir: &Path, name: &str, scenario: &str, target: Option<&str>) -> io::
         args.extend(["--target", target, "--allow-host", host(target)].map(OsString::from));
         env.push(TOKEN);
     }
-    Ok(guarded(args, &env, dir))
+    Ok(guarded(&args, &env, dir))
 }
 
 /// A command that ends with the thread that starts it, with these variables of this process and no others.
-fn guarded(args: Vec<OsString>, env: &[&str], dir: &Path) -> Command {
-    let args = Guard::own().map_or_else(|_| args.clone(), |guard| guard.wrap(&ProcessLimits::default(), &args));
+fn guarded(args: &[OsString], env: &[&str], dir: &Path) -> Command {
+    let args = Guard::own().map_or_else(|_| args.to_vec(), |guard| guard.wrap(&ProcessLimits::default(), args));
     let mut command = Command::new(&args[0]);
     command.args(&args[1..]).current_dir(dir).env_clear();
     command.envs(env.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));

@@ -68,6 +68,17 @@ fn what_is_no_run_is_refused() {
 }
 
 #[test]
+fn a_run_without_a_record_is_not_compared() {
+    let folder = TestFolder::new("cut");
+    folder.write("a/start.json", START);
+    let refused = folder.trials().comparison("a", "a").unwrap_err();
+    assert!(
+        matches!(&refused, TrialRefusal::Incomparable(reason) if reason.starts_with("a has no record yet")),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn runs_are_listed_newest_first_and_page_by_page() {
     let folder = TestFolder::new("list");
     for name in ["20260101-000000-aaaa", "20260102-000000-aaaa", "20260103-000000-aaaa"] {

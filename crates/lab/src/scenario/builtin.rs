@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn every_builtin_is_described() {
-        for builtin in builtins() {
-            assert!(!builtin.description().0.is_empty(), "{}", builtin.name);
+        for each in builtins() {
+            assert!(!each.description().0.is_empty(), "{}", each.name);
         }
-        assert!(super::builtin("demo").unwrap().description().1);
+        assert!(builtin("demo").unwrap().description().1);
         assert_eq!(Builtin { name: "x", toml: "[target]\nurl = \"http://a\"" }.description(), (String::new(), false));
     }
 }

@@ -302,3 +302,22 @@ fn random_hex(bytes: usize) -> Result<String, String> {
     getrandom::fill(&mut random).map_err(|error| format!("this system gives no random numbers: {error}"))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, is_id: bool) {
+        assert_eq!((is_run_id(text), parse_run_id(text).is_ok()), (is_id, is_id), "{text:?}");
+    }
+
+    #[test]
+    fn an_id_is_a_name_and_no_path() {
+        check(&new_run_id().unwrap(), true);
+        check("a", true);
+        for text in ["", ".", "..", "-a", "a/b", "a.b", "A", "a b", &"a".repeat(RUN_ID_CHARS_MAX + 1)] {
+            check(text, false);
+        }
+    }
+}

@@ -36,6 +36,10 @@ fn never() -> mpsc::Receiver<()> {
     mpsc::channel(1).1
 }
 
+fn no_trials() -> TrialsHandle {
+    TrialsHandle::new(None)
+}
+
 /// The whole response as text.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -55,7 +59,7 @@ async fn a_process_serves_refuses_a_rival_and_drains() {
     let mut config = folder.config();
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
-    let served = tokio::spawn(serve(config, listener, never(), || (), async {
+    let served = tokio::spawn(serve(config, no_trials(), listener, never(), || (), async {
         let _ = left.await;
     }));
 
@@ -64,13 +68,15 @@ async fn a_process_serves_refuses_a_rival_and_drains() {
     let port = format!(r#"{{"key":"server.port","value":"{}""#, address.port());
     assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");
 
-    let rival = serve(folder.config(), self::listener(), never(), || (), std::future::pending()).await.unwrap_err();
+    let rival = serve(folder.config(), no_trials(), self::listener(), never(), || (), std::future::pending())
+        .await
+        .unwrap_err();
     assert!(matches!(rival, ServeError::StoreLocation(StoreLocationError::InUse { .. })), "{rival}");
 
     leave.send(()).unwrap();
     served.await.unwrap().unwrap();
     TcpStream::connect(address).await.unwrap_err();
-    serve(folder.config(), self::listener(), never(), || (), async {}).await.unwrap();
+    serve(folder.config(), no_trials(), self::listener(), never(), || (), async {}).await.unwrap();
 }
 
 #[tokio::test]
@@ -78,7 +84,7 @@ async fn actors_outside_of_the_plaza_are_refused_with_what_to_do() {
     let folder = Folder::new("spawn");
     let mut config = folder.config();
     (config.worlds_actors, config.worlds_actor_spawn) = (1, Some(rules::world::Cell { x: 1_000, y: 7 }));
-    let refused = serve(config, listener(), never(), || (), async {}).await.unwrap_err().to_string();
+    let refused = serve(config, no_trials(), listener(), never(), || (), async {}).await.unwrap_err().to_string();
     let want = "actors cannot begin at 1000,7: the world plaza has 1000 x 1000 cells; choose x from 0 to 999 and y from 0 to 999, \
                 with --actor-spawn; or off: each begins anywhere";
     assert_eq!(refused, want);
@@ -99,7 +105,7 @@ async fn proxies_are_served_until_the_drain() {
     (config.serve_mode, config.limiter_service, config.limiter_grpc_port) = (ServeMode::Limiter, true, Some(0));
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
-    let served = tokio::spawn(serve(config, listener, never(), || (), async {
+    let served = tokio::spawn(serve(config, no_trials(), listener, never(), || (), async {
         let _ = left.await;
     }));
 
@@ -148,7 +154,7 @@ async fn check_full(serves: ServeMode) {
     (config.http_connections_max, config.ops_port) = (2, Some(0));
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
-    let served = tokio::spawn(serve(config, listener, never(), || (), async {
+    let served = tokio::spawn(serve(config, no_trials(), listener, never(), || (), async {
         let _ = left.await;
     }));
     while !get(address, "/readyz", "").await.starts_with("HTTP/1.1 200") {}

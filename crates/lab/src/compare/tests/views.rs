@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::load::read_run;
 use super::super::stats::{Decision, UndecidedReason};
 use super::super::view::sentence::verdict_sentence;
-use super::super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdown};
+use super::super::{CompareOptions, Comparison, Side, compare, document, json, junit, load, markdown};
 use super::fixture::{TEST_RUN, TestRun, compare_runs, side};
 
 const SLOWER: TestRun =
@@ -39,6 +39,23 @@ fn repeats_in_markdown() {
     };
     let sides = vec![side("A", repeats(&TEST_RUN, [1, 2, 3])), side("B", repeats(&SLOWER, [4, 5, 6]))];
     insta::assert_snapshot!("repeats", markdown(&compare(sides, CompareOptions::default()).unwrap()));
+}
+
+#[test]
+fn a_comparison_as_a_document() {
+    let document = document(&compare_runs(&[&TEST_RUN, &SLOWER]));
+    let sections = document["sections"].as_array().unwrap();
+    let ids: Vec<&str> = sections.iter().map(|section| section["id"].as_str().unwrap()).collect();
+    assert_eq!((ids.first(), ids.last()), (Some(&"runs"), Some(&"figures-B")), "{ids:?}");
+    let text = markdown(&compare_runs(&[&TEST_RUN, &SLOWER]));
+    let verdict = document["verdicts"][0].as_str().unwrap();
+    assert!(text.contains(&format!("**{verdict}**")), "{verdict}");
+    // Every figure is there, and a difference for the worse is marked as one.
+    let blocks = sections.last().unwrap()["blocks"].as_array().unwrap();
+    let rows = || blocks.iter().flat_map(|block| block["content"]["rows"].as_array().unwrap());
+    let worse = rows().filter(|row| row[5]["tone"] == "bad").count();
+    assert_eq!(rows().count(), compare_runs(&[&TEST_RUN, &SLOWER]).figures.len());
+    assert!(worse > 0 && worse < rows().count(), "{worse}");
 }
 
 #[test]
