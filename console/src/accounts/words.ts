@@ -3,8 +3,8 @@
 const ROLES: Readonly<Record<string, readonly [title: string, may: string]>> = {
   guest: ['guest', 'play Stories and walk in worlds'],
   player: ['player', 'play everything, register bots, start matches, ladders and tournaments'],
-  operator: ['operator', 'see what everybody does, end it, and invite people'],
-  admin: ['admin', 'do everything, also change limits'],
+  operator: ['operator', 'see what everybody does, end it, set limits and invite people'],
+  admin: ['admin', 'do everything, also make accounts and tokens of others'],
 };
 
 export const ROLE_NAMES = ['guest', 'player', 'operator', 'admin'] as const;

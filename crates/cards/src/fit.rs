@@ -92,9 +92,9 @@ fn stem(word: &str) -> String {
     };
     let mut stem = rest.to_owned();
     let last = stem.chars().next_back();
-    if rest.len() < word.len() && last.is_some_and(|last| stem.ends_with(&format!("{last}{last}")) && last != 's') {
-        stem.pop();
-    } else if stem.ends_with('e') && stem.chars().count() > 3 {
+    let is_doubled = last.is_some_and(|last| stem.ends_with(&format!("{last}{last}")) && last != 's');
+    let has_silent_e = stem.ends_with('e') && stem.chars().count() > 3;
+    if rest.len() < word.len() && is_doubled || has_silent_e {
         stem.pop();
     }
     stem
