@@ -9,6 +9,8 @@ const ROLES: Readonly<Record<string, readonly [title: string, may: string]>> = {
 
 export const ROLE_NAMES = ['guest', 'player', 'operator', 'admin'] as const;
 export const roleTitle = (role: string) => ROLES[role]?.[0] ?? role;
+/** `an operator`. */
+export const aRole = (role: string) => `${/^[aeiou]/.test(roleTitle(role)) ? 'an' : 'a'} ${roleTitle(role)}`;
 export const roleMay = (role: string) => ROLES[role]?.[1] ?? 'do what this role may';
 
 /** The roles that somebody of this role may give: no more than their own. */
@@ -36,7 +38,7 @@ export const SIGN_IN = {
   lead: (account: string, role: string) => `This link signs you in as ${account}, who may ${roleMay(role)}.`,
   does: (account: string) => `Sign in as ${account}`,
   gone: 'This link is not open',
-  goneWhy: 'It was used or has expired, or it is not whole. A link works once, for ten minutes if nothing else was said: make another one, on a device that is signed in, under Account.',
+  goneWhy: 'It was used or has expired, or it is not whole. A link works once, for ten minutes if nothing else was said: make another one under Account, on a device that is signed in.',
   none: 'A sign-in link opens here',
   noneWhy: 'Make one under Account, on a device that is signed in, or ask whoever runs this server. Open the whole link: it ends with a code.',
   replaces: (who: string) => `This browser is signed in as ${who}, and then is not any more.`,
@@ -57,8 +59,8 @@ export const ACCOUNT = {
   deviceHelp: 'A link that signs in once, within ten minutes. Open it there; whoever has it is you, so send it to nobody.',
   tokens: 'Tokens',
   tokensHelp: 'What programs send as “Authorization: Bearer …”. Browsers that are signed in have one each.',
-  secretOnce: 'This secret is shown this once:',
-  linkOnce: 'This link is shown this once:',
+  secretOnce: 'Copy this secret now: it is shown this once.',
+  linkOnce: 'Copy this link now: it is shown this once.',
   export: 'Everything that is yours',
   exportHelp: 'One file with your tokens and bots without their secrets, games, competitions and tables.',
   invite: 'Invite people',
