@@ -16,6 +16,8 @@ export class OpenedLink<Offer> {
   signedIn = $state.raw<SessionView | null>(null);
   /** A request got no answer: it may have been done, and the same one tells. */
   isUnanswered = $state(false);
+  /** One got none before: what it did is not known, even when the link is gone now. */
+  wasUnanswered = $state(false);
   readonly offer: Resource<Offer>;
   readonly action = new Action();
   readonly #kept: KeptCode;
@@ -33,7 +35,7 @@ export class OpenedLink<Offer> {
     if (this.#kept.code === '' || this.#kept.code === this.code) return;
     this.code = this.#kept.code;
     this.draft = this.#kept.draft;
-    this.isUnanswered = this.#kept.isUnanswered;
+    this.isUnanswered = this.wasUnanswered = this.#kept.isUnanswered;
     this.signedIn = null;
     this.action.refusal = '';
     this.#stop();
@@ -56,6 +58,7 @@ export class OpenedLink<Offer> {
       return answer;
     });
     this.isUnanswered = status === 0 || status >= 500;
+    this.wasUnanswered ||= this.isUnanswered;
     if (answer?.data) {
       this.#kept.forget();
       this.signedIn = answer.data;

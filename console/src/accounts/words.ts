@@ -28,6 +28,7 @@ export const JOIN = {
   does: 'Join',
   gone: 'This invitation is not open',
   goneWhy: 'It was used, withdrawn or has expired, or the link is not whole. An invitation works once: ask whoever sent it for another one.',
+  lost: 'If your first try made the account, it has the name that you chose: ask whoever runs this server for a sign-in link to it.',
   none: 'An invitation opens here',
   noneWhy: 'The link that you were sent ends with a code. Open the whole link.',
   replaces: (who: string) => `This browser is signed in as ${who}. Joining makes another account, and signs in as that one.`,
@@ -67,8 +68,12 @@ export const ACCOUNT = {
   invitations: 'Invitations',
   invitationsHelp: 'A link makes one account. At most 1,000 are open at once.',
   forOthers: 'A sign-in link for somebody who has lost theirs',
-  forOthersHelp: 'They may then do what a player may. Send it on a way that only they read.',
+  forOthersHelp: 'It opens a session of their account. Send it on a way that only they read.',
 };
+
+/** What a link for somebody else gives away, before it is made. */
+export const linkGives = (account: string, role: string) => `Whoever opens it first is ${account || 'that account'}, and may ${roleMay(role)}.`;
+export const inviteGives = (role: string) => `Whoever opens it first gets an account, and may ${roleMay(role)}.`;
 
 export const DELETE_TOKEN_MEANS = ['Programs that use it are refused from now on, and their feeds end.', 'A browser that has it is signed out.', 'Sign-in links of this account that are open stop working.'];
 export const WITHDRAW_MEANS = ['Its link stops working. Who has joined by it stays.'];
@@ -76,3 +81,10 @@ export const WITHDRAW_MEANS = ['Its link stops working. Who has joined by it sta
 /** Days that an invitation may be open. */
 export const INVITE_DAYS = [1, 7, 30] as const;
 export const daysText = (days: number) => (days === 1 ? 'one day' : `${days} days`);
+
+/** Seconds that a sign-in link for somebody else may be open. */
+export const LINK_SPANS: readonly (readonly [seconds: number, text: string])[] = [
+  [600, '10 minutes'],
+  [3_600, 'one hour'],
+  [86_400, 'one day'],
+];

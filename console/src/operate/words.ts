@@ -16,7 +16,7 @@ export const TABS = [
 
 export const NEEDED = {
   title: 'This page is for operators',
-  signedOut: 'You are not signed in. Sign in with a token or a link whose role is operator or admin.',
+  signedOut: 'You are not signed in. Open a sign-in link whose role is operator or admin; the command below prints one.',
   weak: (role: string) => `You are signed in as ${role}, and this takes the role operator or admin. Whoever runs this server can make you a link that signs in with it.`,
   command: 'gauntlet token sign-in --account NAME --role operator',
 } as const;

@@ -1,5 +1,5 @@
 // Whom the browser speaks for. The token itself is in a cookie that no script reads.
-import { api, type SessionView } from '../api/client.ts';
+import { api, refusalText, type SessionView } from '../api/client.ts';
 import { waitMs } from '../common/backoff.ts';
 import { isAtLeast } from './menu.ts';
 
@@ -7,6 +7,8 @@ class Session {
   view = $state.raw<SessionView | null>(null);
   /** Until the first answer nothing is said: a guess that changes would flicker. */
   isKnown = $state(false);
+  /** Why it is not known, with the code to quote. */
+  refusal = $state('');
   /** Whether an account is signed in: guests own nothing. */
   hasAccount = $derived(this.view !== null && !this.view.is_guest);
   isOperator = $derived(isAtLeast(this.view?.role ?? null, 'operator'));
@@ -23,10 +25,11 @@ class Session {
   async load() {
     clearTimeout(this.#timer);
     try {
-      const { data, response } = await api.GET('/api/session');
+      const { data, error, response } = await api.GET('/api/session');
       // The cookie's token was deleted or has expired: with it every request is refused, without it one may look and take a name.
       if (response.status === 401) return await this.#forget();
       if (response.ok) return this.#know(data ?? null);
+      this.refusal = refusalText(error, response.status);
     } catch {
       // Without a server there is nobody to be signed in at: the page's own notice says so.
     }
@@ -42,6 +45,7 @@ class Session {
 
   #know(view: SessionView | null) {
     this.#failures = 0;
+    this.refusal = '';
     this.view = view;
     this.isKnown = true;
   }
