@@ -18,8 +18,10 @@ export class Program {
   /** A server, also with other words than usual; its address, which stays the same when it is started again. */
   serve = async (more: readonly string[] = []) => {
     const words = ['serve', '--port', this.#port, '--data', join(this.folder, 'games.db'), '--log-level', 'warn', '--allow-private-bots', ...more];
-    const address = await this.#start(words);
+    const started = this.#start(words);
+    // Before anything is awaited: bots that start meanwhile are the last child then.
     this.#server = this.#children.at(-1) ?? null;
+    const address = await started;
     this.#port = new URL(address).port;
     return address;
   };

@@ -69,7 +69,7 @@ export function viewOf({ phase, role, isDone = false, change = (view) => view }:
     sentence: at > 0 ? SENTENCE : null,
     has_winner_card: at > 0,
     winner_card: at > 0 && sees(ANN) ? 20 : null,
-    board: at > 1 ? [...BOARD] : [],
+    board: at > 1 ? [...BOARD] : role === 'storyteller' ? [] : null,
     dealt: null,
     invited: role === 'storyteller' ? [] : null,
     is_ready: isDone && at < 3,

@@ -47,7 +47,7 @@ export function apply(view: View, event: TableEvent, me: string | null): View {
       const seat: Seat = { ...NO_SEAT, player, name, is_bot, hand };
       const own = player === me && hand ? { hand, picked: null, vote: null } : (view.game?.own ?? null);
       const role = player === me ? 'player' : view.role;
-      return { ...inGame(view, (game) => ({ ...game, own, players: [...game.players.filter((other) => other.player !== player), seat] })), members, role };
+      return { ...inGame(view, (game) => ({ ...game, own, invited: without(game.invited, player), players: [...game.players.filter((other) => other.player !== player), seat] })), members, role };
     }
     case 'left':
       return left(view, event, me);
@@ -65,7 +65,7 @@ export function apply(view: View, event: TableEvent, me: string | null): View {
       return said(told, event, 'story_told', view.game?.storyteller ?? '', event.sentence);
     }
     case 'invited':
-      return inGame(view, (game) => ({ ...game, invited: [...(game.invited ?? []), ...event.players] }));
+      return inGame(view, (game) => ({ ...game, invited: game.invited && [...game.invited, ...event.players] }));
     case 'picked':
       return inGame(view, (game) => ({
         ...counting(seated(game, event.player, { has_picked: true, picked: event.card }), event.countdown_at),
@@ -84,6 +84,7 @@ export function apply(view: View, event: TableEvent, me: string | null): View {
         ...counting(game, null),
         phase: 'vote',
         board: event.board,
+        invited: game.invited && [],
         own: isOut ? null : game.own,
         players: game.players.filter(({ player }) => !event.removed.includes(player)),
       }));
@@ -91,8 +92,11 @@ export function apply(view: View, event: TableEvent, me: string | null): View {
     }
     case 'completed':
       return inGame(view, (game) => completed(game, event));
-    case 'canceled':
-      return inGame(view, (game) => ({ ...counting(game, null), phase: 'canceled', canceled_in: game.phase, because: event.because, tell_by: null, ended_at: event.at }));
+    case 'canceled': {
+      const canceled = inGame(view, (game) => ({ ...counting(game, null), phase: 'canceled', invited: game.invited && [], canceled_in: game.phase, because: event.because, tell_by: null, ended_at: event.at }));
+      // A storyteller who leaves ends the game: no other event tells it.
+      return event.because === 'storyteller_left' ? risen(canceled, view.game?.storyteller ?? null, me) : canceled;
+    }
     case 'said':
       return said(view, event, 'said', event.player, event.text);
     case 'bots_set':
@@ -134,9 +138,10 @@ function started(view: View, event: Extract<TableEvent, { type: 'started' }>, me
     sentence: null,
     has_winner_card: false,
     winner_card: null,
-    board: [],
+    // The storyteller alone sees the board before the vote, and who is invited.
+    board: storyteller === me ? [] : null,
     dealt: null,
-    invited: null,
+    invited: storyteller === me ? [] : null,
     is_ready: false,
     countdown_at: null,
     countdown_ms: view.settings?.countdown_ms ?? 0,
@@ -161,8 +166,13 @@ function left(view: View, { player, countdown_at }: Extract<TableEvent, { type: 
     const stays = game.phase === 'vote' ? seated(game, player, { has_left: true }) : { ...game, players };
     return { ...(game.ended_at === null ? counting(stays, countdown_at) : stays), own: player === me ? null : game.own };
   });
+  return risen(after, player, me);
+}
+
+/** Without this member, who left the table. */
+function risen(view: View, player: string | null, me: string | null): View {
   const members = view.members.filter((member) => member.player !== player);
-  return player === me ? { ...after, members, role: 'visitor', chat: [] } : { ...after, members };
+  return player === me ? { ...view, members, role: 'visitor', chat: [] } : { ...view, members };
 }
 
 function completed(game: Game, event: Extract<TableEvent, { type: 'completed' }>): Game {
@@ -178,6 +188,11 @@ function completed(game: Game, event: Extract<TableEvent, { type: 'completed' }>
 
 function inGame(view: View, change: (game: Game) => Game): View {
   return view.game ? { ...view, game: change(view.game) } : view;
+}
+
+/** Who is invited and has not joined yet. */
+function without(invited: Game['invited'], player: string | null): Game['invited'] {
+  return invited?.filter((other) => other !== player) ?? null;
 }
 
 function seated(game: Game, player: string | null, change: Partial<Seat>): Game {

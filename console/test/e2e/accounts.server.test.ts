@@ -15,10 +15,15 @@ const complaints: string[] = [];
 beforeAll(async () => {
   browser = await launch();
   [server, bots] = await Promise.all([program.serve(), program.bots()]);
-  // Somebody to play against, of another account.
-  const rival = await call(server, program.token, 'POST', '/api/snakes', { name: 'Rival', url: `${bots}/flood`, is_public: true });
+  // A game of the standard ladder takes four bots, each of another account and with a URL of its own.
   const [standard] = Object.values(await call(server, program.token, 'GET', '/api/leaderboards')) as { id: string }[];
-  await call(server, program.token, 'POST', `/api/leaderboards/${standard?.id}/entries`, { battlesnake_id: rival['id'] });
+  for (const kind of ['flood', 'flood/seed-7', 'random']) {
+    const account = `Rival ${kind}`;
+    await call(server, program.token, 'POST', '/api/admin/accounts', { name: account });
+    const token = String((await call(server, program.token, 'POST', '/api/admin/tokens', { account, name: 'rival', role: 'player' }))['secret']);
+    const rival = await call(server, token, 'POST', '/api/snakes', { name: account, url: `${bots}/${kind}`, is_public: true });
+    await call(server, token, 'POST', `/api/leaderboards/${standard?.id}/entries`, { battlesnake_id: rival['id'] });
+  }
 });
 afterAll(async () => {
   await browser?.close();
@@ -84,7 +89,7 @@ test('from an invitation to the first rated match of a bot of one’s own, and i
     .toBeGreaterThan(0);
   await page.goto(`${server}${bot}?tab=matches`);
   await page.getByRole('link', { name: /: (watch|see) the match$/ }).first().click();
-  await page.locator('[data-match=shown] canvas').waitFor();
+  await page.locator('[data-match=shown] canvas').first().waitFor();
   await page.getByText('First of mine').first().waitFor();
 
   await page.goto(`${server}/account`);

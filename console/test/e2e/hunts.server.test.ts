@@ -112,7 +112,7 @@ test('a hunt from the lobby to its winner, on a desk and a phone, while its serv
   await ann.getByRole('link', { name: 'See who won' }).click({ timeout: 150_000 });
   await ann.waitForURL(`${server}/hunts/harbour`);
   await ann.locator('ol strong').getByText('Ann').waitFor(SOON);
-  await ann.getByRole('link', { name: 'Ann' }).click();
+  await ann.getByRole('main').getByRole('link', { name: 'Ann' }).click();
   await ann.getByRole('heading', { name: 'Ann' }).waitFor(SOON);
   await ann.goto(`${server}/hunts`);
   await ann.locator('tr.own').getByText('Ann').waitFor(SOON);

@@ -238,8 +238,8 @@ async function guest(name: string): Promise<Guest> {
 function told(view: View, isOwnKnown: boolean) {
   const { game, presence: _, committed_at_us: __, members, ...rest } = view;
   const players = game?.players.map(({ level: _, standing: __, hand, ...seat }) => ({ ...seat, hand: isOwnKnown ? hand : null }));
-  const { inactive_at: _i, tell_by: _t, dealt: _d, own, invited, ...shown } = game ?? ({} as NonNullable<View['game']>);
-  return { ...rest, members: members.map(({ level: _, ...member }) => member), game: { ...shown, players, own: isOwnKnown ? own : null, invited: invited ?? [] } };
+  const { inactive_at: _i, tell_by: _t, dealt: _d, own, ...shown } = game ?? ({} as NonNullable<View['game']>);
+  return { ...rest, members: members.map(({ level: _, ...member }) => member), game: { ...shown, players, own: isOwnKnown ? own : null } };
 }
 
 test('what the events make of a table is what the server shows, for every role and step of two games', { timeout: 60_000 }, async () => {
