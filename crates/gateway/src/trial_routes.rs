@@ -65,7 +65,7 @@ async fn list_runs(
 ) -> ApiResult<ListResponse<TrialRun>> {
     let limit = page.limit(PAGE_MAX)?;
     let after = page.after.as_deref().map(named).transpose()?;
-    let runs = app.trials.call(move |trials| trials.runs(after.as_deref(), limit + 1)).await?;
+    let runs = app.trials.read(move |trials| trials.runs(after.as_deref(), limit + 1)).await?;
     let page = Page::new("/api/trials/runs", "", runs, limit, |run: &TrialRun| Some(run.name.clone()));
     Ok(page.response(|run| run))
 }
@@ -85,7 +85,7 @@ async fn get_run(
     PathId(name): PathId<String>,
 ) -> ApiResult<impl IntoResponse> {
     let name = named(&name)?;
-    Ok(document(app.trials.call(move |trials| trials.report(&name)).await?))
+    Ok(document(app.trials.read(move |trials| trials.report(&name)).await?))
 }
 
 /// The two runs of a comparison.
@@ -117,7 +117,7 @@ async fn compare_runs(
         named(name)
     };
     let (first, second) = (of("first", query.first.as_ref())?, of("second", query.second.as_ref())?);
-    Ok(document(app.trials.call(move |trials| trials.comparison(&first, &second)).await?))
+    Ok(document(app.trials.read(move |trials| trials.comparison(&first, &second)).await?))
 }
 
 /// Start a trial

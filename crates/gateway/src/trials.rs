@@ -64,18 +64,26 @@ impl TrialsHandle {
         self.trials.is_some()
     }
 
-    /// Does something that may block.
+    /// Reads runs: only a few requests do at a time.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Trials) -> Result<T, TrialRefusal> + Send + 'static,
+    ) -> ApiResult<T> {
+        let permit = self.reads.clone().try_acquire_owned().map_err(|_| TrialRefusal::Busy)?;
+        self.call(move |trials| {
+            let _permit = permit;
+            work(trials)
+        })
+        .await
+    }
+
+    /// Does what reads no run, so that it waits for nobody who does: a trial can always be stopped. It may block.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Trials) -> Result<T, TrialRefusal> + Send + 'static,
     ) -> ApiResult<T> {
         let trials = self.trials.clone().ok_or(TrialRefusal::Off)?;
-        let permit = self.reads.clone().try_acquire_owned().map_err(|_| TrialRefusal::Busy)?;
-        let work = move || {
-            let _permit = permit;
-            work(&*trials)
-        };
-        let done = spawn_blocking(work).await.map_err(|error| ApiError::Internal(format!("trials: {error}")))?;
-        Ok(done?)
+        let done = spawn_blocking(move || work(&*trials)).await;
+        Ok(done.map_err(|error| ApiError::Internal(format!("trials: {error}")))??)
     }
 }

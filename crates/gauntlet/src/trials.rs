@@ -6,7 +6,7 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
-use child::Runner;
+use child::{Runner, Target};
 use engine::limits::{TRIAL_RECORD_BYTES_MAX, TRIAL_SERIES_BYTES_MAX};
 use folder::{Folder, RunFiles};
 use gateway::problem::TrialRefusal;
@@ -152,11 +152,10 @@ impl Trials for ServerTrials {
         let target = match target {
             None if !known.description().1 => return Err(TrialRefusal::TargetNeeded),
             None => None,
-            Some(target) => {
-                Some(self.targets.iter().find(|known| *known == target).ok_or(TrialRefusal::UnknownTarget)?)
-            }
+            Some(url) => Some(Target::find(&self.targets, url).ok_or(TrialRefusal::UnknownTarget)?),
         };
-        self.runner.start(known.name, target.map(String::as_str))
+        self.folder.has_room()?;
+        self.runner.start(known.name, target.as_ref())
     }
 
     fn stop(&self, name: &str) -> Result<(), TrialRefusal> {

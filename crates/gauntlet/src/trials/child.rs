@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
@@ -34,6 +35,23 @@ const SAID_BYTES_MAX: usize = 4096;
 /// How `gauntlet run` ends when it has left a run: passed, a gate failed, void, interrupted.
 const CODES_WITH_RUN: [i32; 4] = [0, 3, 4, 130];
 
+/// A service that a trial loads.
+pub(super) struct Target<'a> {
+    url: &'a str,
+    gets_token: bool,
+}
+
+impl<'a> Target<'a> {
+    /// One of the targets of the configuration. The token of this process's environment is for the first of them, and only where nobody
+    /// between reads it: over https, or on this machine.
+    pub(super) fn find(targets: &'a [String], url: &str) -> Option<Self> {
+        let at = targets.iter().position(|known| known == url)?;
+        let url = targets[at].as_str();
+        let is_local = host(url).parse::<IpAddr>().map_or(host(url) == "localhost", |address| address.is_loopback());
+        Some(Self { url, gets_token: at == 0 && (is_local || url.starts_with("https://")) })
+    }
+}
+
 pub(super) struct Runner {
     dir: PathBuf,
     shared: Arc<Shared>,
@@ -57,6 +75,19 @@ struct Current {
     name: String,
     /// None until it has started.
     pid: Option<Pid>,
+    was_asked: bool,
+}
+
+impl Current {
+    /// Asks it to end, once: `gauntlet run` takes a second signal as "at once" and writes no report. The process was not waited for yet, so
+    /// that its id is nobody else's. False before it has started.
+    fn ask_to_end(&mut self) -> bool {
+        let Some(pid) = self.pid else { return false };
+        if !std::mem::replace(&mut self.was_asked, true) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        true
+    }
 }
 
 impl Shared {
@@ -84,7 +115,7 @@ impl Runner {
     }
 
     /// Starts a trial; its name.
-    pub(super) fn start(&self, scenario: &str, target: Option<&str>) -> Result<String, TrialRefusal> {
+    pub(super) fn start(&self, scenario: &str, target: Option<&Target<'_>>) -> Result<String, TrialRefusal> {
         let not_started = |message: &dyn std::fmt::Display| TrialRefusal::NotStarted(message.to_string());
         if self.dir.join(SETTINGS).exists() {
             return Err(TrialRefusal::Folder(format!(
@@ -97,7 +128,7 @@ impl Runner {
             if let Some(current) = &state.current {
                 return Err(TrialRefusal::Running(Some(current.name.clone())));
             }
-            state.current = Some(Current { name: name.clone(), pid: None });
+            state.current = Some(Current { name: name.clone(), pid: None, was_asked: false });
         }
         let started = acquire_lock(&self.dir).and_then(|lock| {
             let command = command(&self.dir, &name, scenario, target).map_err(|error| not_started(&error))?;
@@ -115,24 +146,18 @@ impl Runner {
 
     /// Asks a trial to end.
     pub(super) fn stop(&self, name: &str) -> Result<(), TrialRefusal> {
-        let state = self.shared.lock();
-        let current = state.current.as_ref().filter(|current| current.name == name);
-        current.and_then(|current| current.pid).map(interrupt).ok_or(TrialRefusal::NotRunning)
+        let mut state = self.shared.lock();
+        let current = state.current.as_mut().filter(|current| current.name == name);
+        if current.is_some_and(Current::ask_to_end) { Ok(()) } else { Err(TrialRefusal::NotRunning) }
     }
 
     /// Asks the trial that goes on to end, and waits a little.
     pub(super) fn end(&self) {
-        let state = self.shared.lock();
-        if let Some(pid) = state.current.as_ref().and_then(|current| current.pid) {
-            interrupt(pid);
+        let mut state = self.shared.lock();
+        if state.current.as_mut().is_some_and(Current::ask_to_end) {
             let _ = self.shared.ended.wait_timeout_while(state, LAST_WAIT, |state| state.current.is_some());
         }
     }
-}
-
-/// Of a process that was not waited for yet: its id is nobody else's.
-fn interrupt(pid: Pid) {
-    let _ = kill_process(pid, Signal::INT);
 }
 
 /// One trial at a time in this folder, whichever server starts it.
@@ -147,15 +172,15 @@ fn acquire_lock(dir: &Path) -> Result<File, TrialRefusal> {
 }
 
 /// This program, as `gauntlet run`.
-fn command(dir: &Path, name: &str, scenario: &str, target: Option<&str>) -> io::Result<Command> {
+fn command(dir: &Path, name: &str, scenario: &str, target: Option<&Target<'_>>) -> io::Result<Command> {
     let program: OsString = std::env::current_exe()?.into();
     let words = ["run", scenario, "--quiet", "--id", name, "--out"].map(OsString::from);
     let mut args: Vec<OsString> = [program].into_iter().chain(words).chain([dir.into()]).collect();
     let mut env: Vec<&str> = ENV.to_vec();
     if let Some(target) = target {
         // Whoever configured the target may have it loaded.
-        args.extend(["--target", target, "--allow-host", host(target)].map(OsString::from));
-        env.push(TOKEN);
+        args.extend(["--target", target.url, "--allow-host", host(target.url)].map(OsString::from));
+        env.extend(target.gets_token.then_some(TOKEN));
     }
     Ok(guarded(&args, &env, dir))
 }
@@ -193,7 +218,8 @@ impl Trial {
         thread::Builder::new().name("trial".to_owned()).spawn(move || match command.spawn() {
             Ok(mut child) => {
                 let errors = child.stderr.take();
-                self.shared.lock().current = Some(Current { name: self.name.clone(), pid: pid_of(&child) });
+                self.shared.lock().current =
+                    Some(Current { name: self.name.clone(), pid: pid_of(&child), was_asked: false });
                 let _ = report.send(Ok(()));
                 let said = thread::spawn(move || errors.map(last_words).unwrap_or_default());
                 let status = self.watch(&mut child);
@@ -209,8 +235,8 @@ impl Trial {
     /// Waits for its end, which comes: it is asked to end when its time is up, and killed when it does not.
     fn watch(&self, child: &mut Child) -> io::Result<ExitStatus> {
         let began = Instant::now();
-        let mut was_asked = false;
         loop {
+            let age = began.elapsed();
             {
                 let mut state = self.shared.lock();
                 // Under the lock: once it was waited for, its id may be another process's.
@@ -220,13 +246,12 @@ impl Trial {
                     }
                     return Ok(status);
                 }
+                if age > TRIAL_DURATION_MAX {
+                    state.current.as_mut().map(Current::ask_to_end);
+                }
             }
-            let age = began.elapsed();
             if age > TRIAL_DURATION_MAX + TRIAL_END_MAX {
                 child.kill()?;
-            } else if age > TRIAL_DURATION_MAX && !was_asked {
-                was_asked = true;
-                pid_of(child).into_iter().for_each(interrupt);
             }
             thread::sleep(LOOK_EVERY);
         }
@@ -280,6 +305,44 @@ mod tests {
         check_host("http://[2001:db8::1]:4000", "2001:db8::1");
         check_host("http://[2001:db8::1]", "2001:db8::1");
     }
+
+    #[track_caller]
+    fn check_token(targets: &[&str], url: &str, want: Option<bool>) {
+        let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        assert_eq!(Target::find(&targets, url).map(|target| target.gets_token), want, "{url} of {targets:?}");
+    }
+
+    #[test]
+    fn the_token_is_for_the_first_target_where_nobody_between_reads_it() {
+        let [local, far, plain] = ["http://127.0.0.1:4001", "https://staging.example", "http://staging.example"];
+        check_token(&[local, far], local, Some(true));
+        check_token(&[local, far], far, Some(false));
+        check_token(&[far], far, Some(true));
+        check_token(&[plain], plain, Some(false));
+        check_token(&["http://[::1]:1"], "http://[::1]:1", Some(true));
+        check_token(&["http://localhost:1"], "http://localhost:1", Some(true));
+        check_token(&["http://localhost.example"], "http://localhost.example", Some(false));
+        check_token(&[local], far, None);
+    }
+
+    #[test]
+    fn a_trial_is_asked_to_end_once() {
+        let mut child = Command::new("/bin/sh").args(["-c", ASKED_TWICE]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = [0; 6];
+        let mut said = child.stdout.take().unwrap();
+        said.read_exact(&mut ready).unwrap();
+        let mut current = Current { name: "t".to_owned(), pid: pid_of(&child), was_asked: false };
+        assert!(current.ask_to_end());
+        said.read_exact(&mut ready).unwrap();
+        assert!(current.ask_to_end());
+        kill_process(pid_of(&child).unwrap(), Signal::TERM).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "signals that it got");
+        assert!(!Current { pid: None, ..current }.ask_to_end());
+    }
+
+    /// Says that it is ready, and that it was asked; ends on SIGTERM with how often it was asked.
+    const ASKED_TWICE: &str =
+        "n=0; trap 'n=$((n+1)); echo asked' INT; trap 'exit $n' TERM; echo ready; while :; do sleep 0.05; done";
 
     /// What this runner says of a program that is started in place of a trial.
     #[track_caller]

@@ -1,7 +1,7 @@
 //! The folder of runs: which directories are runs, and which of their files may be read. Links are refused, and so is whatever is no plain
 //! file: what a run consists of lies in its own directory. Does not read reports.
 
-use engine::limits::{TRIAL_ENTRIES_MAX, TRIAL_RECORD_BYTES_MAX};
+use engine::limits::{TRIAL_DISK_BYTES_FREE_MIN, TRIAL_RECORD_BYTES_MAX, TRIAL_RUNS_MAX};
 use gateway::problem::TrialRefusal;
 use lab::limits::INTERRUPTED_AFTER;
 use lab::trial::is_run_id;
@@ -63,7 +63,7 @@ impl Folder {
     pub(super) fn names(&self) -> Result<Vec<String>, TrialRefusal> {
         let refused = |error: io::Error| TrialRefusal::Folder(error.to_string());
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.0).map_err(refused)?.take(TRIAL_ENTRIES_MAX) {
+        for entry in fs::read_dir(&self.0).map_err(refused)? {
             let entry = entry.map_err(refused)?;
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let name = entry.file_name().into_string().ok().filter(|name| is_dir && is_run_id(name));
@@ -71,6 +71,26 @@ impl Folder {
         }
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Whether another run has room.
+    pub(super) fn has_room(&self) -> Result<(), TrialRefusal> {
+        let runs = self.names()?.len();
+        if runs >= TRIAL_RUNS_MAX {
+            return Err(TrialRefusal::Folder(format!(
+                "it has {runs} runs, and no trial is started beside {TRIAL_RUNS_MAX} or more: move some away"
+            )));
+        }
+        let disk = rustix::fs::statvfs(&self.0).map_err(|error| TrialRefusal::Folder(error.to_string()))?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if free < TRIAL_DISK_BYTES_FREE_MIN {
+            return Err(TrialRefusal::Folder(format!(
+                "its disk has {} MiB free, and no trial is started with fewer than {}: delete some runs",
+                free >> 20,
+                TRIAL_DISK_BYTES_FREE_MIN >> 20
+            )));
+        }
+        Ok(())
     }
 
     /// The files of this run.
