@@ -8,8 +8,9 @@ const [server, folder, console_folder, ...pages] = process.argv.slice(2);
 const { chromium } = createRequire(join(console_folder, 'package.json'))('playwright-core');
 const SIZES = [[360, 740], [1_024, 768], [2_560, 1_440]];
 const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** What pages must have shown before they are taken. */
-const SHOWN = '[data-stories=ready], [data-table], [data-replay], [data-page], [data-home=ready], [data-match=shown] canvas, [data-match=missing], [data-phase=playing], .missing';
+/** What pages must have shown before they are taken, and what they must show no more. */
+const SHOWN = 'main h1, [data-match=shown] canvas, [data-phase=playing]';
+const isLoaded = () => !document.querySelector('main').innerText.includes('Loading …');
 /** A page that shows nothing here says so in the browser's log as well. */
 const EXPECTED = /status of 404/;
 
@@ -33,6 +34,7 @@ for (const colorScheme of ['dark', 'light']) {
       page.on('console', (line) => line.type() === 'error' && !EXPECTED.test(line.text()) && faults.push(`${name}: ${line.text()}`));
       await page.goto(`${server}${path}`);
       await page.waitForSelector(SHOWN, { state: 'attached' });
+      await page.waitForFunction(isLoaded);
       await page.waitForTimeout(800);
       const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (beyond > 0) faults.push(`${name}: ${beyond} points wider than a window of ${width}`);

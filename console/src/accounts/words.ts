@@ -13,6 +13,9 @@ export const roleTitle = (role: string) => ROLES[role]?.[0] ?? role;
 export const aRole = (role: string) => `${/^[aeiou]/.test(roleTitle(role)) ? 'an' : 'a'} ${roleTitle(role)}`;
 export const roleMay = (role: string) => ROLES[role]?.[1] ?? 'do what this role may';
 
+/** What a token is made for. */
+export const PURPOSES = { use: 'everyday use', load_test: 'load tests' } as const;
+
 /** The roles that somebody of this role may give: no more than their own. */
 export function rolesUpTo(role: string): readonly string[] {
   const own = ROLE_NAMES.findIndex((name) => name === role);

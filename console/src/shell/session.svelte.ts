@@ -1,5 +1,6 @@
 // Whom the browser speaks for. The token itself is in a cookie that no script reads.
 import { api, refusalText, type SessionView } from '../api/client.ts';
+import { Action } from '../common/action.svelte.ts';
 import { waitMs } from '../common/backoff.ts';
 import { isAtLeast } from './menu.ts';
 
@@ -50,13 +51,10 @@ class Session {
     this.isKnown = true;
   }
 
+  readonly leaving = new Action();
+
   async end() {
-    try {
-      const { response } = await api.DELETE('/api/session');
-      if (response.ok) this.view = null;
-    } catch {
-      await this.load();
-    }
+    if (await this.leaving.run(() => api.DELETE('/api/session'))) this.view = null;
   }
 }
 

@@ -155,7 +155,8 @@ test('tokens are made, shown once and deleted', async () => {
   await page.getByLabel('Name of a new token').fill('robot');
   await page.getByRole('button', { name: 'Make a token' }).click();
   await page.getByText(secret).waitFor();
-  expect(asked(api, '/api/tokens').find(({ method }) => method === 'POST')?.body).toEqual({ name: 'robot', role: 'player' });
+  expect(asked(api, '/api/tokens').find(({ method }) => method === 'POST')?.body).toEqual({ name: 'robot', role: 'player', purpose: 'use' });
+  expect(await page.getByRole('combobox', { name: 'For', exact: true }).count()).toBe(0);
   expect(await page.getByLabel('It may do what').getByRole('option').allInnerTexts()).toEqual(['a guest', 'a player']);
   await expectGood(page);
   await page.getByRole('button', { name: 'Delete laptop 8' }).click();
@@ -179,6 +180,16 @@ test('the token of this browser says that it signs out', async () => {
   await page.getByText('Nobody is signed in').waitFor();
 });
 
+test('an operator makes a token for load tests', async () => {
+  const api = server(session({ role: 'operator' })).on('POST /api/tokens', ({ body }) => ({ status: 201, json: { ...token(9, body as object), secret: 'gnt_2' } }));
+  const page = await pages.open(api, '/account');
+  await page.getByLabel('Name of a new token').fill('load');
+  await page.getByRole('combobox', { name: 'For', exact: true }).selectOption('load tests');
+  await page.getByRole('button', { name: 'Make a token' }).click();
+  await page.getByText('gnt_2').waitFor();
+  expect(asked(api, '/api/tokens').find(({ method }) => method === 'POST')?.body).toEqual({ name: 'load', role: 'player', purpose: 'load_test' });
+});
+
 test('an operator invites, copies the link and takes one back; a player sees nothing of it', async () => {
   const api = server(session({ role: 'operator' }));
   api.on('POST /api/invites', ({ body }) => ({ status: 201, json: { ...invite(9), ...(body as object), code: INVITE, path: `/join#${INVITE}` } }));
@@ -186,7 +197,10 @@ test('an operator invites, copies the link and takes one back; a player sees not
   const page = await pages.open(api, '/operate?tab=accounts');
   await page.getByLabel('For whom').fill('Cam');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
-  await page.getByText(`http://console.test/join#${INVITE}`).waitFor();
+  const shown = page.getByText(`http://console.test/join#${INVITE}`);
+  await shown.waitFor();
+  await page.getByRole('button', { name: 'Hide' }).click();
+  await shown.waitFor({ state: 'detached' });
   expect(asked(api, '/api/invites').find(({ method }) => method === 'POST')?.body).toEqual({ role: 'player', expires_in_s: 604_800, name: 'Cam' });
   await page.getByRole('button', { name: 'Withdraw the invitation for Guest of honour 1' }).click();
   await page.getByRole('button', { name: 'Withdraw it' }).click();
@@ -220,5 +234,8 @@ test('what the server refuses is said, with its code', async () => {
   await page.getByText('This token may not list tokens (role_too_weak)').waitFor();
   await page.getByRole('button', { name: 'Make a link' }).click();
   await page.getByText('16 links of the account are open (too_many_sign_in_links)').waitFor();
+  api.on('DELETE /api/session', problem(503, 'store_away', 'the store cannot be reached'));
+  await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are still signed in. The store cannot be reached (store_away)').waitFor();
   await expectGood(page);
 });
