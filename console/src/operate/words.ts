@@ -80,17 +80,20 @@ export const queuedText = (name: string) => QUEUED[name] ?? name;
 export const LIMITS = {
   scope: 'Counts are of this process alone: behind several nodes each counts for itself.',
   shadowAll: 'The whole limiter is in shadow mode (limiter.shadow): it decides and counts, and refuses nothing.',
-  none: 'No policy is in force: nothing is limited. Policies come from the file limiter.policies, or are set here.',
+  none: 'No policy is in force: nothing is limited. Policies are built in where others reach the server (limiter.defaults), come from the file limiter.policies, or are set here.',
   noKeys: 'Which keys are refused the API does not list; a key that you suspect can be tried below.',
   counted: 'Refused and shadow are counted since this page was opened.',
   tryTitle: 'Try a key',
   tryLead: 'Asks the limiter as another service would. If it is allowed, it takes these units from the key’s quota. Classes of the gateway itself (gateway.…) cannot be tried.',
   tryOff: 'This server does not offer the limiter as a service (limiter.service is off): no key can be tried here.',
   newPolicy: 'New policy',
-  fileWins: 'It comes from the file of policies. What you save here wins over the file until it is deleted here.',
-  apiWins: 'It was set over the API, and wins over a policy of this name in the file.',
+  sources: {
+    built_in: 'It is built in, for servers that others reach. What you save here takes its place until it is deleted here; so does a policy of this name in the file.',
+    file: 'It comes from the file of policies. What you save here wins over the file until it is deleted here.',
+    api: 'It was set over the API, and wins over a policy of this name in the file or a built-in one.',
+  } as Readonly<Record<string, string>>,
   saves: 'It holds at once for every request to this process, and for other nodes within a second. What keys have used stays used, unless the algorithm changes.',
-  deletes: 'The setting and the quotas of single keys that were set under it are deleted. A policy of this name in the file holds again; without one, nothing of it remains.',
+  deletes: 'The setting and the quotas of single keys that were set under it are deleted. A policy of this name in the file, or a built-in one, holds again; without one, nothing of it remains.',
 } as const;
 
 export const ALGORITHMS: readonly (readonly [name: string, text: string])[] = [

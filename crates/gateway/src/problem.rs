@@ -184,9 +184,10 @@ pub enum ApiError {
     /// The clients of the caller's address have reached their quota.
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),
-    /// It is set in a file that requests do not change.
+    /// It is set in a file that requests do not change, or built in.
     #[error(
-        "this {0} is set in the file of policies: change the file and send the server SIGHUP, or set it here to override it"
+        "this {0} was not set over the API: it stands in the file of policies, which the server reads again on SIGHUP, or is built in; set \
+         one of its name here to override it"
     )]
     SetInFile(Resource),
     /// The state of the game does not allow this.

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 const FILE: &str = "gauntlet.toml";
 const FILE_ENV: &str = "GAUNTLET_CONFIG";
 const FILE_FLAG: &str = "config";
+/// Another name for a setting that is turned off.
+const WITHOUT_LIMITS: (&str, &str) = ("without-limits", "limiter-defaults");
 
 /// A command that takes these settings as flags, and a file with any of them.
 pub(crate) fn with_settings(command: Command, takes: impl Fn(&Setting) -> bool) -> Command {
@@ -20,8 +22,18 @@ pub(crate) fn with_settings(command: Command, takes: impl Fn(&Setting) -> bool) 
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help(format!("Configuration file [default: {FILE}, if it is there] [env: {FILE_ENV}]"));
-    let settings = SETTINGS.iter().filter(|setting| takes(setting));
-    settings.filter_map(|setting| Some(flag(setting, setting.flag?))).fold(command.arg(file), Command::arg)
+    let flags: Vec<_> =
+        SETTINGS.iter().filter(|setting| takes(setting)).filter_map(|setting| Some((setting, setting.flag?))).collect();
+    let (name, of) = WITHOUT_LIMITS;
+    let without_limits = Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .conflicts_with(of)
+        .help_heading("limiter")
+        .help(format!("The same as --{of}=false"));
+    let has_limits = flags.iter().any(|(_, flag)| *flag == of);
+    let others = [file].into_iter().chain(has_limits.then_some(without_limits));
+    flags.into_iter().map(|(setting, name)| flag(setting, name)).chain(others).fold(command, Command::arg)
 }
 
 fn flag(setting: &'static Setting, name: &'static str) -> Arg {
@@ -63,7 +75,11 @@ impl CliSettings {
     /// What was typed for a command that was made by [`with_settings`].
     pub(crate) fn of(typed: &ArgMatches) -> Self {
         Self {
-            given: SETTINGS.iter().filter_map(|setting| given_flag(typed, setting.flag?)).collect(),
+            given: SETTINGS
+                .iter()
+                .filter_map(|setting| given_flag(typed, setting.flag?))
+                .chain(without_limits(typed))
+                .collect(),
             file: typed.get_one::<PathBuf>(FILE_FLAG).cloned(),
         }
     }
@@ -83,6 +99,12 @@ pub(crate) fn load(typed: &ArgMatches) -> Result<Config, CliError> {
 fn given_flag(typed: &ArgMatches, name: &'static str) -> Option<(&'static str, String)> {
     let text = typed.try_get_one::<String>(name).ok()??;
     (typed.value_source(name) == Some(ValueSource::CommandLine)).then(|| (name, text.clone()))
+}
+
+fn without_limits(typed: &ArgMatches) -> Option<(&'static str, String)> {
+    let (name, of) = WITHOUT_LIMITS;
+    let is_given = typed.try_get_one::<bool>(name).ok()??;
+    is_given.then(|| (of, false.to_string()))
 }
 
 /// Names and values that are not Unicode cannot be ours; a value of ours that is not becomes one that is refused.

@@ -107,8 +107,22 @@ pub(crate) fn show_config(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let config = load(typed)?;
     config.warnings().iter().for_each(|warning| print_note(format_args!("warning: {warning}")));
     let entries = config.entries();
-    print_line(if typed.get_flag(JSON) { to_json(&entries) } else { to_toml(&entries) })?;
+    print_line(if typed.get_flag(JSON) { to_json(&entries) } else { to_toml(&entries) + &policies(&config)? })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The rate limiter's policies as comments. Those that were set over the API stand in the store.
+fn policies(config: &Config) -> Result<String, CliError> {
+    let lines = process::limit_policies(config).map_err(CliError::usage)?;
+    let head = match lines.len() {
+        0 => "No policy of the rate limiter is in force",
+        _ => "Policies of the rate limiter",
+    };
+    let lines: String = lines.iter().map(|line| format!("\n#   {line}")).collect();
+    Ok(format!(
+        "\n\n# {head}, but for those that are set over the API{}{lines}",
+        if lines.is_empty() { "." } else { ":" }
+    ))
 }
 
 /// An equivalent configuration file, with the source of each value as a comment.

@@ -28,7 +28,7 @@ use metrics::Metrics;
 use node::clock::random_bytes;
 use node::lease;
 use quotas::address_limit::AddressLimit;
-use rate_limit::rules::{RuleOwner, StartError};
+use rate_limit::rules::{RuleOwner, RuleSources, StartError};
 use settings::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
 use std::io;
 use std::net::SocketAddr;
@@ -227,7 +227,19 @@ async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<Boot
 /// The rules of the rate limiter are in force before the first request.
 async fn start_rule_owner(app: &App) -> Result<RuleOwner, StartError> {
     let inbox = app.limits.take_inbox().expect("a process has one rule owner, and this is it");
-    RuleOwner::start(app.limits.clone(), app.node.store.clone(), app.config.limiter_policies.clone(), inbox).await
+    RuleOwner::start(app.limits.clone(), app.node.store.clone(), rule_sources(&app.config), inbox).await
+}
+
+fn rule_sources(config: &Config) -> RuleSources {
+    RuleSources { path: config.limiter_policies.clone(), has_built_in: config.limiter_defaults }
+}
+
+/// The rate limiter's policies that a server with this configuration starts with, a line each. Reads their file.
+///
+/// # Errors
+/// What is wrong with the file, as text.
+pub fn limit_policies(config: &Config) -> Result<Vec<String>, String> {
+    Ok(rule_sources(config).read(config.limiter_timestamps_max)?.lines())
 }
 
 /// Serves clients, checks that this node may advertise its address, and then runs all other components until the signal.

@@ -145,13 +145,27 @@ impl Config {
         );
     }
 
+    /// Whether requests come from other machines, directly or through a proxy.
+    pub(crate) fn is_reached_by_others(&self) -> bool {
+        !self.interface.0.is_loopback() || !self.http_trusted_proxies.is_empty()
+    }
+
     /// Warnings about values that are valid but probably not intended.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let room = self.connections_max();
         let has_manner = self.worlds_actor_spawn.is_some() || !self.worlds_actor_start_delay.is_zero();
         let is_public = !self.interface.0.is_loopback();
+        let has_no_limits =
+            !self.limiter_defaults && self.limiter_policies.is_none() && self.serve_mode != ServeMode::Limiter;
         let found = [
+            (has_no_limits && self.is_reached_by_others()).then(|| {
+                format!(
+                    "limiter.defaults is off and limiter.policies is not set while {} can be reached from outside: one client may take all \
+                     of this server's time",
+                    self.address()
+                )
+            }),
             (self.http_connections_max > room).then(|| {
                 format!(
                     "http.connections_max is {}, and server.open_files_max ({}) leaves room for {room}: further clients will wait \

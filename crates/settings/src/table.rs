@@ -306,6 +306,10 @@ settings! {
     shed_commit_wait: Option<Duration> = millis("shed.commit_wait_ms", "shed-commit-wait-ms", 1..=60_000, "off");
     /// Delay of tasks for want of a processor (99th percentile of the last seconds) beyond which new games are refused.
     shed_scheduler_delay: Option<Duration> = millis("shed.scheduler_delay_ms", "shed-scheduler-delay-ms", 1..=60_000, "off");
+    /// The rate limiter's built-in policies are in force; one of the same name in limiter.policies takes the place of a built-in one.
+    limiter_defaults: bool = plain("limiter.defaults", "limiter-defaults", AUTO)
+        .or_auto("true where others reach the server (server.interface or http.trusted_proxies) and games are served, false otherwise",
+            |c, _| c.limiter_defaults = c.is_reached_by_others() && c.serve_mode != ServeMode::Limiter);
     /// TOML file of the rate limiter's policies; read again on SIGHUP. Without policies there are no limits.
     limiter_policies: Option<PathBuf> = plain("limiter.policies", "limiter-policies", "off");
     /// The rate limiter also serves other programs, on /api/limits/check and /api/v1, for every client that reaches the port.

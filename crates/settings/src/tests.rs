@@ -238,6 +238,17 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("http-bodies-bytes-max", "8388608")], "http.bodies_bytes_per_address_max", "2097152 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
+    check("", "", &[], "limiter.defaults", "false (default)");
+    check("", "", &[("interface", "0.0.0.0")], "limiter.defaults", "true (default)");
+    check("", "", &[("http-trusted-proxies", "127.0.0.1")], "limiter.defaults", "true (default)");
+    check("", "", &[("interface", "0.0.0.0"), ("only", "limiter")], "limiter.defaults", "false (default)");
+    check(
+        "",
+        "",
+        &[("interface", "0.0.0.0"), ("limiter-defaults", "false")],
+        "limiter.defaults",
+        "false (flag --limiter-defaults)",
+    );
 }
 
 #[test]
@@ -352,6 +363,9 @@ fn unintended_values_are_warned_about() {
         (&[("actors", "1"), ("actor-spawn", "1,1")], ""),
         (&[("only", "limiter")], ""),
         (&[("only", "limiter"), ("interface", "0.0.0.0")], "without limiter.http_token"),
+        (&[("interface", "0.0.0.0")], ""),
+        (&[("interface", "0.0.0.0"), ("limiter-defaults", "false")], "limiter.defaults is off"),
+        (&[("interface", "0.0.0.0"), ("limiter-defaults", "false"), ("limiter-policies", "p.toml")], ""),
     ] {
         let warnings = load("", "", flags).unwrap().warnings();
         assert!(warnings.len() == usize::from(!part.is_empty()), "{flags:?}: {warnings:?}");
@@ -379,7 +393,7 @@ fn the_table_is_sound() {
         assert!(setting.help().ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 16);
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 17);
     assert!(SETTINGS.iter().all(|setting| (setting.default == "auto") == setting.auto.is_some()));
 }
 

@@ -4,9 +4,10 @@
 use super::definition::{self, InvalidMember};
 use engine::limits::{LIMIT_KEY_BYTES_MAX, LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
 use limiter::{Algorithm, Policy, Quota};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wire::api::{LimitPolicyDefinition, LimitQuota};
@@ -15,10 +16,51 @@ use wire::escape::Escaped;
 /// The rules of a file of policies.
 #[derive(Clone, Debug, Default)]
 pub struct FileRules {
-    /// The policies, in the order of the file.
+    /// The policies: built-in ones, then those of the file in its order.
     pub policies: Vec<Policy>,
+    /// Names of the built-in policies among them.
+    pub built_in: BTreeSet<Box<str>>,
     /// Quotas of single keys, by policy and key.
     pub overrides: BTreeMap<(Box<str>, Box<[u8]>), Quota>,
+}
+
+/// The built-in policies, in the form of a file.
+const BUILT_IN: &str = include_str!("built_in.toml");
+
+impl FileRules {
+    /// The built-in policies.
+    #[must_use]
+    pub fn built_in() -> Self {
+        let mut rules = parse_policies(BUILT_IN, usize::MAX).expect("a test reads the built-in policies");
+        rules.built_in = rules.policies.iter().map(|policy| policy.name.clone()).collect();
+        rules
+    }
+
+    /// These rules beside the built-in policies. One of the same name takes the place of a built-in one.
+    #[must_use]
+    pub fn beside_built_in(self) -> Self {
+        let mut all = Self::built_in();
+        for policy in &self.policies {
+            all.built_in.remove(&policy.name);
+        }
+        all.policies.retain(|policy| all.built_in.contains(&policy.name));
+        all.policies.extend(self.policies);
+        all.overrides = self.overrides;
+        all
+    }
+
+    /// A line for each policy: name, units, window, class, key, and whether it is a built-in one.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let line = |policy: &Policy| {
+            let LimitPolicyDefinition { class, key, limit, window_ms, shadow, .. } = definition::definition(policy);
+            let source = if self.built_in.contains(&policy.name) { "built-in" } else { "file" };
+            let shadow = if shadow { ", in shadow" } else { "" };
+            let (name, window) = (&policy.name, Duration::from_millis(window_ms));
+            format!("{name}: {limit} in {window:?}, class {class}, key {key} ({source}{shadow})")
+        };
+        self.policies.iter().map(line).collect()
+    }
 }
 
 /// All errors of a file, in the order of its lines.

@@ -41,11 +41,50 @@ pub enum RuleOwnerMessage {
     Reload(oneshot::Sender<Result<usize, String>>),
 }
 
+/// Where rules come from, but for those that are set over the API.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSources {
+    /// The file of policies (`limiter.policies`).
+    pub path: Option<PathBuf>,
+    /// Whether the built-in policies are in force (`limiter.defaults`).
+    pub has_built_in: bool,
+}
+
+impl RuleSources {
+    /// Reads them. Blocks.
+    ///
+    /// # Errors
+    /// What is wrong with the file, as text.
+    pub fn read(&self, timestamps_max: usize) -> Result<FileRules, String> {
+        let file = match &self.path {
+            Some(path) => {
+                let text = read_text(path)?;
+                file::parse_policies(&text, timestamps_max)
+                    .map_err(|error| format!("{} has {error}", path.display()))?
+            }
+            None => FileRules::default(),
+        };
+        Ok(if self.has_built_in { file.beside_built_in() } else { file })
+    }
+
+    /// The same on a thread for blocking work.
+    async fn read_elsewhere(&self, timestamps_max: usize) -> Result<FileRules, String> {
+        let sources = self.clone();
+        let read = tokio::task::spawn_blocking(move || sources.read(timestamps_max));
+        match timeout(READ_TIMEOUT, read).await {
+            Ok(read) => read.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned())),
+            Err(_) => {
+                Err(format!("the file of policies could not be read within {READ_TIMEOUT:?}: is its disk there?"))
+            }
+        }
+    }
+}
+
 /// The one task that changes the rules.
 pub struct RuleOwner {
     rate_limiter: Arc<RateLimiter>,
     store: Store,
-    path: Option<PathBuf>,
+    sources: RuleSources,
     inbox: mpsc::Receiver<RuleOwnerMessage>,
     /// The version of the stored rules that was read last.
     version: u64,
@@ -64,20 +103,24 @@ impl RuleOwner {
     pub async fn start(
         limits: Arc<RateLimiter>,
         store: Store,
-        path: Option<PathBuf>,
+        sources: RuleSources,
         inbox: mpsc::Receiver<RuleOwnerMessage>,
     ) -> Result<Self, StartError> {
-        let file = match &path {
-            Some(path) => read_file(path.clone(), limits.timestamps_max()).await.map_err(StartError::File)?,
-            None => FileRules::default(),
-        };
+        let file = sources.read_elsewhere(limits.timestamps_max()).await.map_err(StartError::File)?;
+        if !file.built_in.is_empty() {
+            tracing::info!(
+                policies = file.built_in.len(),
+                "built-in policies of the rate limiter are in force: gauntlet config shows them, limiter.policies changes them by name, \
+                 --without-limits turns them off"
+            );
+        }
         let rules = store.read(|reader| reader.limit_rules()).await?;
         let version = rules.version;
         limits.replace_rules(LimitRuleSet { file, stored: StoredRules::from_rows(rules) }).map_err(StartError::File)?;
         Ok(Self {
             rate_limiter: limits,
             store,
-            path,
+            sources,
             inbox,
             version,
             own_changes: 0,
@@ -225,14 +268,14 @@ impl RuleOwner {
 
     /// Reads the file again: as a whole, or not at all.
     async fn reload(&self) -> Result<usize, String> {
-        let Some(path) = &self.path else {
+        let Some(path) = &self.sources.path else {
             tracing::info!("a reload of the file of policies was requested, and there is none (limiter.policies)");
             return Err("there is no file of policies".to_owned());
         };
         let stored = self.rate_limiter.with_rules(|rule_set| rule_set.stored.clone());
-        let read = read_file(path.clone(), self.rate_limiter.timestamps_max()).await;
+        let read = self.sources.read_elsewhere(self.rate_limiter.timestamps_max()).await;
         let adopted = read.and_then(|file| {
-            let count = file.policies.len();
+            let count = file.policies.len() - file.built_in.len();
             self.rate_limiter.replace_rules(LimitRuleSet { file, stored }).map(|()| count)
         });
         match &adopted {
@@ -259,18 +302,6 @@ pub enum StartError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// Reads and parses a file on a thread for blocking work.
-async fn read_file(path: PathBuf, timestamps_max: usize) -> Result<FileRules, String> {
-    let read = tokio::task::spawn_blocking(move || {
-        let text = read_text(&path)?;
-        file::parse_policies(&text, timestamps_max).map_err(|error| format!("{} has {error}", path.display()))
-    });
-    match timeout(READ_TIMEOUT, read).await {
-        Ok(read) => read.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned())),
-        Err(_) => Err(format!("the file of policies could not be read within {READ_TIMEOUT:?}: is its disk there?")),
-    }
 }
 
 fn read_text(path: &Path) -> Result<String, String> {

@@ -1,5 +1,5 @@
-//! The rule set: two sources, one result. A policy set over the API overrides the policy of the same name in the file, and a quota the
-//! quota of the same key. Pure: callers read the file and the store, and put the result into force.
+//! The rule set: three sources, one result. A policy set over the API overrides the policy of the same name in the file, that one a
+//! built-in policy, and a quota the quota of the same key. Pure: callers read the file and the store, and put the result into force.
 
 use super::definition::{self, REFERENCE};
 use super::file::FileRules;
@@ -11,6 +11,8 @@ use wire::api::{LimitPolicyDefinition, LimitQuota};
 /// The source of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSource {
+    /// This program: it is one of the built-in policies.
+    BuiltIn,
     /// The file of policies.
     File,
     /// The API: it is saved in the store.
@@ -22,6 +24,7 @@ impl RuleSource {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::BuiltIn => "built_in",
             Self::File => "file",
             Self::Api => "api",
         }
@@ -84,14 +87,14 @@ fn log_skipped(policy: &str, reason: &dyn std::fmt::Display) {
 /// Both sources.
 #[derive(Clone, Debug, Default)]
 pub struct LimitRuleSet {
-    /// The file's rules.
+    /// The file's rules, and the built-in ones.
     pub file: FileRules,
     /// The API's.
     pub stored: StoredRules,
 }
 
 impl LimitRuleSet {
-    /// The policies in force: those of the file in its order, then those of the API alone, by name.
+    /// The policies in force: built-in ones, those of the file in its order, then those of the API alone, by name.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let named: BTreeSet<&str> = self.file.policies.iter().map(|policy| &*policy.name).collect();
@@ -112,6 +115,9 @@ impl LimitRuleSet {
     pub fn source(&self, name: &str) -> Option<RuleSource> {
         if self.stored.policies.contains_key(name) {
             return Some(RuleSource::Api);
+        }
+        if self.file.built_in.contains(name) {
+            return Some(RuleSource::BuiltIn);
         }
         self.file.policies.iter().any(|policy| &*policy.name == name).then_some(RuleSource::File)
     }

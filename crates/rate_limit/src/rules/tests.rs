@@ -2,7 +2,7 @@
 
 use super::*;
 use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
-use limiter::{Algorithm, WhenFull};
+use limiter::{Algorithm, Policy, WhenFull};
 use std::fmt::Write;
 use wire::api::LimitQuota;
 
@@ -268,4 +268,45 @@ fn the_reference_policy_is_the_reference_apis_alone() {
     let stored = stored(&[("reference", r#"{"limit": 5, "window_ms": 2000}"#)], &[("reference", "\"ann\"", 3)]);
     assert_eq!(stored.reference, Some(LimitQuota { limit: 5, window_ms: 2_000 }));
     check_book("", stored, &[], &["reference \"ann\" 3"]);
+}
+
+#[test]
+fn built_in_policies_are_about_people_and_strangers_at_the_gateway() {
+    let rules = FileRules::built_in();
+    assert_eq!(rules.policies.len(), rules.built_in.len());
+    for policy in &rules.policies {
+        let who = policy.class.as_str().split('.').collect::<Vec<_>>();
+        assert!(matches!(who[..], ["gateway", "anonymous" | "guest" | "player", _]), "{who:?}");
+        assert!(!policy.is_shadow, "{}", policy.name);
+    }
+}
+
+/// The sources of policies after this file was read beside the built-in ones.
+#[track_caller]
+fn check_sources(file: &str, want: &[(&str, Option<RuleSource>)]) -> LimitRuleSet {
+    let file = parse_policies(file, usize::MAX).unwrap().beside_built_in();
+    let rules = LimitRuleSet { file, stored: StoredRules::default() };
+    for (name, source) in want {
+        assert_eq!(rules.source(name), *source, "{name}");
+    }
+    rules
+}
+
+#[test]
+fn a_policy_of_the_file_takes_the_place_of_a_built_in_one_of_its_name() {
+    let own = "[[policy]]\nname = \"guest\"\nlimit = 7\nwindow = \"1s\"\n[[policy]]\nname = \"mine\"\nlimit = 1\nwindow = \"1s\"\n\
+               [[policy.override]]\nkey = \"k\"\nlimit = 2\nwindow = \"1s\"\n";
+    let built_in = Some(RuleSource::BuiltIn);
+    let count = check_sources("", &[("guest", built_in), ("mine", None)]).policies().len();
+    let file = Some(RuleSource::File);
+    let mut rules = check_sources(own, &[("guest", file), ("mine", file), ("player-read", built_in)]);
+    assert_eq!(rules.policies().len(), count + 1);
+    assert_eq!(rules.policy("guest").unwrap().quota.limit(), 7);
+    assert_eq!(rules.overrides().len(), 1);
+    let set = Policy { quota: rules.policy("guest").unwrap().quota, ..rules.policy("player-read").unwrap().clone() };
+    rules.apply(&Change::PutPolicy(set));
+    assert_eq!(rules.policy("player-read").unwrap().quota.limit(), 7);
+    assert_eq!(rules.source("player-read"), Some(RuleSource::Api));
+    rules.apply(&Change::DeletePolicy("player-read".into()));
+    assert_eq!(rules.source("player-read"), built_in, "what was set is deleted, what is built in holds again");
 }

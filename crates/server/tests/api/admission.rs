@@ -381,3 +381,42 @@ async fn an_account_is_limited_with_all_of_its_tokens() {
     let bobs = json!({ "snakes": [BOBS_PUBLIC.to_string()] });
     server.call("POST /api/games").by("bob").json(&bobs).check("201").await;
 }
+
+/// A server that others reach, as it starts when nothing is configured.
+async fn reached_by_others() -> TestServer {
+    TestServer::open_with(Arc::new(MemoryDatabase::default()), |config| config.limiter_defaults = true).await
+}
+
+/// Sixty people in one room share an address: they take their names together, and play.
+#[tokio::test]
+async fn a_class_behind_one_address_plays_under_the_built_in_policies() {
+    let server = reached_by_others().await;
+    for pupil in 0..60 {
+        let name = json!({ "name": format!("Pupil {pupil}") });
+        let guest = server.call("POST /api/stories/guests").by("").from("192.0.2.1").json(&name).check("201").await;
+        let token = guest.body["token"].as_str().unwrap().to_owned();
+        for _ in 0..10 {
+            server.call("GET /api/stories/games").by(&token).from("192.0.2.1").check("200").await;
+        }
+        server.call("POST /api/stories/games").by(&token).from("192.0.2.1").json(&json!({})).check("201").await;
+    }
+}
+
+#[tokio::test]
+async fn one_stranger_is_refused_where_others_and_operators_pass() {
+    let server = reached_by_others().await;
+    let create = |from: &str, by: &str| create(&server).by(by).from(from);
+    let mut refused = 0;
+    // A unit comes back each second: a slow machine needs more than the sixty that are free at first.
+    for _ in 0..1_000 {
+        refused += usize::from(create("192.0.2.1", "").send().await.status == 429);
+    }
+    assert!(refused > 0, "a thousand attempts without an account");
+    create("192.0.2.2", "").check("401 token_missing").await;
+    for _ in 0..100 {
+        create("192.0.2.1", "operator").check("201").await;
+    }
+    let policies = server.call("GET /api/limits/policies").by("operator").check("200").await;
+    assert!(policies.body["policies"].as_array().unwrap().iter().all(|policy| policy["source"] == "built_in"));
+    server.call("DELETE /api/limits/policies/guest").by("operator").check("409 set_in_file").await;
+}

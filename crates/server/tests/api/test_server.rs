@@ -16,7 +16,7 @@ use gateway::trials::TrialsHandle;
 use gateway::{Gateway, ResponseBody};
 use http_body_util::BodyExt;
 use metrics::Metrics;
-use rate_limit::rules::RuleOwner;
+use rate_limit::rules::{RuleOwner, RuleSources};
 use serde_json::Value;
 use server::assembly::assemble;
 use settings::Config;
@@ -91,9 +91,8 @@ impl TestServer {
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();
         let inbox = app.limits.take_inbox().unwrap();
-        tokio::spawn(
-            RuleOwner::start(app.limits.clone(), app.node.store.clone(), Some(file), inbox).await.unwrap().run(),
-        );
+        let sources = RuleSources { path: Some(file), has_built_in: app.config.limiter_defaults };
+        tokio::spawn(RuleOwner::start(app.limits.clone(), app.node.store.clone(), sources, inbox).await.unwrap().run());
         tokio::spawn(server::owners::own_tables(app.clone()));
         let server = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         server.furnish().await;

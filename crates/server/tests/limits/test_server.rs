@@ -10,7 +10,7 @@ use gateway::auth::BootstrapToken;
 use gateway::listener;
 use http::HeaderMap;
 use metrics::Metrics;
-use rate_limit::rules::RuleOwner;
+use rate_limit::rules::{RuleOwner, RuleSources};
 use rate_limit::{LimitClock, RateLimiter};
 use serde_json::Value;
 use server::assembly::assemble;
@@ -68,8 +68,8 @@ impl TestServer {
         let app = App::from(AppState { limits, ..assemble(store, Arc::new(config), metrics, bootstrap) });
         let file = PolicyFile::new(policies);
         let inbox = app.limits.take_inbox().unwrap();
-        let keeper =
-            RuleOwner::start(app.limits.clone(), app.node.store.clone(), Some(file.0.clone()), inbox).await.unwrap();
+        let sources = RuleSources { path: Some(file.0.clone()), has_built_in: app.config.limiter_defaults };
+        let keeper = RuleOwner::start(app.limits.clone(), app.node.store.clone(), sources, inbox).await.unwrap();
         tokio::spawn(async move {
             keeper.run().await;
             drop(file);

@@ -174,7 +174,7 @@ pub struct LimitPolicyView {
     /// Its definition.
     #[serde(flatten)]
     pub definition: LimitPolicyDefinition,
-    /// `file`, or `api` where it was set while the server ran.
+    /// `built_in`, `file`, or `api` where it was set while the server ran.
     pub source: String,
     /// Keys that it counts now, in this process.
     pub keys: u64,
@@ -190,7 +190,7 @@ pub struct LimitPolicies {
     pub scope: String,
     /// Whether the whole limiter only decides and counts.
     pub shadow: bool,
-    /// The policies, those of the file first.
+    /// The policies: built-in ones, those of the file, those that were set over the API alone.
     pub policies: Vec<LimitPolicyView>,
 }
 
