@@ -236,6 +236,8 @@ pub const SPECTATORS_MAX: usize = 10_000;
 pub const FRAMES_PAGE_MAX: usize = 100;
 /// Turns of a snake that one page of its evidence has.
 pub const TURNS_PAGE_MAX: u32 = 1_000;
+/// Frames of a match that are kept for all who watch it while it is played; whoever is further behind replays by itself.
+pub const LIVE_FRAMES_KEPT: usize = 4;
 /// Threads that replay matches for viewers, each with a reader of the store.
 pub const REPLAY_THREADS_MAX: usize = 64;
 /// Turns from one state of a match that is kept in memory to the next: a page of frames is replayed from the state before it.

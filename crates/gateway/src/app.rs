@@ -8,6 +8,7 @@ use super::forward_permits::ForwardPermits;
 use super::guests::GuestTokens;
 use super::response_budget::ResponseBudgets;
 use super::shed::LoadShedder;
+use super::spectate::LiveMatches;
 use super::summaries::Summaries;
 use super::trials::TrialsHandle;
 use super::view_cache::ViewCache;
@@ -87,6 +88,8 @@ pub struct AppState {
     pub spectators: SpectatorPermits,
     /// Replays of matches for viewers.
     pub replays: Arc<Replays>,
+    /// Matches that are watched while they are played.
+    pub live_matches: LiveMatches,
     /// Large responses in flight.
     pub response_budgets: Arc<ResponseBudgets>,
     /// Large request bodies in flight.

@@ -51,7 +51,7 @@ mod session;
 pub mod shed;
 mod snake_health;
 mod snakes;
-mod spectate;
+pub mod spectate;
 mod stories;
 pub mod summaries;
 mod summary;

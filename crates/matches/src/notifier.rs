@@ -69,6 +69,13 @@ impl Subscription {
         // The sender lives as long as any subscription: it is removed below, with the last one.
         let _ = self.receiver.changed().await;
     }
+
+    /// Whether there was a notification since the subscription or the last call.
+    pub fn take_change(&mut self) -> bool {
+        let has_changed = self.receiver.has_changed().unwrap_or(false);
+        self.receiver.mark_unchanged();
+        has_changed
+    }
 }
 
 impl Drop for Subscription {
@@ -93,6 +100,9 @@ mod tests {
         notifier.notify(MatchId(1));
         notifier.notify(MatchId(1));
         watch.changed().await;
+        assert!(!watch.take_change());
+        notifier.notify(MatchId(1));
+        assert!(watch.take_change() && !watch.take_change());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use gateway::grants::Grants;
 use gateway::guests::GuestTokens;
 use gateway::response_budget::ResponseBudgets;
 use gateway::shed::LoadShedder;
+use gateway::spectate::LiveMatches;
 use gateway::summaries::Summaries;
 use gateway::trials::TrialsHandle;
 use gateway::view_cache::ViewCache;
@@ -94,6 +95,7 @@ pub fn assemble(
         socket_budget,
         spectators: SpectatorPermits::new(config.spectators_max, config.spectators_per_address_max),
         replays: Replays::new(&node.store, config.replays_threads, config.replays_cache_bytes, &metrics),
+        live_matches: LiveMatches::default(),
         response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
         bodies: Budget::new(
             config.http_bodies_bytes_max,

@@ -1,5 +1,6 @@
 //! The events socket: all frames so far, then each as it is saved, then `game_end`.
 
+use super::live_match::{Frames, LiveError};
 use crate::app::App;
 use crate::client_address::ClientAddress;
 use crate::extract::PathId;
@@ -11,12 +12,12 @@ use axum::response::Response;
 use engine::ids::MatchId;
 use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
-use matches::spectate::{Replay, SliceOutcome, TooManySpectators};
+use matches::spectate::{SliceOutcome, TooManySpectators};
 use quotas::address_key::AddressKey;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::sleep;
-use wire::viewer::Event;
+use wire::viewer::{Event, Frame};
 
 /// How often to poll without a notification: on a database that other nodes write to, and on a SQLite file.
 const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
@@ -93,16 +94,8 @@ async fn refuse(app: &App, socket: WebSocket) {
 }
 
 async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, socket: WebSocket) {
-    let id = spec.id;
     let mut socket = OutboundSocket::new(socket, PING_EVERY, &app.node.clock);
-    let begun = app.replays.begin(address, spec, 0..u32::MAX, |frame| json(&Event::Frame(frame)));
-    let closing = match begun {
-        Ok(replay) => match stream_frames(app, id, replay, &mut socket).await {
-            Ok(never) => match never {},
-            Err(closing) => closing,
-        },
-        Err(reason) => Closing::Failed(reason.to_string()),
-    };
+    let Err(closing) = stream_frames(app, address, spec, &mut socket).await;
     let (events, code, reason) = match closing {
         Closing::Ended(Ended::Gone) => return,
         Closing::Ended(Ended::Closed(code, reason)) => (vec![], code, reason),
@@ -131,34 +124,53 @@ fn without_result(state: MatchState) -> Option<&'static str> {
     }
 }
 
-/// Subscribes, then reads; reads again after each notification.
+/// Subscribes, then reads; reads again after each notification. Until it is caught up a viewer replays by itself, then it shares with others.
 async fn stream_frames(
     app: &App,
-    id: MatchId,
-    replay: Replay,
+    address: Option<AddressKey>,
+    spec: MatchSpec,
     socket: &mut OutboundSocket<'_>,
 ) -> Result<Infallible, Closing> {
+    let id = spec.id;
     let mut subscription = app.notifier.subscribe(id);
+    let live = app.live_matches.join(&app.notifier, id);
     let look_every = if app.node.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
+    let replay_from = |shown: u32| {
+        let begun = app.replays.begin(address, spec.clone(), shown..u32::MAX, encode);
+        begun.map(Some).map_err(|reason| Closing::Failed(reason.to_string()))
+    };
+    let mut shown = 0;
+    let mut replay = replay_from(shown)?;
     loop {
-        match replay.next().await {
-            Ok(slice) => {
-                for frame in slice.texts {
-                    socket.send(Message::Text(frame.into())).await?;
+        let read = match &replay {
+            Some(replay) => replay.next().await.map(|slice| Some(slice.into())).map_err(LiveError::Store),
+            None => live.frames_from(&app.replays, &spec, shown, look_every).await,
+        };
+        match read {
+            Ok(Some(Frames { texts, outcome })) => {
+                for frame in texts {
+                    socket.send(Message::Text(frame)).await?;
+                    shown += 1;
                 }
-                match slice.outcome {
+                match outcome {
                     SliceOutcome::More => continue,
                     SliceOutcome::CaughtUp(state) if state.is_ended() => {
                         return Err(Closing::Over(without_result(state)));
                     }
-                    SliceOutcome::CaughtUp(_) => {}
+                    SliceOutcome::CaughtUp(_) => replay = None,
                     // Retired while it was watched, or shown as far as turns can be counted.
                     SliceOutcome::Gone | SliceOutcome::Done => return Err(Closing::Over(None)),
                     SliceOutcome::Broken(reason) => return Err(Closing::Failed(reason)),
                 }
             }
+            // It read too slowly to share.
+            Ok(None) => {
+                replay = replay_from(shown)?;
+                continue;
+            }
+            Err(LiveError::Match(reason)) => return Err(Closing::Failed(reason.to_string())),
             // The store is unavailable: what is saved is still there when it is back.
-            Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
+            Err(LiveError::Store(error)) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
         let change = async {
             tokio::select! {
@@ -170,6 +182,11 @@ async fn stream_frames(
         };
         socket.wait_for(change).await??;
     }
+}
+
+/// A frame as viewers get it.
+pub(super) fn encode(frame: Frame) -> String {
+    json(&Event::Frame(frame))
 }
 
 fn json(event: &Event) -> String {

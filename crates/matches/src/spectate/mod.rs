@@ -17,4 +17,4 @@ mod replay;
 pub use game_file::GameFile;
 pub use permits::{SpectatorPermit, SpectatorPermits, TooManySpectators};
 pub use projection::{PlayedEntry, Projected, Projection};
-pub use replay::{Replay, Replays, SliceOutcome};
+pub use replay::{Replay, Replays, Slice, SliceOutcome};

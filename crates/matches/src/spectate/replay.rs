@@ -56,6 +56,7 @@ pub struct Slice {
 }
 
 /// What follows a slice.
+#[derive(Clone)]
 pub enum SliceOutcome {
     /// Another slice.
     More,

@@ -76,3 +76,29 @@ async fn notifications_may_be_lost() {
 async fn notifications_of_other_processes_are_not_needed() {
     check_without_notifications(Arc::new(Shared(MemoryDatabase::new()))).await;
 }
+
+#[tokio::test]
+async fn a_turn_is_replayed_once_for_all_who_watch() {
+    let server = TestServer::open().await;
+    let id = server.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await.id;
+    let mut viewers = Vec::new();
+    for _ in 0..20 {
+        viewers.push(Viewer::watch(&server, id).await);
+    }
+    server.wait_for_watched(1).await;
+    let mut scribe = Scribe::take(&server).await;
+    let mut before = 0;
+    for turn in 1..=30 {
+        scribe.play(1).await;
+        server.app.notifier.notify(id);
+        for viewer in &mut viewers {
+            viewer.wait_for_turn(turn).await;
+        }
+        // By then each has caught up by itself, and the first of them has begun to replay for all.
+        if turn == 10 {
+            before = server.sample("gauntlet_replay_entries_total");
+        }
+    }
+    let replayed = server.sample("gauntlet_replay_entries_total") - before;
+    assert!((20..100).contains(&replayed), "{replayed} entries for 20 turns and 20 viewers");
+}
