@@ -1,9 +1,9 @@
 //! Where matches are stored: the folder, its lock, and the store in it.
 
 use settings::{Config, StoreLocation};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::postgres::PostgresDatabase;
@@ -57,6 +57,13 @@ pub enum StoreLocationError {
     },
 }
 
+/// Rights of files and folders that this program makes: what is stored (hands of cards, secrets of bots, hashes of tokens) is for its user alone.
+/// SQLite gives the files beside a data file the same rights.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+/// Rights of everybody else.
+const OTHERS: u32 = 0o077;
+
 /// The right to be alone with a data file, to serve from it or to put it right: held as long as this lives, released by the system however the
 /// process ends. It is the reason why leases in a SQLite file need no end: the holder knows that no other process serves.
 #[derive(Debug)]
@@ -87,8 +94,9 @@ fn lock(data: &Path) -> Result<File, StoreLocationError> {
     path.push(".lock");
     let path = PathBuf::from(path);
     let unusable = |source| StoreLocationError::Unusable { path: path.clone(), source };
+    let mut options = OpenOptions::new();
     let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
+        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(&path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -105,12 +113,16 @@ fn lock(data: &Path) -> Result<File, StoreLocationError> {
 /// does it have such a name.
 fn canonical_path(data: &Path) -> Result<PathBuf, StoreLocationError> {
     let unusable = |source| StoreLocationError::Unusable { path: data.to_owned(), source };
-    if matches!(data.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-        OpenOptions::new().append(true).create(true).open(data).map_err(unusable)?;
+    create_file(data)?;
+    let found = data.metadata().map_err(unusable)?;
+    if found.nlink() > 1 {
+        return Err(StoreLocationError::HardLinked { path: data.to_owned(), names: found.nlink() });
     }
-    let names = data.metadata().map_err(unusable)?.nlink();
-    if names > 1 {
-        return Err(StoreLocationError::HardLinked { path: data.to_owned(), names });
+    if found.mode() & OTHERS != 0 {
+        let data = data.display();
+        tracing::warn!(
+            "other users of this machine may use the data file {data}: chmod 600 {data}, if that is not meant"
+        );
     }
     data.canonicalize().map_err(unusable)
 }
@@ -121,9 +133,19 @@ fn read_pid(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
+/// Makes a data file that is missing.
+fn create_file(data: &Path) -> Result<(), StoreLocationError> {
+    if matches!(data.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        let made = OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(data);
+        made.map_err(|source| StoreLocationError::Unusable { path: data.to_owned(), source })?;
+    }
+    Ok(())
+}
+
 fn create_parent_dir(data: &Path) -> Result<(), StoreLocationError> {
     let Some(folder) = data.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    std::fs::create_dir_all(folder).map_err(|source| StoreLocationError::Unusable { path: folder.to_owned(), source })
+    let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder);
+    made.map_err(|source| StoreLocationError::Unusable { path: folder.to_owned(), source })
 }
 
 /// Opens the store that `config` names. Several processes may do this on one file; only one may serve from it.
@@ -134,6 +156,7 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
     let database: Arc<dyn Database> = match config.store() {
         StoreLocation::Sqlite(data) => {
             create_parent_dir(data)?;
+            create_file(data)?;
             Arc::new(SqliteDatabase::new(data))
         }
         StoreLocation::Postgres(url) => Arc::new(PostgresDatabase::new(url.expose())?),
@@ -190,6 +213,29 @@ mod tests {
         drop(first);
         lock(&data).unwrap();
         lock(&folder.join("other.db")).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[track_caller]
+    fn check_mode(path: &Path, want: u32) {
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, want, "{}", path.display());
+    }
+
+    #[tokio::test]
+    async fn what_is_stored_is_for_this_user_alone() {
+        let folder = std::env::temp_dir().join(format!("gauntlet-modes-{}", std::process::id()));
+        let data = folder.join("deep/games.db");
+        let mut config = Config::default();
+        config.data = data;
+        let lock = DataLock::acquire(&config).unwrap();
+        let store = open_store(&config, Arc::new(metrics::Metrics::default())).await.unwrap();
+        for folder in [&folder, &folder.join("deep")] {
+            check_mode(folder, FOLDER_MODE);
+        }
+        for file in ["games.db", "games.db-wal", "games.db-shm", "games.db.lock"] {
+            check_mode(&folder.join("deep").join(file), FILE_MODE);
+        }
+        drop((store, lock));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
