@@ -4,6 +4,7 @@
 
 mod allocator;
 mod api_client;
+mod backup;
 mod bots_command;
 mod cli_settings;
 mod duel;
@@ -38,6 +39,8 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(serve::serve_command())
         .subcommand(serve::config_command())
+        .subcommand(backup::backup_command())
+        .subcommand(backup::restore_command())
         .subcommand(token::command())
         .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
@@ -55,6 +58,8 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     match typed.subcommand() {
         Some(("serve", typed)) => serve::serve(typed),
         Some(("config", typed)) => serve::show_config(typed),
+        Some(("backup", typed)) => backup::back_up(typed),
+        Some(("restore", typed)) => backup::restore(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),

@@ -8,6 +8,7 @@ mod support;
 
 mod actors;
 mod advertise;
+mod backup;
 mod bot_health;
 mod connections;
 mod crash;

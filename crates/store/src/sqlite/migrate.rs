@@ -62,7 +62,8 @@ pub(super) fn check(db: &Connection, file: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
+/// The schema version of a file that this program can read.
+pub(super) fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
     let pragma = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let read = || -> rusqlite::Result<_> {
         let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;

@@ -2,6 +2,7 @@
 //! readers. Another process may write the same file at the same time (the command line does), so nothing is kept in memory
 //! from one transaction to the next.
 
+pub mod backup;
 mod batch;
 mod checkpoint;
 mod connection;

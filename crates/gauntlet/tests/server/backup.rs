@@ -1,0 +1,66 @@
+//! Backups of a server that plays, and a server that goes on from one in another folder.
+
+use crate::support::Folder;
+use crate::support::bots::Bots;
+use crate::support::games::ObservedGames;
+use std::time::Duration;
+
+const THINK: Duration = Duration::from_millis(10);
+
+/// What a command ends with, and a part of what it says.
+#[track_caller]
+fn check(folder: &Folder, words: &str, code: i32, part: &str) {
+    let output = folder.command(words).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+    assert!(said.contains(part), "{words}: {said}");
+}
+
+#[test]
+fn matches_are_played_on_from_a_backup_in_another_folder() {
+    let (bots, folder, other) = (Bots::start(THINK), Folder::new(), Folder::new());
+    let server = folder.serve_games("");
+    let snakes = server.register(&bots, &["circle", "hungry"]);
+    bots.hold_moves_from(10);
+    let games = server.create(&snakes, 1..=6);
+    server.wait_for_turns(&games, 10);
+    let past = ObservedGames::record(&server, &bots, &games);
+    let file = other.path().join("games.backup");
+    let (backup, restore) = (format!("backup {}", file.display()), format!("restore {}", file.display()));
+    check(&folder, &backup, 0, "everything that was saved");
+    check(&folder, &backup, 1, "is there already");
+    server.kill();
+
+    check(&other, &restore, 0, "6 matches and 0 games of Stories replayed");
+    check(&other, &restore, 1, "has data already");
+    let server = other.serve_games("");
+    past.check_kept(&ObservedGames::record(&server, &bots, &games));
+    check(&other, &restore, 1, "a server uses");
+    bots.hold_moves_from(u32::MAX);
+    server.wait_for_the_end(&games);
+    past.check_kept(&ObservedGames::record(&server, &bots, &games));
+}
+
+#[test]
+fn what_is_no_whole_backup_becomes_no_data_file() {
+    let folder = Folder::new();
+    folder.serve_games("").kill();
+    check(&folder, "backup whole", 0, "verified");
+    let mut bytes = std::fs::read(folder.path().join("whole")).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 64].fill(0xff);
+    std::fs::write(folder.path().join("damaged"), bytes).unwrap();
+    folder.write("text", "no backup at all, however long the text in this file may be");
+    let restore = |file: &str, part: &str| check(&folder, &format!("restore {file} --data new/games.db"), 1, part);
+    restore("damaged", "damaged");
+    restore("text", "not a database");
+    restore("missing", "cannot be used");
+    check(&folder, "restore whole --data new/games.db", 0, "is restored");
+    check(&folder, "backup copy --data missing.db", 1, "there is no data file");
+    check(&folder, "backup copy --store-url postgres://db/games", 2, "pg_dump");
+    let left = std::fs::read_dir(folder.path().join("new")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<_> = left.collect();
+    left.sort();
+    assert_eq!(left, ["games.db", "games.db.lock"]);
+}
