@@ -2,6 +2,9 @@
 // console change the URL without a load.
 import { isWithin, type Route, routeOf } from './routes.ts';
 
+/** In a frame each page is a document of its own: the server says of each whether it may stand there. */
+const IS_FRAMED = window.top !== window;
+
 class Navigation {
   url = $state.raw(new URL(location.href));
   route: Route = $derived(routeOf(this.url.pathname));
@@ -42,7 +45,7 @@ class Navigation {
   /** Opens another page of the console, as a link would; `replace` leaves no way back to this one. */
   open(path: string, { replace = false } = {}) {
     const url = new URL(path, location.href);
-    if (!isWithin(this.route, routeOf(url.pathname))) return void location.assign(url);
+    if (IS_FRAMED || !isWithin(this.route, routeOf(url.pathname))) return void location.assign(url);
     if (replace) history.replaceState(null, '', url);
     else if (url.href !== location.href) history.pushState(null, '', url);
     this.#show();
@@ -53,7 +56,7 @@ class Navigation {
     if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-    if (!isWithin(this.route, routeOf(link.pathname)) || this.#isOnPage(link)) return;
+    if (IS_FRAMED || !isWithin(this.route, routeOf(link.pathname)) || this.#isOnPage(link)) return;
     event.preventDefault();
     this.open(link.href);
   }

@@ -3,6 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// A public address that leads to the host of a virtual machine, and to what it tells its guest, secrets included.
+const AZURE_HOST: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+
 /// Whether the address is one of the public Internet: none of the special-purpose blocks of RFC 6890 and its registries, in any IPv6 form.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
@@ -17,6 +20,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let is_special = match a {
         0 | 10 | 127 => true,
         100 => b & 0xc0 == 64,
+        168 => address == AZURE_HOST,
         169 => b == 254,
         172 => b & 0xf0 == 16,
         192 => b == 168 || (b, c) == (0, 0) || (b, c) == (0, 2) || (b, c) == (88, 99),
@@ -64,6 +68,7 @@ mod tests {
         for public in [
             "1.1.1.1",
             "8.8.8.8",
+            "168.63.129.17",
             "100.63.255.255",
             "100.128.0.0",
             "172.15.0.1",
@@ -90,6 +95,7 @@ mod tests {
             "100.127.255.255",
             "127.0.0.1",
             "127.9.9.9",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",

@@ -75,6 +75,11 @@ impl BotConnection {
         self.address
     }
 
+    /// Whether it ends where it began: at an address of this machine.
+    pub(super) fn leads_to_this_machine(&self) -> bool {
+        self.socket().local_addr().is_ok_and(|local| local.ip() == self.address)
+    }
+
     /// Whether an idle connection can still be used: no unexpected bytes came, and the peer has not closed it.
     pub(super) fn is_reusable(&self) -> bool {
         let mut byte = [0];

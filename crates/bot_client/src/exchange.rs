@@ -167,6 +167,12 @@ impl BotClient {
         });
         let opened = clock.run(BotConnection::open(route.target, address, open, &self.metrics, times)).await;
         match opened.map_err(CallFailure::from).flatten() {
+            // What a firewall in front of this machine hides from others is not to be reached through this server either.
+            Ok(connection) if !self.is_private_allowed && connection.leads_to_this_machine() => {
+                let failure = CallFailure::from(CallFault::NoPublicAddress);
+                settle_failure(admission, &failure);
+                Err(failure)
+            }
             Ok(connection) => Ok(OpenedConnection { connection, is_reused: false, permit, admission }),
             Err(failure) => {
                 settle_failure(admission, &failure);

@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
-/// The same for a page that any site may show in a frame. It must do nothing that a click could be stolen for; cookies never
-/// reach it there (`SameSite=Strict`).
+/// The same for a page that any site may show in a frame. It must do nothing that a click could be stolen for: the session's
+/// cookie (`SameSite=Strict`) reaches it in a frame of another port or subdomain of this host.
 const CSP_FRAMED: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *",
 );

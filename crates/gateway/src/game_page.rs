@@ -9,8 +9,8 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use engine::ids::MatchId;
@@ -30,12 +30,14 @@ async fn show(State(app): State<App>, id: Result<Path<String>, PathRejection>, p
         let site = RequestSource::of(&parts, &app.config).site().filter(|site| site.chars().all(is_plain));
         return (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], render(id, site.as_deref())).into_response();
     }
-    if is_embedded(parts.uri.query()) { console::framed_page(&parts.headers) } else { console::page(&parts.headers) }
+    if is_embedded(&parts.uri, id) { console::framed_page(&parts.headers) } else { console::page(&parts.headers) }
 }
 
-/// Whether the URL asks for the page without its frame of the console, to stand in a frame of another site: `?embed`.
-fn is_embedded(query: Option<&str>) -> bool {
-    query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some("embed"))
+/// Whether the URL asks for the page without its frame of the console, to stand in a frame of another site: `?embed`. Only in the spelling that
+/// the console knows for this page: under any other one it shows its menu, which no other site may frame.
+fn is_embedded(uri: &Uri, id: MatchId) -> bool {
+    let is_asked = uri.query().unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some("embed"));
+    is_asked && uri.path() == format!("/games/{id}")
 }
 
 /// What needs no escape in HTML, nor in the value of a query: the name comes from the request.
@@ -83,16 +85,25 @@ mod tests {
 
     #[test]
     fn embedding_is_asked_for() {
-        for (query, want) in [
-            (Some("embed"), true),
-            (Some("turn=3&embed=1"), true),
-            (Some("embed&turn=3"), true),
-            (Some("embedded"), false),
-            (Some("turn=embed"), false),
-            (Some(""), false),
-            (None, false),
+        let id = MatchId(10);
+        for (rest, want) in [
+            ("?embed", true),
+            ("?turn=3&embed=1", true),
+            ("?embed&turn=3", true),
+            ("?embedded", false),
+            ("?turn=embed", false),
+            ("?", false),
+            ("", false),
         ] {
-            assert_eq!(is_embedded(query), want, "{query:?}");
+            let uri = format!("/games/{id}{rest}").parse().unwrap();
+            assert_eq!(is_embedded(&uri, id), want, "{rest:?}");
+        }
+        for path in [
+            "/games/%300000000-0000-0000-0000-00000000000a",
+            "/games/00000000-0000-0000-0000-00000000000A",
+            "/games/0000000000000000000000000000000a",
+        ] {
+            assert!(!is_embedded(&format!("{path}?embed").parse().unwrap(), id), "{path}");
         }
     }
 }

@@ -17,6 +17,7 @@ async fn the_first_part_of_an_answer_is_acknowledged_at_once() {
     let (metrics, mut times) = (Arc::default(), ConnectTimes::default());
     let open = BotConnection::open(&target, peer.address, None, &metrics, &mut times);
     let Ok(mut connection) = open.await else { panic!("no connection") };
+    assert!(connection.leads_to_this_machine());
     let mut stream = peer.connection().await;
     stream.set_nodelay(true).unwrap();
     let request = Request::post(&target, "move", b"{}", None);

@@ -88,11 +88,15 @@ pub(super) fn expiry(now: UnixMs, seconds: Option<u64>, usual: Duration, max: Du
     Err(ApiError::bad_value("/expires_in_s", format!("expires_in_s is a number of seconds from {min} to {max}")))
 }
 
-/// The code, if it can be redeemed; counted as an attempt.
+/// The code, if it can be redeemed. One that cannot is counted as an attempt: whoever guesses does not keep others behind the same address
+/// from signing in.
 pub(super) async fn find(app: &App, quota: QuotaSubject, code: &str) -> ApiResult<Option<OneTimeCode>> {
-    app.quotas.charge_sign_in(quota.address, app.limits.now())?;
     let (digest, now) = (digest(code), app.node.clock.now());
-    Ok(app.node.store.read(move |reader| reader.one_time_code(&digest, now)).await?)
+    let found = app.node.store.read(move |reader| reader.one_time_code(&digest, now)).await?;
+    if found.is_none() {
+        app.quotas.charge_sign_in(quota.address, app.limits.now())?;
+    }
+    Ok(found)
 }
 
 /// A code that a client wants to redeem.
@@ -111,9 +115,13 @@ pub(super) async fn redeem(
     quota: QuotaSubject,
     redemption: Redemption<'_>,
 ) -> ApiResult<(HeaderMap, SessionView)> {
-    app.quotas.charge_sign_in(quota.address, app.limits.now())?;
     let Redemption { code, new_account, gone } = redemption;
     let key = redemption_key(&parts.headers)?;
+    // What is not there may have been redeemed by this client already, if it has a key.
+    let is_there = find(app, quota, code).await?.is_some();
+    if !is_there && key.is_none() {
+        return Err(gone.into());
+    }
     let secret = key.as_deref().map_or_else(new_secret, |key| derive_secret(code, key));
     let now = app.node.clock.now();
     let session = NewSession {

@@ -7,13 +7,14 @@ use crate::contract::StoreError;
 use engine::commands::{CodeCommand, NewSession, Outcome, RedeemCode, SignedIn};
 use engine::ids::{AccountId, CodeId, TokenId};
 use engine::limits::{INVITES_MAX, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
-use engine::rows::{CodeUse, OneTimeCode, SignedCode};
+use engine::rows::{CodeUse, OneTimeCode, Role, SignedCode};
 use engine::time::UnixMs;
 
 pub(crate) const INVITES_COUNT: &str = "SELECT count(*) FROM one_time_codes WHERE account IS NULL AND expires_at > ?1";
 pub(crate) const LINKS_COUNT: &str = "SELECT count(*) FROM one_time_codes WHERE account = ?1 AND expires_at > ?2";
-pub(crate) const OLDEST_SESSION: &str =
-    "SELECT id FROM tokens WHERE account = ?1 AND expires_at IS NOT NULL ORDER BY id LIMIT 1";
+/// With their roles: one that may do more is not ended by a code that gives less.
+pub(crate) const SESSIONS: &str =
+    "SELECT id, role FROM tokens WHERE account = ?1 AND expires_at IS NOT NULL ORDER BY id LIMIT ?2";
 
 pub(crate) fn by_digest() -> String {
     format!("SELECT {CODE} FROM one_time_codes WHERE digest = ?1 AND expires_at > ?2")
@@ -114,7 +115,7 @@ impl<S: Dialect> Batch<'_, S> {
             // A code of the other kind.
             _ => return Ok(Outcome::NotFound),
         };
-        if !self.make_room_for_session(account)? {
+        if !self.make_room_for_session(account, code.role)? {
             return Ok(Outcome::LimitReached);
         }
         self.session.run("DELETE FROM one_time_codes WHERE id = ?1", values![code.id])?;
@@ -127,13 +128,17 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::SignedIn(SignedIn { account, code: code.id }))
     }
 
-    /// Whether the account may have another token, once its oldest session has ended if need be.
-    fn make_room_for_session(&mut self, account: AccountId) -> Result<bool, StoreError> {
+    /// Whether the account may have another token, once its oldest session with no more rights has ended if need be.
+    fn make_room_for_session(&mut self, account: AccountId, role: Role) -> Result<bool, StoreError> {
         if self.token_count(account)? < TOKENS_PER_ACCOUNT_MAX {
             return Ok(true);
         }
-        let oldest = self.session.first(OLDEST_SESSION, values![account], |row| row.id_bytes())?;
-        let Some(oldest) = oldest else { return Ok(false) };
+        let sessions = self.session.all(SESSIONS, values![account, TOKENS_PER_ACCOUNT_MAX], |row| {
+            Ok((row.id_bytes()?, row.named("role", Role::from_name)?))
+        })?;
+        let Some((oldest, _)) = sessions.into_iter().find(|(_, of_session)| *of_session <= role) else {
+            return Ok(false);
+        };
         self.session.run("DELETE FROM tokens WHERE id = ?1", values![oldest])?;
         Ok(true)
     }

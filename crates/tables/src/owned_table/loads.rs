@@ -79,7 +79,9 @@ impl OwnedTable {
             TableError::Broken
         })?;
         self.epoch = claimed.epoch;
-        self.permit = Some(context.shared.table_permits.acquire_unchecked(table.opener()));
+        // One that nobody plays at counts against nobody: whoever looks at it would use up its opener's quota.
+        let is_live = table.live_game().is_some();
+        self.permit = is_live.then(|| context.shared.table_permits.acquire_unchecked(table.opener()));
         self.unknown_opening = None;
         self.table = Some(Box::new(table));
         self.retry_pause = RETRY_PAUSE_MIN;

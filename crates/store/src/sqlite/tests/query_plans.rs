@@ -390,7 +390,7 @@ fn codes_and_sessions_are_found_by_their_indexes() {
     check(codes::INVITES_COUNT, "one_time_codes_by_account (account=?)");
     check(codes::LINKS_COUNT, "one_time_codes_by_account (account=?)");
     check(&codes::invites_page(), "one_time_codes_by_account (account=? AND id<?)");
-    check(codes::OLDEST_SESSION, "tokens_by_account (account=?)");
+    check(codes::SESSIONS, "tokens_by_account (account=?)");
     check(&codes::expired::<Session>("one_time_codes"), "one_time_codes_by_expiry (expires_at<?)");
     check(&codes::expired::<Session>("tokens"), "tokens_by_expiry (expires_at<?)");
 }
