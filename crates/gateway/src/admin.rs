@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 /// Inspect a game: its attempts, its worker, the end of its log
-#[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The game as an operator sees it.", body = Inspection),
     (status = 404, description = "There is no such game."),
 ))]
@@ -42,7 +42,7 @@ async fn inspect_game(
 /// Put a failed game back into the queue
 ///
 /// Its log is kept, so it continues where it stopped; its attempts are reset.
-#[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+#[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is queued again.", body = GameStatus),
     (status = 404, description = "There is no such game."),
     (status = 409, description = "It has not failed."),
@@ -62,7 +62,7 @@ async fn requeue_game(
 }
 
 /// Cancel a game of any account
-#[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+#[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is cancelled.", body = GameStatus),
     (status = 404, description = "There is no such game."),
     (status = 409, description = "It is over already."),
@@ -76,7 +76,7 @@ async fn cancel_any_game(
 }
 
 /// Create an account, or find the one with this name
-#[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = [])), request_body = CreateAccount, responses(
+#[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateAccount, responses(
     (status = 201, description = "It is created.", body = AccountView),
     (status = 200, description = "It existed already.", body = AccountView),
 ))]
@@ -100,7 +100,7 @@ async fn create_account(
 }
 
 /// Create a token for any account
-#[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = [])), request_body = CreateTokenFor, responses(
+#[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateTokenFor, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
     (status = 404, description = "There is no such account."),
     (status = 409, description = "The account has as many tokens as allowed."),

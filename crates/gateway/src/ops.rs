@@ -150,7 +150,7 @@ async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe
 }
 
 /// Statistics of this server
-#[utoipa::path(get, path = "/api/admin/stats", tag = "admin", security(("bearer" = [])), responses(
+#[utoipa::path(get, path = "/api/admin/stats", tag = "admin", security(("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "The statistics.", body = AdminStats),
 ))]
 async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
@@ -160,7 +160,7 @@ async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<J
 }
 
 /// The effective configuration, secrets masked
-#[utoipa::path(get, path = "/api/admin/config", tag = "admin", security(("bearer" = [])), responses(
+#[utoipa::path(get, path = "/api/admin/config", tag = "admin", security(("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "Every setting, its value, and its source.", body = ConfigView),
 ))]
 async fn get_config(State(app): State<App>, Operator(_): Operator) -> Json<ConfigView> {

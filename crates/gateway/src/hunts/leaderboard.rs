@@ -99,7 +99,7 @@ async fn statistics(State(app): State<App>) -> ApiResult<Json<HuntStatistics>> {
 }
 
 /// Get the aggregator of this process
-#[utoipa::path(get, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), responses(
+#[utoipa::path(get, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "Whether it counts, and what is left to be counted.", body = AggregatorView),
 ))]
 async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AggregatorView>> {
@@ -110,7 +110,7 @@ async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiRes
 ///
 /// Players notice nothing: claims are decided and saved without it. Claims that it has not counted are kept. It resumes by itself after six
 /// hours, or when ten million claims wait, so that a forgotten pause does not fill the disk.
-#[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), request_body = SetAggregator, responses(
+#[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = SetAggregator, responses(
     (status = 200, description = "The aggregator's state.", body = AggregatorView),
 ))]
 async fn set_aggregator(

@@ -26,7 +26,7 @@ pub(super) struct RecomputeQuery {
 /// To the last bit, as `gauntlet ratings recompute` does, beside a server that goes on. The report is of what was found; with `write=true` it is
 /// put right. A rating that was computed from what was wrong is refused
 /// and computed again: one repair is enough. It goes on when the client leaves.
-#[utoipa::path(post, path = "/api/admin/leaderboards/{id}/recompute", tag = "admin", security(("bearer" = [])), params(("id" = String, Path), SeasonQuery, RecomputeQuery), responses(
+#[utoipa::path(post, path = "/api/admin/leaderboards/{id}/recompute", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), SeasonQuery, RecomputeQuery), responses(
     (status = 200, description = "What was found.", body = RatingsReport),
     (status = 404, description = "`no_such_leaderboard` or `no_such_season`"),
     (status = 503, description = "`recompute_running`: this process recomputes one already; `leaderboard_busy`: results were rated meanwhile, again and again"),
