@@ -28,4 +28,10 @@ impl LeaderJob {
             Self::BotHealth => "bot_health",
         }
     }
+
+    /// The job of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|job| job.name() == name)
+    }
 }

@@ -10,6 +10,7 @@ mod duels;
 mod health;
 mod ladders;
 mod names;
+mod nodes;
 mod tournaments;
 
 pub use accounts::*;
@@ -19,6 +20,7 @@ pub use duels::*;
 pub use health::*;
 pub use ladders::*;
 pub use names::*;
+pub use nodes::*;
 pub use tournaments::*;
 
 use std::time::Duration;

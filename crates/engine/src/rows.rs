@@ -2,6 +2,7 @@
 
 mod codes;
 mod health;
+mod nodes;
 mod public_activity;
 mod public_matches;
 mod stories;
@@ -12,6 +13,7 @@ pub use crate::tables::{GameRole, GameRow, TableLogRow};
 pub use crate::worlds::WorldLogRow;
 pub use codes::{CodeUse, OneTimeCode, SignedCode};
 pub use health::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
+pub use nodes::{NodeHoldings, NodeRow};
 pub use public_activity::{PUBLIC_ACTIVITY_WINDOW, PUBLIC_COUNT_MAX, PublicActivity};
 pub use public_matches::{EndedMatchCursor, ParseEndedMatchCursorError};
 pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};

@@ -1,4 +1,6 @@
-//! `/api/admin`: what operators and admins may do to the games, accounts and tokens of all accounts.
+//! `/api/admin`: what operators and admins may see of the nodes, and do to the games, accounts and tokens of all accounts.
+
+mod nodes;
 
 use super::extract::{Admin, JsonBody, Operator, PathId};
 use super::games::{cancel, inspection, status_of};
@@ -24,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(cancel_any_game))
         .routes(routes!(create_account))
         .routes(routes!(create_token_for))
+        .routes(routes!(nodes::list_nodes))
 }
 
 /// Inspect a game: its attempts, its worker, the end of its log

@@ -16,8 +16,8 @@ use engine::matches::result::SeatOutcome;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
     HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats,
-    MatchStatus, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow, TableOwner,
-    Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow,
+    TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -195,6 +195,9 @@ pub trait Reader: Send {
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
     /// The workers with a valid lease at `now` and this address, with the end of each lease: a handful.
     fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError>;
+    /// The nodes that have leases, or had some not long ago, with what they hold at `now`: those that live first, by their addresses, then
+    /// the others, the last one to go first. A few small tables and indexes of what is under way, cheap enough for a page that is looked at.
+    fn nodes(&mut self, now: UnixMs, limit: usize) -> Result<Vec<NodeRow>, StoreError>;
     /// Matches by state: a handful of counters, cheap enough to be read every second.
     fn match_counts(&mut self) -> Result<MatchCounts, StoreError>;
     /// Statistics for operators. Counters and indexes only: no count over all matches.

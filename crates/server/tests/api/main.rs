@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
 mod accounts;
+mod admin;
 mod admission;
 mod batch;
 mod bodies;

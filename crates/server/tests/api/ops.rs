@@ -90,6 +90,7 @@ impl Reader for FlakyReader {
         idempotent_response(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
         lease_address(worker: engine::ids::WorkerId, now: engine::time::UnixMs) -> Option<String>;
         leases_at(address: &str, now: engine::time::UnixMs) -> Vec<(engine::ids::WorkerId, engine::time::UnixMs)>;
+        nodes(now: engine::time::UnixMs, limit: usize) -> Vec<engine::rows::NodeRow>;
         match_counts() -> MatchCounts;
         match_stats(now: engine::time::UnixMs) -> MatchStats;
         public_activity(now: engine::time::UnixMs) -> engine::rows::PublicActivity;

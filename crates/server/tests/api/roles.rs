@@ -89,6 +89,7 @@ async fn the_whole_table() {
         ("POST /api/admin/accounts", "??xxx.."),
         ("POST /api/admin/tokens", "??xxx.."),
         ("GET /api/admin/stats", "??xx..."),
+        ("GET /api/admin/nodes", "??xx..."),
         ("GET /api/admin/config", "??xx..."),
         ("GET /api/trials", "??xx..."),
         ("GET /api/trials/runs", "??xx..."),

@@ -18,6 +18,7 @@ pub(crate) mod leases;
 mod limit_rules;
 pub(crate) mod match_lists;
 pub(crate) mod matches;
+pub(crate) mod nodes;
 pub(crate) mod reader;
 pub(crate) mod remembered_keys;
 pub(crate) mod retire;

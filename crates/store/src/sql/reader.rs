@@ -2,7 +2,7 @@
 
 use super::{
     Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
-    leaders, leases, limit_rules, match_lists, tables, values, worlds,
+    leaders, leases, limit_rules, match_lists, nodes, tables, values, worlds,
 };
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
@@ -22,8 +22,8 @@ use engine::matches::lifecycle::MatchState;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
     HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow,
-    MatchStats, MatchStatus, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow,
-    TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode,
+    SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -219,6 +219,10 @@ impl<R: SqlReader> Reader for R {
         let sql = "SELECT id, lease_until FROM workers
                    WHERE address = ?1 AND lease_until > ?2 AND NOT is_given_up ORDER BY id";
         self.session().all(sql, values![address, now], |row| Ok((WorkerId(row.id()?), row.time()?)))
+    }
+
+    fn nodes(&mut self, now: UnixMs, limit: usize) -> Result<Vec<NodeRow>, StoreError> {
+        self.session().snapshot(|session| nodes::nodes(session, now, limit))
     }
 
     fn match_counts(&mut self) -> Result<MatchCounts, StoreError> {

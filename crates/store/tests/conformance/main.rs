@@ -18,6 +18,7 @@ mod life;
 mod limit_rules;
 mod logs;
 mod model;
+mod nodes;
 mod plans;
 mod ranking_plans;
 mod reads;
@@ -141,6 +142,9 @@ laws! {
     activity {
         public_matches_are_counted
         stories_and_their_free_seats_are_counted
+    }
+    nodes {
+        nodes_are_listed_with_what_they_hold
     }
     stats {
         counters_follow_every_life

@@ -5,7 +5,7 @@ use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
 use crate::sql::creations::WAITING_COUNT;
 use crate::sql::reader::{COUNTS, FAILURES, PROBES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
-use crate::sql::{activity, bot_health, codes, competitions, ladders, leaders, match_lists, retire, worlds};
+use crate::sql::{activity, bot_health, codes, competitions, ladders, leaders, match_lists, nodes, retire, worlds};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -165,6 +165,23 @@ fn what_goes_on_in_public_is_counted_on_indexes() {
             &format!("SEARCH r {result}>? AND number<?)"),
         ],
     );
+}
+
+/// What workers hold is counted on indexes of what is under way; there are few workers.
+#[test]
+fn nodes_and_what_they_hold_are_read_from_small_tables_and_indexes() {
+    let check = |name: &str, want: &str| {
+        let queries = nodes::queries::<Session>();
+        let sql = &queries.iter().find(|(known, _)| *known == name).expect("it is asked").1;
+        let mut steps = plan(&database(), sql).unwrap();
+        steps.retain(|step| !step.starts_with("USE TEMP B-TREE"));
+        assert_eq!(steps, [want], "{name}");
+    };
+    check("leases", "SCAN workers");
+    check("matches of workers", "SEARCH matches USING COVERING INDEX matches_running (worker>?)");
+    check("tables of workers", "SEARCH story_tables USING COVERING INDEX story_tables_live (worker>?)");
+    check("worlds of workers", "SEARCH worlds USING INDEX worlds_by_end (ends_at>?)");
+    check("leaders", "SCAN leaders");
 }
 
 /// The named query about stories uses these searches, and otherwise only constants.

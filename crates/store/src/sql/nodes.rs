@@ -1,0 +1,119 @@
+//! The nodes of a database and what they hold, for operators: from the leases of their workers, and from the rows that name these workers.
+//! Each query reads a small table, or walks an index of what is under way.
+
+use super::{Dialect, Session, values};
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use engine::ids::WorkerId;
+use engine::leadership::LeaderJob;
+use engine::limits::NODE_LEASES_READ_MAX;
+use engine::rows::{NodeHoldings, NodeRow, WorldKind};
+use engine::time::UnixMs;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// At most ?1 leases; leases of the last day are kept.
+pub(crate) const LEASES: &str = "
+    SELECT id, address, lease_until, is_given_up FROM workers ORDER BY is_given_up, lease_until DESC, id LIMIT ?1";
+/// As many rows of the index as matches that run.
+pub(crate) const MATCHES: &str = "
+    SELECT worker, count(*) FROM matches WHERE state = 'running' AND worker IS NOT NULL GROUP BY worker ORDER BY worker";
+/// Worlds that are not over at ?1: see `WORLDS_MAX`.
+pub(crate) const WORLDS: &str = "
+    SELECT worker, kind, count(*) FROM worlds WHERE ends_at > ?1 AND worker IS NOT NULL GROUP BY worker, kind";
+pub(crate) const LEADERS: &str = "SELECT worker, job FROM leaders WHERE worker IS NOT NULL ORDER BY job";
+
+/// As many rows of the index as tables that are live.
+pub(crate) fn tables<S: Dialect>() -> String {
+    format!(
+        "SELECT worker, count(*) FROM story_tables WHERE {} AND worker IS NOT NULL GROUP BY worker ORDER BY worker",
+        S::is_set("is_live")
+    )
+}
+
+/// One lease of a node.
+struct WorkerLease {
+    worker: WorkerId,
+    until: UnixMs,
+    holds: bool,
+}
+
+/// What is held, and which jobs are led, by worker.
+#[derive(Default)]
+struct Held {
+    holdings: BTreeMap<WorkerId, NodeHoldings>,
+    jobs: BTreeMap<WorkerId, Vec<LeaderJob>>,
+}
+
+/// In a snapshot.
+pub(super) fn nodes<S: Dialect>(session: &mut S, now: UnixMs, limit: usize) -> Result<Vec<NodeRow>, StoreError> {
+    let mut leases = BTreeMap::<String, Vec<WorkerLease>>::new();
+    let found = session.all(LEASES, values![NODE_LEASES_READ_MAX], |row| {
+        let (worker, address, until) = (WorkerId(row.id()?), row.text()?, row.time()?);
+        Ok((address, WorkerLease { worker, until, holds: !row.flag()? && until > now }))
+    })?;
+    for (address, lease) in found {
+        leases.entry(address).or_default().push(lease);
+    }
+    let held = held(session, now)?;
+    let mut nodes: Vec<NodeRow> = leases.into_iter().map(|(address, leases)| node(address, leases, &held)).collect();
+    // The order among those that live is that of their addresses: sorting keeps it.
+    nodes.sort_by_key(|node| node.workers.is_empty().then_some(Reverse(node.lease_until)));
+    nodes.truncate(limit);
+    Ok(nodes)
+}
+
+fn node(address: String, mut leases: Vec<WorkerLease>, held: &Held) -> NodeRow {
+    leases.sort_unstable_by_key(|lease| lease.worker);
+    if leases.iter().any(|lease| lease.holds) {
+        leases.retain(|lease| lease.holds);
+    }
+    let mut holdings = NodeHoldings::default();
+    leases.iter().filter_map(|lease| held.holdings.get(&lease.worker)).for_each(|more| holdings.add(*more));
+    let lease_until = leases.iter().map(|lease| lease.until).max().unwrap_or(UnixMs(0));
+    let workers: Vec<WorkerId> = leases.iter().filter(|lease| lease.holds).map(|lease| lease.worker).collect();
+    let jobs = workers.iter().filter_map(|worker| held.jobs.get(worker)).flatten().copied().collect();
+    NodeRow { address, workers, lease_until, holdings, jobs }
+}
+
+fn held<S: Dialect>(session: &mut S, now: UnixMs) -> Result<Held, StoreError> {
+    let mut held = Held::default();
+    for (worker, matches) in counts(session, MATCHES)? {
+        held.holdings.entry(worker).or_default().matches = matches;
+    }
+    for (worker, tables) in counts(session, &tables::<S>())? {
+        held.holdings.entry(worker).or_default().tables = tables;
+    }
+    let worlds = session.all(WORLDS, values![now], |row| {
+        Ok((WorkerId(row.id()?), row.named("kind of world", WorldKind::from_name)?, row.number()?))
+    })?;
+    for (worker, kind, count) in worlds {
+        let holdings = held.holdings.entry(worker).or_default();
+        match kind {
+            WorldKind::World => holdings.worlds = count,
+            WorldKind::Hunt => holdings.hunts = count,
+        }
+    }
+    let leaders =
+        session.all(LEADERS, &[], |row| Ok((WorkerId(row.id()?), row.named("job", LeaderJob::from_name)?)))?;
+    for (worker, job) in leaders {
+        held.jobs.entry(worker).or_default().push(job);
+    }
+    Ok(held)
+}
+
+fn counts(session: &mut impl Session, sql: &str) -> Result<Vec<(WorkerId, u64)>, StoreError> {
+    session.all(sql, &[], |row| Ok((WorkerId(row.id()?), row.number()?)))
+}
+
+/// The queries by name, to inspect their plans.
+#[cfg(test)]
+pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
+    vec![
+        ("leases", LEASES.to_owned()),
+        ("matches of workers", MATCHES.to_owned()),
+        ("tables of workers", tables::<S>()),
+        ("worlds of workers", WORLDS.to_owned()),
+        ("leaders", LEADERS.to_owned()),
+    ]
+}
