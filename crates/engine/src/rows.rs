@@ -112,6 +112,13 @@ pub struct AccountCounts {
     pub tokens: usize,
 }
 
+/// An account, and how much it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedAccount {
+    pub account: Account,
+    pub counts: AccountCounts,
+}
+
 /// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {

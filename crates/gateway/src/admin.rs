@@ -1,5 +1,6 @@
 //! `/api/admin`: what operators and admins may see of the nodes, and do to the games, accounts and tokens of all accounts.
 
+mod accounts;
 mod nodes;
 
 use super::extract::{Admin, JsonBody, Operator, PathId};
@@ -24,7 +25,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(inspect_game))
         .routes(routes!(requeue_game))
         .routes(routes!(cancel_any_game))
-        .routes(routes!(create_account))
+        .routes(routes!(create_account, accounts::list_accounts))
+        .routes(routes!(accounts::list_account_tokens))
+        .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))
         .routes(routes!(nodes::list_nodes))
 }

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, header};
 use engine::limits::PAGE_MAX;
 use serde::Deserialize;
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -127,6 +127,19 @@ pub(super) fn readable_rows<T>(rows: impl Iterator<Item = ApiResult<T>>) -> Vec<
     rows.filter_map(|row| row.inspect_err(ApiError::log).ok()).collect()
 }
 
+/// A text as a value of a query: all but letters, digits and `-._~` of ASCII in the form `%XX`.
+pub(super) fn query_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
 fn next_page_link(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let next = last.map(|last| format!("<{path}?{filter}limit={limit}&after={last}>; rel=\"next\""));
@@ -173,6 +186,18 @@ mod tests {
         check(Some(""), None);
         check(Some("ten"), None);
         check(Some("-99999999999999999999999999"), Some(0));
+    }
+
+    #[track_caller]
+    fn check_encoded(text: &str, want: &str) {
+        assert_eq!(query_encoded(text), want);
+    }
+
+    #[test]
+    fn values_of_queries_are_plain_ascii() {
+        check_encoded("aZ9-._~", "aZ9-._~");
+        check_encoded("a b&c=d%+#", "a%20b%26c%3Dd%25%2B%23");
+        check_encoded("é🐍>", "%C3%A9%F0%9F%90%8D%3E");
     }
 
     #[track_caller]

@@ -67,11 +67,17 @@ async fn delete_token(
         let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::NotFound(Resource::Token))?;
         authorize_token_change(caller, token.role, token.purpose)?;
     }
+    delete(&app, id, account).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Deletes a token, where an account is given only one of its own. On this node it ends at once.
+pub(super) async fn delete(app: &App, id: TokenId, account: Option<AccountId>) -> ApiResult<()> {
     match app.node.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             app.auth.forget(id);
             app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
-            Ok(StatusCode::NO_CONTENT)
+            Ok(())
         }
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
     }

@@ -14,10 +14,10 @@ use engine::leadership::LeaderJob;
 use engine::matches::entry::Face;
 use engine::matches::result::SeatOutcome;
 use engine::rows::{
-    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
-    HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchRow, MatchStats,
-    MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode, SigningRow,
-    TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, CountedAccount, EndedMatchCursor,
+    GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage,
+    MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame,
+    SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -92,6 +92,17 @@ pub struct MatchFilter {
     pub limit: usize,
 }
 
+/// Which accounts a list shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountFilter {
+    /// Only accounts whose names begin so: every name begins with nothing.
+    pub name_prefix: String,
+    /// Only accounts behind this one (lists are in the order of their names' bytes): the cursor. Nothing is behind an unknown one.
+    pub after: Option<AccountId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// Which bots a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotFilter {
@@ -157,6 +168,8 @@ pub trait Reader: Send {
     /// How much an account has; nothing of an unknown one.
     fn account_counts(&mut self, id: AccountId) -> Result<AccountCounts, StoreError>;
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
+    /// Accounts by their names.
+    fn accounts(&mut self, filter: &AccountFilter) -> Result<Vec<CountedAccount>, StoreError>;
     /// These bots, in any order; unknown ids are left out.
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError>;
     /// The same with the names of their accounts.

@@ -1,6 +1,6 @@
-//! What operators and admins see and do beyond games: nodes.
+//! What operators and admins see and do beyond games: nodes, accounts and their tokens.
 
-use crate::test_server::TestServer;
+use crate::test_server::{ANN, BOB, BOOTSTRAP, TestServer};
 use node::lease::LeaseContext;
 use serde_json::{Value, json};
 
@@ -18,4 +18,83 @@ async fn an_operator_sees_the_nodes_and_which_one_answers() {
     );
     assert_eq!(node["lease_ends_at"], Value::Null, "no other process can take over: its leases have no end");
     assert_eq!(node["tables"], 1, "{node}");
+}
+
+/// The names on a page, with the numbers of snakes and tokens, and the path of the next page.
+async fn page(server: &TestServer, path: &str) -> (Vec<(String, u64, u64)>, Option<String>) {
+    let reply = server.call(&format!("GET {path}")).by("admin").check("200").await;
+    let rows = reply.body.as_array().unwrap().iter();
+    let rows = rows.map(|row| {
+        let number = |key: &str| row[key].as_u64().unwrap();
+        (row["name"].as_str().unwrap().to_owned(), number("snakes"), number("tokens"))
+    });
+    let link = reply.headers.get("link").map(|link| link.to_str().unwrap());
+    let next = link.map(|link| link.strip_prefix('<').unwrap().split_once('>').unwrap().0.to_owned());
+    (rows.collect(), next)
+}
+
+#[tokio::test]
+async fn an_admin_finds_accounts_by_how_their_names_begin() {
+    let server = TestServer::open().await;
+    let row = |name: &str, snakes: u64, tokens: u64| (name.to_owned(), snakes, tokens);
+    let all = vec![row("ann", 1, 5), row("bob", 2, 1), row("server", 0, 1)];
+    assert_eq!(page(&server, "/api/admin/accounts").await, (all.clone(), None));
+    assert_eq!(page(&server, "/api/admin/accounts?name=").await, (all, None));
+    for name in ["bob & co", "bob & co 2", "bob & co 3", "Bob"] {
+        server.call("POST /api/admin/accounts").by(BOOTSTRAP).json(&json!({ "name": name })).check("201").await;
+    }
+    let (first, next) = page(&server, "/api/admin/accounts?name=%20bob%20%26&limit=2").await;
+    assert_eq!(first, [row("bob & co", 0, 0), row("bob & co 2", 0, 0)]);
+    let next = next.expect("a third one begins so");
+    assert!(next.starts_with("/api/admin/accounts?name=bob%20%26&limit=2&after="), "{next}");
+    assert_eq!(page(&server, &next).await, (vec![row("bob & co 3", 0, 0)], None));
+    assert_eq!(page(&server, "/api/admin/accounts?name=nobody").await, (vec![], None));
+    for (query, want) in [
+        ("name=%00", "400 bad_value name"),
+        ("name=%E2%80%AEb", "400 bad_value name"),
+        (&format!("name={}", "x".repeat(101)), "400 bad_value name"),
+        ("after=1", "400 bad_value after"),
+        ("limit=x", "400 bad_value limit"),
+        ("offset=3", "400 bad_value offset"),
+    ] {
+        let want = want.rsplit_once(' ').unwrap();
+        let reply = server.call(&format!("GET /api/admin/accounts?{query}")).by("admin").check(want.0).await;
+        assert_eq!(reply.body["field"], want.1, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn an_admin_deletes_a_token_of_an_account_and_it_ends_at_once() {
+    let server = TestServer::open().await;
+    let made = server.call("POST /api/tokens").by("bob").json(&json!({"name": "lost laptop"})).check("201").await.body;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    server.call("GET /api/games").by(secret).check("200").await;
+    let listed = server.call(&format!("GET /api/admin/accounts/{BOB}/tokens")).by("admin").check("200").await;
+    assert_eq!(
+        listed.body.as_array().unwrap().iter().map(|token| &token["name"]).collect::<Vec<_>>(),
+        ["lost laptop", "bob"]
+    );
+    let mut members: Vec<&String> = listed.body[0].as_object().unwrap().keys().collect();
+    members.sort_unstable();
+    assert_eq!(
+        members,
+        ["created_at", "expires_at", "id", "last_used_at", "name", "purpose", "role"],
+        "nothing of a secret"
+    );
+    assert!(!String::from_utf8_lossy(&listed.bytes).contains(&secret[..8]), "not even its beginning");
+
+    let delete =
+        |account: &str, token: &str| server.call(&format!("DELETE /api/admin/accounts/{account}/tokens/{token}"));
+    let (ann, bob) = (ANN.to_string(), BOB.to_string());
+    delete(&bob, id).by("operator").check("403 role_too_weak").await;
+    // Whether it is another account's is not told.
+    delete(&ann, id).by("admin").check("404 no_such_token").await;
+    delete("00000000-0000-0000-0000-000000000099", id).by("admin").check("404 no_such_token").await;
+    delete("x", id).by("admin").check("400 bad_id").await;
+    server.call("GET /api/games").by(secret).check("200").await;
+    delete(&bob, id).by("admin").check("204").await;
+    server.call("GET /api/games").by(secret).check("401 token_unknown").await;
+    delete(&bob, id).by("admin").check("404 no_such_token").await;
+    let nobody = "GET /api/admin/accounts/00000000-0000-0000-0000-000000000099/tokens";
+    server.call(nobody).by("admin").check("404 no_such_account").await;
 }

@@ -70,6 +70,7 @@ impl Reader for FlakyReader {
         tokens(account: AccountId) -> Vec<engine::rows::Token>;
         existing_tokens(ids: &[engine::ids::TokenId]) -> Vec<engine::ids::TokenId>;
         account_named(name: &str) -> Option<engine::rows::Account>;
+        accounts(filter: &store::AccountFilter) -> Vec<engine::rows::CountedAccount>;
         bots_by_id(ids: &[engine::ids::BotId]) -> Vec<engine::rows::Bot>;
         bots_with_owners(ids: &[engine::ids::BotId]) -> Vec<engine::rows::OwnedBot>;
         bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;

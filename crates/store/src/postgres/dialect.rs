@@ -24,6 +24,7 @@ const PROBE: &str = "SELECT pg_logical_emit_message(true, 'gauntlet', 'probe')::
 impl Dialect for Session {
     const JOIN_IN_ORDER: &'static str = "JOIN";
     const MATCHES: &'static str = "matches_now";
+    const BY_BYTES: &'static str = r#"COLLATE "C""#;
     const HAS_ROW_LOCKS: bool = true;
 
     fn is_set(flag: &str) -> String {

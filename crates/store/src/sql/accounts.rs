@@ -2,12 +2,12 @@
 //! here stays true until the commit.
 
 use super::{Batch, Dialect, RowStatement, Session, values};
-use crate::columns::Columns;
-use crate::contract::StoreError;
+use crate::columns::{self, Columns};
+use crate::contract::{AccountFilter, StoreError};
 use engine::commands::Outcome;
 use engine::ids::{AccountId, BotId, TokenId};
 use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
-use engine::rows::{Account, Bot, Token};
+use engine::rows::{Account, AccountCounts, Bot, CountedAccount, Token};
 use engine::time::UnixMs;
 
 static RECORD_USES: RowStatement = RowStatement::new(
@@ -15,6 +15,37 @@ static RECORD_USES: RowStatement = RowStatement::new(
     "UPDATE tokens SET last_used_at = new.used_at FROM {new}
      WHERE tokens.id = new.id AND (last_used_at IS NULL OR last_used_at < new.used_at)",
 );
+
+/// After every character of a name.
+const NAME_END: char = char::MAX;
+/// Before every character of a name: what is behind a name begins with the name and this one, or later.
+const NAME_NEXT: char = '\u{1}';
+
+/// Accounts whose names are from ?1 to before ?2, at most ?3, with how much they have.
+pub(crate) fn by_name<S: Dialect>() -> String {
+    let name = format!("name {}", S::BY_BYTES);
+    format!(
+        "SELECT {}, bots, (SELECT count(*) FROM tokens WHERE tokens.account = accounts.id) FROM accounts
+         WHERE {name} >= ?1 AND {name} < ?2 ORDER BY {name} LIMIT ?3",
+        columns::ACCOUNT
+    )
+}
+
+/// In a snapshot.
+pub(super) fn page<S: Dialect>(session: &mut S, filter: &AccountFilter) -> Result<Vec<CountedAccount>, StoreError> {
+    let AccountFilter { name_prefix, after, limit } = filter;
+    let mut from = name_prefix.clone();
+    if let Some(after) = after {
+        let named = session.first("SELECT name FROM accounts WHERE id = ?1", values![*after], |row| row.text())?;
+        let Some(name) = named else { return Ok(Vec::new()) };
+        from = from.max(format!("{name}{NAME_NEXT}"));
+    }
+    let end = format!("{name_prefix}{NAME_END}");
+    session.all(&by_name::<S>(), values![&from, &end, *limit], |row| {
+        let account = columns::account(row)?;
+        Ok(CountedAccount { account, counts: AccountCounts { bots: row.number()?, tokens: row.number()? } })
+    })
+}
 
 pub(super) fn secret(session: &mut impl Session, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     session.first("SELECT data FROM secrets WHERE name = ?1", values![name], |row| row.bytes())

@@ -2,7 +2,7 @@
 //! A store brings a [`Session`], a connection with its prepared statements, and its [`Dialect`]. Placeholders are
 //! written `?1`, as SQLite has them.
 
-mod accounts;
+pub(crate) mod accounts;
 pub(crate) mod activity;
 mod batch;
 pub(crate) mod bot_health;
@@ -122,6 +122,8 @@ pub(crate) trait Dialect: Session {
     const JOIN_IN_ORDER: &'static str;
     /// Matches with the ends of their logs; those of live logs are null where [`Dialect::log_ends`] looks them up.
     const MATCHES: &'static str;
+    /// Orders and compares texts by their bytes.
+    const BY_BYTES: &'static str;
     /// Whether other nodes write at the same time, so that rows must be locked.
     const HAS_ROW_LOCKS: bool;
 

@@ -7,8 +7,8 @@ use super::{
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader, RecordedGame,
-    RememberedResponse, StoreError,
+    AccountFilter, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader,
+    RecordedGame, RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, PROBES_COUNTED_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
@@ -20,10 +20,10 @@ use engine::leadership::LeaderJob;
 use engine::matches::entry::Face;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, EndedMatchCursor, GameCursor, GameRow,
-    HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage, MatchLogRow, MatchRow,
-    MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame, SignedCode,
-    SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, CountedAccount, EndedMatchCursor,
+    GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage,
+    MatchLogRow, MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow,
+    SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -115,6 +115,10 @@ impl<R: SqlReader> Reader for R {
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {} FROM accounts WHERE name = ?1", columns::ACCOUNT);
         self.session().first(&sql, values![name], |row| columns::account(row))
+    }
+
+    fn accounts(&mut self, filter: &AccountFilter) -> Result<Vec<CountedAccount>, StoreError> {
+        self.session().snapshot(|session| accounts::page(session, filter))
     }
 
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {

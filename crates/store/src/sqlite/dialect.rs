@@ -22,6 +22,7 @@ pub(super) fn log_end(session: &mut Session, id: MatchId) -> Result<LogEnd, Stor
 impl Dialect for Session {
     const JOIN_IN_ORDER: &'static str = "CROSS JOIN";
     const MATCHES: &'static str = "matches";
+    const BY_BYTES: &'static str = "COLLATE BINARY";
     const HAS_ROW_LOCKS: bool = false;
 
     fn is_set(flag: &str) -> String {

@@ -4,7 +4,7 @@ use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
 use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::{Account, AccountCounts, Bot, OwnedBot, Token};
-use store::{BotFilter, Database};
+use store::{AccountFilter, BotFilter, Database};
 
 pub(crate) fn an_account_is_made_once(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
@@ -86,6 +86,41 @@ pub(crate) fn bots_belong_to_their_account(database: &dyn Database) {
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::NotFound);
     held.assert_outcome(Command::UpdateBot(bot(1, 1)), Outcome::NotFound);
     assert_eq!(held.reader.bots_by_id(&[bot_id(1)]), Ok(vec![]));
+}
+
+pub(crate) fn accounts_are_listed_by_their_names(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    for (n, name) in [(2, "bob"), (3, "bobby"), (4, "Bob"), (5, "bo_"), (6, "bo%"), (7, "böb"), (8, "bob!"), (9, "🐍")]
+    {
+        let named = Account { name: name.to_owned(), ..account(n) };
+        held.assert_outcome(Command::EnsureAccount(named), Outcome::Account(account_id(n)));
+    }
+    held.assert_outcome(Command::CreateToken(token(1, 2)), Outcome::Done);
+    held.assert_outcome(Command::CreateToken(token(2, 2)), Outcome::Done);
+    held.assert_outcome(Command::CreateBot(bot(1, 2)), Outcome::Done);
+    let mut check = |name_prefix: &str, after: Option<u128>, limit: usize, want: &[u128]| {
+        let name_prefix = name_prefix.to_owned();
+        let filter = AccountFilter { name_prefix, after: after.map(account_id), limit };
+        let found = held.reader.accounts(&filter).unwrap();
+        let ids: Vec<u128> = found.iter().map(|found| found.account.id.0 - account_id(0).0).collect();
+        assert_eq!(ids, want, "{filter:?}");
+        found
+    };
+    check("", None, 99, &[4, 1, 6, 5, 2, 8, 3, 7, 9]);
+    check("", None, 3, &[4, 1, 6]);
+    check("", Some(6), 3, &[5, 2, 8]);
+    check("", Some(9), 3, &[]);
+    check("bob", None, 9, &[2, 8, 3]);
+    check("bob", Some(2), 9, &[8, 3]);
+    check("bob", Some(4), 9, &[2, 8, 3]);
+    check("bob", Some(9), 9, &[]);
+    check("bo%", None, 9, &[6]);
+    check("b", None, 0, &[]);
+    check("bobbyx", None, 9, &[]);
+    check("🐍", None, 9, &[9]);
+    check("", Some(77), 9, &[]);
+    let counts: Vec<AccountCounts> = check("bob", None, 2, &[2, 8]).iter().map(|found| found.counts).collect();
+    assert_eq!(counts, [AccountCounts { bots: 1, tokens: 2 }, AccountCounts::default()]);
 }
 
 pub(crate) fn bots_are_bounded(database: &dyn Database) {

@@ -57,6 +57,7 @@ laws! {
         tokens_are_bounded
         bots_have_one_name_each
         bots_belong_to_their_account
+        accounts_are_listed_by_their_names
         bots_are_bounded
         bots_come_with_their_owners
         public_bots_of_all_accounts_are_listed

@@ -24,6 +24,18 @@ pub struct AccountView {
     pub created_at: Timestamp,
 }
 
+/// An account in the list that admins see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AccountListed {
+    /// The account.
+    #[serde(flatten)]
+    pub account: AccountView,
+    /// Snakes that it has registered.
+    pub snakes: usize,
+    /// Its tokens, browsers' sessions included.
+    pub tokens: usize,
+}
+
 /// What a session says of its account, beside the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AccountSummary {

@@ -7,7 +7,7 @@ use crate::postgres::appends::KEPT;
 use crate::postgres::batch::PostgresWriter;
 use crate::postgres::session::Session;
 use crate::postgres::tables::TABLE_HEADS;
-use crate::sql::{Session as _, bot_health, competitions, ladders, nodes, tables, worlds};
+use crate::sql::{Session as _, accounts, bot_health, competitions, ladders, nodes, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -66,6 +66,7 @@ fn check(name: &str, want: &[&str]) {
     let questions = own_queries().into_iter().chain(tables::queries::<Session>()).chain(worlds::queries::<Session>());
     let questions = questions.chain(competitions::queries::<Session>()).chain(bot_health::queries());
     let questions = questions.chain(ladders::queries::<Session>()).chain(nodes::queries::<Session>());
+    let questions = questions.chain([("accounts by name", accounts::by_name::<Session>())]);
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {
@@ -95,6 +96,12 @@ fn tables_to_take_over_are_found_by_their_owners() {
     check("load", &["story_tables_pkey", "story_bases_pkey"]);
     check("load of the log", &["story_log_pkey"]);
     check("tables with the ends of their logs", &["story_tables_pkey", "Backward using story_log_pkey"]);
+}
+
+#[test]
+fn accounts_are_listed_from_the_index_of_their_names() {
+    let condition = "Index Cond: (((name)::text >= $1) AND ((name)::text < $2))";
+    check("accounts by name", &["Index Scan using accounts_by_name", condition, "tokens_by_account"]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::sql::claims::{CLAIMED_BEFORE, RUNNING, RUNNING_COUNT, lost_holders};
 use crate::sql::creations::WAITING_COUNT;
 use crate::sql::reader::{COUNTS, FAILURES, PROBES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
-use crate::sql::{activity, bot_health, codes, competitions, ladders, leaders, match_lists, nodes, retire, worlds};
+use crate::sql::{
+    accounts, activity, bot_health, codes, competitions, ladders, leaders, match_lists, nodes, retire, worlds,
+};
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
 use crate::sqlite::migrate;
@@ -399,6 +401,12 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
     let counted = "SEARCH e USING PRIMARY KEY (world_id=? AND version>?)";
     check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
+}
+
+#[test]
+fn accounts_are_listed_from_the_index_of_their_names() {
+    check(&accounts::by_name::<Session>(), "sqlite_autoindex_accounts_2 (name>? AND name<?)");
+    check(&accounts::by_name::<Session>(), "COVERING INDEX tokens_by_account (account=?)");
 }
 
 #[test]
