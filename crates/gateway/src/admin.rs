@@ -1,6 +1,7 @@
-//! `/api/admin`: what operators and admins may see of the nodes, and do to the games, accounts and tokens of all accounts.
+//! `/api/admin`: what operators and admins may see of the nodes, and do to this one and to the games, accounts and tokens of all accounts.
 
 mod accounts;
+mod drain;
 mod nodes;
 
 use super::extract::{Admin, JsonBody, Operator, PathId};
@@ -30,6 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))
         .routes(routes!(nodes::list_nodes))
+        .routes(routes!(drain::drain))
 }
 
 /// Inspect a game: its attempts, its worker, the end of its log

@@ -134,7 +134,7 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
     listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
 
-/// Serves on `listener` until `shutdown` completes, then drains within [`DRAIN_MAX`]. `ready` is called once, when the start can no longer
+/// Serves on `listener` until `shutdown` completes or an admin asks for a drain, then drains within [`DRAIN_MAX`]. `ready` is called once, when the start can no longer
 /// fail. With every message of `reloads` the file of the rate limiter's policies is read again. Operators see `trials`, if there are any.
 ///
 /// # Errors
@@ -242,7 +242,7 @@ pub fn limit_policies(config: &Config) -> Result<Vec<String>, String> {
     Ok(rule_sources(config).read(config.limiter_timestamps_max)?.lines())
 }
 
-/// Serves clients, checks that this node may advertise its address, and then runs all other components until the signal.
+/// Serves clients, checks that this node may advertise its address, and then runs all other components until the drain.
 async fn run_until_shutdown(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
@@ -252,11 +252,13 @@ async fn run_until_shutdown(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(serve_gateway(app.clone(), listener, ops));
-    let mut shutdown = pin!(shutdown);
+    let mut drained = pin!(begin_drain(app, shutdown));
     let claim = AddressClaim::of(app);
+    // The drain first: the gateway ends with it.
     let checked = tokio::select! {
+        biased;
+        () = &mut drained => Ok(false),
         checked = claim.check() => checked.map(|()| true).map_err(ServeError::from),
-        () = &mut shutdown => Ok(false),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
     if !matches!(checked, Ok(true)) {
@@ -274,7 +276,8 @@ async fn run_until_shutdown(
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
-        () = &mut shutdown => Ok(()),
+        biased;
+        () = &mut drained => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
     tracing::info!("draining: no new work, requests in flight are finished, matches are released");
@@ -296,6 +299,14 @@ async fn run_until_shutdown(
     jobs.abort();
     rules.abort();
     ended.and(result_of_run)
+}
+
+/// Completes when the drain has begun: by the signal, or because an admin asked for it.
+async fn begin_drain(app: &App, shutdown: impl Future<Output = ()>) {
+    tokio::select! {
+        () = shutdown => app.drain.begin(),
+        () = app.drain.begun() => {}
+    }
 }
 
 /// Waits for all of these, within one time.

@@ -42,9 +42,13 @@ fn no_trials() -> TrialsHandle {
 
 /// The whole response as text.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
+    call(address, &format!("GET {path}"), token).await
+}
+
+/// The same of any method: `line` is the method and the path.
+async fn call(address: SocketAddr, line: &str, token: &str) -> String {
     let mut client = TcpStream::connect(address).await.unwrap();
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let request = format!("{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
     client.write_all(request.as_bytes()).await.unwrap();
     let mut response = String::new();
     client.read_to_string(&mut response).await.unwrap();
@@ -74,6 +78,27 @@ async fn a_process_serves_refuses_a_rival_and_drains() {
     assert!(matches!(rival, ServeError::StoreLocation(StoreLocationError::InUse { .. })), "{rival}");
 
     leave.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    TcpStream::connect(address).await.unwrap_err();
+    serve(folder.config(), no_trials(), self::listener(), never(), || (), async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_process_drains_when_an_admin_asks_for_it() {
+    let folder = Folder::new("asked");
+    let (listener, token) = (listener(), "0123456789abcdef");
+    let address = listener.local_addr().unwrap();
+    let mut config = folder.config();
+    config.bootstrap_token = Some(Secret::new(token));
+    let served = tokio::spawn(serve(config, no_trials(), listener, never(), || (), std::future::pending()));
+    while !get(address, "/readyz", "").await.starts_with("HTTP/1.1 200") {}
+
+    assert!(call(address, "POST /api/admin/drain", "").await.starts_with("HTTP/1.1 401"));
+    assert!(get(address, "/readyz", "").await.starts_with("HTTP/1.1 200"), "a stranger ends nothing");
+    // A connection that waits, as browsers keep it, does not hold up the end.
+    let _idle = known(address, token).await;
+    let drains = call(address, "POST /api/admin/drain", token).await;
+    assert!(drains.starts_with("HTTP/1.1 202") && drains.contains(r#""ends_within_ms":5000"#), "{drains}");
     served.await.unwrap().unwrap();
     TcpStream::connect(address).await.unwrap_err();
     serve(folder.config(), no_trials(), self::listener(), never(), || (), async {}).await.unwrap();

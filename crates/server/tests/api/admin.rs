@@ -1,4 +1,4 @@
-//! What operators and admins see and do beyond games: nodes, accounts and their tokens.
+//! What operators and admins see and do beyond games: nodes, accounts and their tokens, the drain.
 
 use crate::test_server::{ANN, BOB, BOOTSTRAP, TestServer};
 use node::lease::LeaseContext;
@@ -97,4 +97,27 @@ async fn an_admin_deletes_a_token_of_an_account_and_it_ends_at_once() {
     delete(&bob, id).by("admin").check("404 no_such_token").await;
     let nobody = "GET /api/admin/accounts/00000000-0000-0000-0000-000000000099/tokens";
     server.call(nobody).by("admin").check("404 no_such_account").await;
+}
+
+#[tokio::test]
+async fn an_admin_drains_the_server_and_may_ask_twice() {
+    let server = TestServer::open().await;
+    let drain = || server.call("POST /api/admin/drain");
+    for (by, want) in [("", "401 token_missing"), ("player", "403 role_too_weak"), ("operator", "403 role_too_weak")] {
+        drain().by(by).check(want).await;
+    }
+    // A page of another site may not make a browser ask.
+    let cookie = "gauntlet_session=admin";
+    drain().by("").header("cookie", cookie).check("403 cross_site").await;
+    server.call("POST /api/admin/drain?address=10.9.9.9:4000").by("admin").check("400 bad_value").await;
+    assert!(!server.app.drain.has_begun());
+    let want = json!({"address": server.app.node.address(), "ends_within_ms": 5_000});
+    assert_eq!(
+        drain().by("").header("cookie", cookie).header("x-requested-with", "fetch").check("202").await.body,
+        want
+    );
+    assert!(server.app.drain.has_begun());
+    assert_eq!(drain().by("admin").check("202").await.body, want);
+    let named = format!("POST /api/admin/drain?address={}", server.app.node.address());
+    assert_eq!(server.call(&named).by("admin").check("202").await.body, want);
 }

@@ -185,6 +185,7 @@ async fn the_whole_table() {
         ("GET /api/limits/policies/{id}/overrides/k", "??xx..."),
         ("PUT /api/limits/policies/{id}/overrides/k", "??xx..."),
         ("DELETE /api/limits/policies/{id}/overrides/k", "??xx..."),
+        ("POST /api/admin/drain", "??xxx.."),
         ("GET /api/openapi.json", "......."),
         ("GET /metrics", "......."),
         ("GET /healthz", "......."),

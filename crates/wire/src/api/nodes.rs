@@ -33,3 +33,12 @@ pub struct NodeView {
     /// What it does for all nodes: `matchmaking_queue`, `ladders`, `tournaments`, `duels`, `bot_health`.
     pub jobs: Vec<String>,
 }
+
+/// A server that leaves. `/api/admin/drain`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct DrainStarted {
+    /// Where other nodes reach it, as the list of nodes has it.
+    pub address: String,
+    /// The process has ended after this time, in milliseconds.
+    pub ends_within_ms: u64,
+}
