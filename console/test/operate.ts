@@ -67,6 +67,14 @@ const hunt = (name: string) => ({ id: uuid(3), name, admission: 'everybody', wid
 const world = (name: string) => ({ id: uuid(4), name, kind: 'world', admission: 'everybody', width: 1_000, height: 1_000, is_here: true, is_shared: true, has_life: false, move_min_ms: 200, tree_permille: 50, created_at: AT, ends_at: null, address: null });
 const tournament = { id: ID, name: 'Spring cup', status: 'running', is_public: true, games_created: 12, entrants_min: 2, entrants_max: 64, entry: 'open', organizer_id: uuid(5), created_at: AT, started_at: AT, ended_at: null, starts_at: null, format: { type: 'swiss' } };
 const ladder = { id: ID, name: 'Standard 11x11', active: true, is_public: true, game_type: 'Standard', board: '11x11', map: 'standard', players: 4, entries_active: 8, created_at: AT };
+/** The node that answers, by itself. */
+export const node = (more: Partial<Schemas['NodeView']> = {}): Schemas['NodeView'] => ({ address: '10.0.0.1:4000', is_this: true, is_living: true, since: AT, lease_ends_at: null, workers: [11, 12, 13].map(uuid), games: 340, tables: 5, worlds: 1, hunts: 1, jobs: ['matchmaking_queue', 'ladders', 'tournaments', 'duels', 'bot_health'], ...more });
+export const others: readonly Schemas['NodeView'][] = [
+  node({ address: '10.0.0.2:4000', is_this: false, lease_ends_at: '2026-01-02T03:04:10Z', games: 12, jobs: [], workers: [uuid(21)] }),
+  node({ address: 'a-machine-with-a-long-name.europe.games.example:4000', is_this: false, is_living: false, since: null, lease_ends_at: AT, games: 3, tables: 0, worlds: 0, hunts: 0, jobs: [], workers: [] }),
+];
+export const listedAccount = (at: number): Schemas['AccountListed'] => ({ id: uuid(at), name: at % 5 ? `guild-${at}` : `A name of many words, number ${at}`, created_at: AT, snakes: at, tokens: at % 3 });
+export const tokenOf = (at: number, more: Partial<Schemas['TokenView']> = {}): Schemas['TokenView'] => ({ id: uuid(at), name: at % 2 ? 'browser' : `script ${at}`, role: 'player', purpose: 'use', created_at: AT, last_used_at: at % 2 ? AT : null, expires_at: at % 2 ? '2099-01-01T00:00:00Z' : null, ...more });
 const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at % 3 ? `Friend ${at}` : null, role: 'player', made_by: 'Olga', created_at: AT, expires_at: '2099-01-01T00:00:00Z' });
 
 export const table = (phase = 'vote') => ({ table: ID, role: 'visitor', bots: true, seq: 4, chat: [], committed_at_us: null, members: [{ player: uuid(7), name: 'Rude guest', level: 1, is_bot: false }], next_storyteller: null, settings: null, presence: { players: [], visitors: 0 }, game: { phase, storyteller: uuid(7), sentence: 'Something nobody should read' } });
@@ -86,6 +94,9 @@ export function operated(session: object = ADMIN): FakeApi {
   api.on('GET /api/admin/stats', { json: stats() });
   api.on('GET /metrics', { body: metrics(), headers: { 'content-type': 'text/plain' } });
   api.on('GET /readyz', { json: { ready: true, checks: [{ name: 'store', ok: true }] } });
+  api.on('GET /api/admin/nodes', { json: [node({ lease_ends_at: '2026-01-02T03:04:10Z' }), ...others] });
+  api.on('GET /api/admin/accounts', { json: [1, 2, 5].map(listedAccount) });
+  api.on('GET /api/admin/accounts/{id}/tokens', { json: [1, 2].map((at) => tokenOf(at)) });
   api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: POLICIES } });
   api.on('GET /api/stories/lobby', { json: [1, 2].map(listedTable) });
   api.on('GET /api/stories/tables/{table}', { json: table() });

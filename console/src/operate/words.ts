@@ -5,9 +5,10 @@ import { decimal, number } from '../common/format.ts';
 export type KindName = 'tables' | 'games' | 'hunts' | 'worlds' | 'tournaments' | 'ladders';
 
 export const TITLE = 'Operate';
-export const LEAD = 'How this server is, whom it limits, and what it takes to end something. Everything here is of the one process that answers.';
+export const LEAD = 'How this server is, whom it limits, and what it takes to end something. What is not of all nodes is of the one process that answers.';
 export const TABS = [
   { name: '', text: 'Load' },
+  { name: 'nodes', text: 'Nodes' },
   { name: 'limits', text: 'Limits' },
   { name: 'end', text: 'End something' },
   { name: 'accounts', text: 'Accounts' },
@@ -27,9 +28,40 @@ export const LOAD = {
   ready: 'Ready for work',
   notReady: 'Not ready for work',
   noErrors: 'No match failed in the last 24 hours.',
-  leases: 'Which other nodes there are, and who holds which lease, the API does not list: each node answers for itself at its own address. A single match tells its node and worker under “End something”.',
-  drain: 'A node is drained where it runs: send its process SIGTERM. Matches are released and go on where they were, on another node or after the restart.',
 } as const;
+
+export const NODES = {
+  lead: 'Every process that serves from this database, by the leases that it renews each second; those that have gone stay here for a day.',
+  empty: 'No node has a lease now, not even this one: it is starting, or cannot reach its database.',
+  living: 'lives',
+  gone: 'gone',
+  isThis: 'this one',
+  endless: 'needs no renewal',
+  endlessWhy: 'This server has its database for itself: its leases last as long as its process.',
+  leftOver: 'What a node that is gone still holds, another one takes over; while that is more than nothing for longer than some seconds, none can.',
+  workers: 'Workers',
+  drainTitle: 'Drain this node',
+  drainLead: 'Before an update, or to take a machine away. It does what SIGTERM does to this one process.',
+  drain: 'Drain this node …',
+  drainDoes: 'Drain it',
+  drainQuestion: (address: string) => `Drain ${address}?`,
+  drainMeans: ['This node takes no work any more, hands over its matches, tables and worlds, and its process ends within some seconds. That cannot be called off.', 'Whoever supervises the process starts it again. If nobody does, it stays away.'],
+  drainOthers: (count: number) => (count === 1 ? 'The other node goes on with everything.' : `The ${number(count)} other nodes go on with everything.`),
+  drainAlone: 'It is the only node that lives: nobody reaches this server until it is started again. What was saved goes on then where it was.',
+  drained: (address: string, ms: number) => `${address} drains: its process ends within ${span(ms)}. This page comes back by itself as soon as a node answers.`,
+  admins: 'A node is drained by an admin here, or by SIGTERM on its machine: your role is operator.',
+} as const;
+
+const JOBS: Readonly<Record<string, string>> = { matchmaking_queue: 'finds players for hunts', ladders: 'rates ladders', tournaments: 'runs tournaments', duels: 'runs duels', bot_health: 'checks bots' };
+/** What a node does for all. */
+export const jobText = (name: string) => JOBS[name] ?? name;
+
+/** How many live, and how many have gone. */
+export function nodesText(nodes: readonly Schemas['NodeView'][]): string {
+  const living = nodes.filter((node) => node.is_living).length;
+  const gone = nodes.length - living;
+  return `${living === 1 ? '1 node lives' : `${number(living)} nodes live`}${gone === 0 ? '' : `, ${number(gone)} ${gone === 1 ? 'has' : 'have'} gone`}.`;
+}
 
 /** What the times of the last minute are of, in the order of a match's way. */
 export const TIMES: readonly (readonly [name: keyof Schemas['TimingStats'], text: string])[] = [
@@ -199,8 +231,18 @@ export const ACCOUNTS = {
   accountLead: 'Without an invitation: for a program, or before its owner comes. An account of this name is found, and not made twice.',
   tokenTitle: 'Make a token for an account',
   tokenLead: 'Whoever has its secret acts as this account, until it is deleted.',
-  admins: 'Accounts and tokens without an invitation are made by admins alone: your role is operator.',
-  missing: 'The API lists neither accounts nor the tokens of other accounts. On the server’s machine, “gauntlet token list --account NAME” lists an account’s tokens and “gauntlet token revoke” ends one.',
+  admins: 'Accounts and their tokens are for admins alone to see and to make: your role is operator.',
+  listTitle: 'Find an account',
+  listLead: 'All accounts by name, or those whose names begin as you type; capitals count.',
+  empty: 'There is no account yet.',
+  none: (name: string) => `No account’s name begins with “${name}”.`,
+  tokensOf: (name: string) => `Tokens of ${name}`,
+  unnamed: 'this account',
+  noTokens: 'It has none: nobody is signed in with it, and no program acts as it.',
+  tokensLead: 'Programs send them, and each browser that is signed in has one. Their secrets are kept nowhere.',
+  deleteQuestion: (token: string, account: string) => `Delete the token ${token} of ${account}?`,
+  deleteAgain: 'It cannot be brought back: its owner needs another one.',
+  deleted: (token: string) => `The token ${token} is deleted.`,
 } as const;
 
 export const SETTINGS = {

@@ -1,5 +1,5 @@
-// An operator of the real server finds a table that a guest made, by its link, and ends its game; the guest is told. Whom the server does not
-// let, the page does not either.
+// An operator of the real server finds a table that a guest made, by its link, and ends its game, though the server is killed in between; the
+// guest is told. Whom the server does not let, the page does not either. An admin deletes a token of somebody else, and drains the server.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launch } from '../chromium.ts';
@@ -27,7 +27,8 @@ async function open(path: string, token?: string): Promise<Page> {
   if (token) expect((await context.request.post(`${server}/api/session`, { headers: { authorization: `Bearer ${token}` } })).status()).toBe(200);
   const page = await context.newPage();
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+  // What a browser says of a server that is away is meant.
+  page.on('console', (line) => line.type() === 'error' && !/net::ERR_|^WebSocket connection to/.test(line.text()) && complaints.push(line.text()));
   await page.goto(`${server}${path}`);
   return page;
 }
@@ -56,6 +57,14 @@ test('an abusive table of a guest is found and ended, and the guest is told', LO
   await exactly(page, 'Find it').click();
   const found = page.locator(`[data-found="${id}"]`);
   await found.getByText('before the story').waitFor(WAIT);
+
+  await program.end('SIGKILL');
+  await Promise.all([guest, page].map((one) => one.locator('[data-connection=lost]').waitFor(WAIT)));
+  await program.serve();
+  await Promise.all([guest, page].map((one) => one.locator('[data-connection=found]').waitFor({ ...WAIT, state: 'attached' })));
+  await guest.waitForSelector('[data-table=create]', WAIT);
+  await page.getByRole('link', { name: 'Rude guest’s table' }).waitFor(WAIT);
+
   await found.getByRole('button', { name: /^End its game/ }).click();
   await page.getByText('everybody at the table is told that an operator closed it').waitFor();
   await exactly(page, 'End its game').click();
@@ -93,5 +102,32 @@ test('an admin sees the load, sets a policy and takes it away', LONG, async () =
   await page.getByText(/No policy is in force/).waitFor(WAIT);
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByText('server.port', { exact: true }).waitFor(WAIT);
+  expect(complaints).toEqual([]);
+});
+
+test('an admin deletes a token of another account, and drains the server', LONG, async () => {
+  const lost = await tokenOf('player');
+  const page = await open('/operate?tab=accounts', program.token);
+  await page.getByLabel('The name begins with').fill('play');
+  await exactly(page, 'Find').click();
+  await exactly(page, 'Tokens of player').click(WAIT);
+  await exactly(page, 'Delete pages').first().click(WAIT);
+  await exactly(page, 'Delete it').click();
+  await page.getByText('The token pages is deleted.').waitFor(WAIT);
+  expect((await fetch(`${server}/api/games`, { headers: { authorization: `Bearer ${lost}` } })).status).toBe(401);
+
+  await page.getByRole('link', { name: 'Nodes' }).click();
+  await page.getByText('1 node lives.').waitFor(WAIT);
+  await page.getByText('this one').waitFor();
+  await exactly(page, 'Drain this node …').click();
+  await page.getByText(/nobody reaches this server until it is started again/).waitFor();
+  await exactly(page, 'Drain it').click();
+  await page.getByText(/drains: its process ends within 5 s/).waitFor(WAIT);
+  await page.locator('[data-connection=lost]').waitFor(WAIT);
+  // Waits for the end of its process.
+  await program.end('SIGTERM');
+  await program.serve();
+  await page.locator('[data-connection=found]').waitFor({ ...WAIT, state: 'attached' });
+  await page.getByText('1 node lives.').waitFor(WAIT);
   expect(complaints).toEqual([]);
 });

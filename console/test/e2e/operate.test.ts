@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { FakeApi, problem } from '../api.ts';
-import { ADMIN, errors, ID, inspection, listedGame, listedTable, metrics, operated, OPERATOR, paged, policy, stats, table, uuid } from '../operate.ts';
+import { ADMIN, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, stats, table, tokenOf, uuid } from '../operate.ts';
 import { expectGood, faultsOf, Pages, SCHEMES } from '../pages.ts';
 
 const pages = new Pages();
@@ -18,6 +18,10 @@ const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string
   ['load with as many kinds of failures as the server tells', PAGE, (api) => api.on('GET /api/admin/stats', { json: stats({ recent_errors: errors(20) }) }), /snake 1 could not be reached/],
   ['load of a server that is not ready', PAGE, (api) => api.on('GET /readyz', { status: 503, json: { ready: false, checks: [{ name: 'store', ok: false, detail: 'it cannot be reached' }] } }), 'store: it cannot be reached'],
   ['load without metrics', PAGE, (api) => api.on('GET /metrics', { status: 500, body: 'no', headers: { 'content-type': 'text/plain' } }), /metrics of this server could not be read/],
+  ['nodes', `${PAGE}?tab=nodes`, () => {}, '2 nodes live, 1 has gone.'],
+  ['one node', `${PAGE}?tab=nodes`, (api) => api.on('GET /api/admin/nodes', { json: [node()] }), /has its database for itself/],
+  ['no nodes', `${PAGE}?tab=nodes`, (api) => api.on('GET /api/admin/nodes', { json: [] }), /No node has a lease now/],
+  ['nodes for an operator', `${PAGE}?tab=nodes`, (api) => Object.assign(api, { session: OPERATOR }), /drained by an admin here, or by SIGTERM/],
   ['limits', `${PAGE}?tab=limits`, () => {}, 'trial-run'],
   ['no policies', `${PAGE}?tab=limits`, (api) => api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: [] } }), /No policy is in force/],
   ['a limiter in shadow', `${PAGE}?tab=limits`, (api) => api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: true, policies: [policy('search')] } }), /whole limiter is in shadow mode/],
@@ -36,6 +40,10 @@ const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string
   ['ladders', `${PAGE}?tab=end&kind=ladders`, () => {}, 'Standard 11x11'],
   ['accounts', `${PAGE}?tab=accounts`, () => {}, 'Make a token for an account'],
   ['accounts for an operator', `${PAGE}?tab=accounts`, (api) => Object.assign(api, { session: OPERATOR }), /your role is operator/],
+  ['accounts of a name that nobody has', `${PAGE}?tab=accounts&name=zz`, (api) => api.on('GET /api/admin/accounts', { json: [] }), 'No account’s name begins with “zz”.'],
+  ['tokens of an account', `${PAGE}?tab=accounts&account=${uuid(2)}`, () => {}, 'script 2'],
+  ['an account without tokens', `${PAGE}?tab=accounts&account=${uuid(2)}`, (api) => api.on('GET /api/admin/accounts/{id}/tokens', { json: [] }), /nobody is signed in with it/],
+  ['no such account', `${PAGE}?tab=accounts&account=${ID}`, (api) => api.on('GET /api/admin/accounts/{id}/tokens', problem(404, 'no_such_account', 'there is no such account')), 'There is no account of this id: the link is wrong.'],
   ['no invitations', `${PAGE}?tab=accounts`, (api) => api.on('GET /api/invites', { json: [] }), 'None is open.'],
   ['settings', `${PAGE}?tab=settings`, () => {}, 'flag --port'],
   ['settings that nothing matches', `${PAGE}?tab=settings&q=zzz`, () => {}, 'No setting has these letters.'],
@@ -60,7 +68,10 @@ const PARTS: readonly [string, string, string][] = [
   [PAGE, 'GET /api/admin/stats', 'In memory: tables'],
   [`${PAGE}?tab=limits`, 'GET /api/limits/policies', 'Policies in force'],
   [`${PAGE}?tab=end`, 'GET /api/stories/lobby', 'Guest 2’s table'],
+  [`${PAGE}?tab=nodes`, 'GET /api/admin/nodes', '10.0.0.2:4000'],
   [`${PAGE}?tab=accounts`, 'GET /api/invites', 'Friend 1'],
+  [`${PAGE}?tab=accounts`, 'GET /api/admin/accounts', 'guild-1'],
+  [`${PAGE}?tab=accounts&account=${uuid(2)}`, 'GET /api/admin/accounts/{id}/tokens', 'script 2'],
   [`${PAGE}?tab=settings`, 'GET /api/admin/config', 'server.port'],
 ];
 
@@ -268,6 +279,85 @@ test('an admin invites, lets in, makes an account and a token; each secret is sh
   api.on('POST /api/admin/tokens', { status: 201, json: { id: uuid(7), secret: 'gnt_secret' } });
   await exactly(page, 'Make it').click();
   await text(page, 'gnt_secret');
+  await expectGood(page);
+});
+
+test('an account is found by how its name begins, and one of its tokens is deleted', async () => {
+  const left = [tokenOf(1), tokenOf(2)];
+  const api = operated(ADMIN);
+  api.on('GET /api/admin/accounts', ({ query }) => ({ json: [1, 2, 5].map(listedAccount).filter(({ name }) => name.startsWith(query.get('name') ?? '')) }));
+  api.on('GET /api/admin/accounts/{id}/tokens', () => ({ json: left }));
+  api.on('DELETE /api/admin/accounts/{id}/tokens/{token}', problem(404, 'no_such_token', 'there is no such token'));
+  const page = await pages.open(api, `${PAGE}?tab=accounts`);
+  await page.locator('[data-operate=account-list] table[data-count="3"]').waitFor();
+  await page.getByLabel('The name begins with').fill(' guild');
+  await exactly(page, 'Find').click();
+  await page.locator('[data-operate=account-list] table[data-count="2"]').waitFor();
+  await exactly(page, 'Tokens of guild-2').click();
+  await page.getByRole('heading', { name: 'Tokens of guild-2' }).waitFor();
+  await exactly(page, 'Delete script 2').click();
+  await text(page, 'Programs that use it are refused from now on, and their feeds end.');
+  await expectGood(page);
+  const path = `/api/admin/accounts/${uuid(2)}/tokens/${uuid(2)}`;
+  expect(askedFor(api, 'DELETE', path)).toHaveLength(0);
+  await exactly(page, 'Delete it').click();
+  await text(page, 'There is no such token (no_such_token)');
+  api.on('DELETE /api/admin/accounts/{id}/tokens/{token}', () => (left.pop(), { status: 204 }));
+  await exactly(page, 'Delete it').click();
+  await text(page, 'The token script 2 is deleted.');
+  await page.locator('table[data-tokens="1"]').waitFor();
+  expect(askedFor(api, 'DELETE', path)).toHaveLength(2);
+  // A link of it shows the same.
+  await page.reload();
+  await page.getByRole('heading', { name: 'Tokens of guild-2' }).waitFor();
+  expect(await page.getByLabel('The name begins with').inputValue()).toBe('guild');
+  await exactly(page, 'Close').click();
+  expect(await page.locator('[data-account]').count()).toBe(0);
+});
+
+test('a thousand accounts are read in pages', { timeout: 60_000 }, async () => {
+  const api = operated().on('GET /api/admin/accounts', paged<unknown>('/api/admin/accounts', 1_000, listedAccount));
+  const page = await pages.open(api, `${PAGE}?tab=accounts`);
+  await page.locator('table[data-count="100"]').waitFor();
+  await expectGood(page);
+  for (let rows = 100; rows < 1_000; rows += 100) {
+    await page.locator(`table[data-count="${rows}"]`).waitFor();
+    await button(page, 'Show more').click();
+  }
+  await page.locator('table[data-count="1000"]').waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+});
+
+test.each([
+  ['alone', [node()], /nobody reaches this server until it is started again/],
+  ['beside another', [node(), ...others], 'The other node goes on with everything.'],
+] as const)('a node is drained after a question: %s', async (_, nodes, warned) => {
+  const api = operated(ADMIN).on('GET /api/admin/nodes', { json: nodes });
+  api.on('POST /api/admin/drain', { status: 202, json: { address: '10.0.0.1:4000', ends_within_ms: 5_000 } });
+  const page = await pages.open(api, `${PAGE}?tab=nodes`);
+  await page.locator('table[data-count]').waitFor();
+  await exactly(page, 'Drain this node …').click();
+  await page.getByRole('heading', { name: 'Drain 10.0.0.1:4000?' }).waitFor();
+  await text(page, warned);
+  await expectGood(page);
+  await exactly(page, 'Leave it as it is').click();
+  expect(askedFor(api, 'POST', '/api/admin/drain')).toHaveLength(0);
+  await exactly(page, 'Drain this node …').click();
+  await exactly(page, 'Drain it').click();
+  await text(page, '10.0.0.1:4000 drains: its process ends within 5 s.');
+  expect(askedFor(api, 'POST', '/api/admin/drain').map(({ query }) => query.get('address'))).toEqual(['10.0.0.1:4000']);
+  api.isDown = true;
+  await text(page, /The server cannot be reached. What you see stays/);
+  await expectGood(page);
+  api.isDown = false;
+  await page.getByText(/The server cannot be reached/).waitFor({ state: 'detached', timeout: 20_000 });
+});
+
+test('as many nodes as the server lists', { timeout: 60_000 }, async () => {
+  const nodes = Array.from({ length: 200 }, (_, at) => node({ address: `10.0.1.${at}:4000`, is_this: at === 0, workers: [uuid(at)] }));
+  const page = await pages.open(operated().on('GET /api/admin/nodes', { json: nodes }), `${PAGE}?tab=nodes`);
+  await text(page, '200 nodes live.');
+  await page.locator('table[data-count="200"]').waitFor();
   await expectGood(page);
 });
 

@@ -3,10 +3,10 @@ import { decidedSince, EVERY_MS, KEPT_MAX, levels, placesOf, rates, type Reading
 import { gameOf, huntOf, idIn, inspected, tableOfState, worldOf } from '../../src/operate/kinds.ts';
 import { decisionsOf, readMetrics, sumOf } from '../../src/operate/metrics.ts';
 import { changesText, definitionOf, formOf, triedText, wordsOf } from '../../src/operate/tried.ts';
-import { bytes, duration, type KindName, span, storyTitle, uptime } from '../../src/operate/words.ts';
+import { bytes, duration, jobText, type KindName, nodesText, span, storyTitle, uptime } from '../../src/operate/words.ts';
 import { menuFor } from '../../src/shell/menu.ts';
 import { routeOf } from '../../src/shell/routes.ts';
-import { ID, inspection, listedGame, metrics, policy, stats, table } from '../operate.ts';
+import { ID, inspection, listedGame, metrics, node, others, policy, stats, table } from '../operate.ts';
 
 describe('metrics', () => {
   const page = readMetrics(metrics(40, 6));
@@ -129,4 +129,15 @@ describe('words', () => {
 describe('the way to the page', () => {
   test.each([[null, false], ['guest', false], ['player', false], ['operator', true], ['admin', true]])('the menu of %j', (role, want) => expect(menuFor(role, false).some(({ page }) => page === 'operate')).toBe(want));
   test('its address', () => expect(routeOf('/operate').page).toBe('operate'));
+});
+
+describe('nodes', () => {
+  const gone = node({ is_living: false });
+  test.each([
+    [[], '0 nodes live.'],
+    [[node()], '1 node lives.'],
+    [[node(), ...others], '2 nodes live, 1 has gone.'],
+    [[gone, gone], '0 nodes live, 2 have gone.'],
+  ])('how many', (nodes, want) => expect(nodesText(nodes)).toBe(want));
+  test('a job that this page does not know keeps its name', () => expect([jobText('ladders'), jobText('new_job')]).toEqual(['rates ladders', 'new_job']));
 });
