@@ -285,6 +285,9 @@ pub const SWEEP_REPEATS_MAX: usize = 100;
 /// Runs of a sweep in total: at a minute each, most of a day.
 pub const SWEEP_RUNS_MAX: usize = 1_000;
 
+/// Sentences about what did not hold in a combination of a sweep; the reports of its runs have all.
+pub const SWEEP_NOTES_MAX: usize = 20;
+
 /// Distinct groups of errors; later ones are counted with the last.
 pub const ERROR_GROUPS_MAX: usize = 64;
 

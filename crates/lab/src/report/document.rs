@@ -16,6 +16,7 @@ pub(crate) const FORMAT: u64 = 1;
 #[derive(Serialize)]
 struct Document<'a> {
     format: u64,
+    kind: &'static str,
     /// The run's id.
     id: &'a str,
     title: &'a str,
@@ -46,6 +47,7 @@ pub fn document(run: &Run, over_time: &OverTime, is_running: bool) -> Value {
     }
     let document = Document {
         format: FORMAT,
+        kind: "run",
         id: &run.id,
         title: &run.scenario.name,
         summary: &run.scenario.summary,

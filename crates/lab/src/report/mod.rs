@@ -47,7 +47,7 @@ pub use markdown::markdown;
 pub use progress::Progress;
 pub use rebuild::{RecordedRun, load_or_rebuild};
 pub use run_files::{StartRecord, read_document};
-pub(crate) use run_files::{for_each_histogram, for_each_timeline_row, write_reports};
+pub(crate) use run_files::{for_each_histogram, for_each_timeline_row, read_record, write_reports};
 pub use screen::Screen;
 pub use summary::summary;
 

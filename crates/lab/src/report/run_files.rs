@@ -105,22 +105,27 @@ impl Run {
     /// # Errors
     /// A sentence that says what is wrong with which file: it is missing, too long, no record, or of another version.
     pub fn read(file: &Path) -> Result<Self, String> {
-        let wrong = |error: &dyn Display| format!("{}: {error}", file.display());
-        let bytes = std::fs::metadata(file).map_err(|error| wrong(&error))?.len();
-        if bytes > RECORD_BYTES_MAX {
-            return Err(wrong(&format!("{bytes} bytes are too many for a run; at most {RECORD_BYTES_MAX} are read")));
-        }
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
-        let no_record = |error: serde_json::Error| wrong(&format!("this is no record of a run: {error}"));
-        let FormatVersion { format: found } = serde_json::from_str(&text).map_err(no_record)?;
-        if found != Self::FORMAT {
-            let read = Self::FORMAT;
-            return Err(wrong(&format!(
-                "written in format {found}, and this program reads {read}: run the trial again"
-            )));
-        }
-        serde_json::from_str(&text).map_err(no_record)
+        read_record(file, Self::FORMAT, "run")
     }
+}
+
+/// Reads a record of this format; `what` names what it is the record of.
+///
+/// # Errors
+/// A sentence that says what is wrong with which file: it is missing, too long, no record, or of another version.
+pub(crate) fn read_record<T: for<'a> Deserialize<'a>>(file: &Path, format: u64, what: &str) -> Result<T, String> {
+    let wrong = |error: &dyn Display| format!("{}: {error}", file.display());
+    let bytes = std::fs::metadata(file).map_err(|error| wrong(&error))?.len();
+    if bytes > RECORD_BYTES_MAX {
+        return Err(wrong(&format!("{bytes} bytes are too many for a {what}; at most {RECORD_BYTES_MAX} are read")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    let no_record = |error: serde_json::Error| wrong(&format!("this is no record of a {what}: {error}"));
+    let FormatVersion { format: found } = serde_json::from_str(&text).map_err(no_record)?;
+    if found != format {
+        return Err(wrong(&format!("written in format {found}, and this program reads {format}: run the trial again")));
+    }
+    serde_json::from_str(&text).map_err(no_record)
 }
 
 /// Writes `run.json` and every view of it.

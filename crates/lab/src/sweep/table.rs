@@ -1,10 +1,13 @@
 //! The result of a sweep: one row per combination, which of them is the best, and which are as good within the noise.
 //! Pure. Does not know how it is shown.
 
+use serde::{Deserialize, Serialize};
+
 use super::objective::{Objective, cost, format_gate_value};
 use super::plan::{SweepPlan, Variation};
 use super::runner::{SweepOutcome, SweepRun};
 use crate::compare::stats::{ComparisonScale, Decision, Family};
+use crate::limits::SWEEP_NOTES_MAX;
 use crate::output::EXIT_INTERRUPTED;
 use crate::report::Run;
 use crate::statistics::median;
@@ -13,8 +16,10 @@ use crate::verdict::Verdict;
 /// The resolution of a figure of a run, as a share.
 const RESOLUTION: f64 = 0.001;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SweepTable {
+    /// What it showed: gates hold in some combination, or in none; or it was interrupted. None while it goes on.
+    pub(crate) verdict: Option<Verdict>,
     /// The settings that were varied.
     pub(crate) keys: Vec<String>,
     /// The name of the objective.
@@ -23,14 +28,12 @@ pub(crate) struct SweepTable {
     pub(crate) rows: Vec<SweepRow>,
     /// The index of the best row, if gates pass in any.
     pub(crate) best: Option<usize>,
-    /// Whether it was interrupted before all runs were made.
-    pub(crate) interrupted: bool,
     /// The planned runs of every combination.
-    pub(crate) repeats: usize,
+    pub(crate) rounds: usize,
 }
 
 /// One combination.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SweepRow {
     /// Its values, one for each key.
     pub(crate) values: Vec<String>,
@@ -49,7 +52,7 @@ pub(crate) struct SweepRow {
 }
 
 /// A figure over the runs of a combination.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FigureSummary {
     pub(crate) median: Option<f64>,
     /// The minimum and the maximum, if there are several runs.
@@ -57,7 +60,8 @@ pub(crate) struct FigureSummary {
 }
 
 /// How a combination compares to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Ranking {
     Best,
     /// Its gates pass, and no difference from the best is beyond the noise.
@@ -90,12 +94,12 @@ pub(crate) fn table(
         (0..plan.combinations.len()).map(|index| Combination::from_runs(index, plan, &outcome.runs)).collect();
     let name = outcome.runs.iter().find_map(|made| made.result.as_ref().ok());
     let mut table = SweepTable {
+        verdict: None,
         keys: variations.iter().map(|variation| variation.key.clone()).collect(),
         objective: name.map_or_else(|| "throughput".to_owned(), |finished| measure.name(&finished.run)),
         rows: combinations.iter().map(|it| it.row(measure)).collect(),
         best: None,
-        interrupted: outcome.interrupted,
-        repeats: plan.runs.len() / plan.combinations.len().max(1),
+        rounds: plan.runs.len() / plan.combinations.len().max(1),
     };
     let figures: Vec<Vec<f64>> = combinations.iter().map(|it| it.figures(measure)).collect();
     table.best = best_index(&table.rows, measure);
@@ -103,6 +107,11 @@ pub(crate) fn table(
         let rankings = rank_rows(&table.rows, &figures, best);
         table.rows.iter_mut().zip(rankings).for_each(|(row, standing)| row.ranking = standing);
     }
+    table.verdict = outcome.over.then_some(match table.best {
+        _ if outcome.interrupted => Verdict::Interrupted,
+        Some(_) => Verdict::Passed,
+        None => Verdict::Failed,
+    });
     table
 }
 
@@ -147,11 +156,12 @@ impl<'a> Combination<'a> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
+        let (mut notes, mut more) = (Vec::<String>::new(), false);
         let mut add = |note: String| {
-            if !notes.contains(&note) {
-                notes.push(note);
+            if notes.contains(&note) {
+                return;
             }
+            if notes.len() < SWEEP_NOTES_MAX { notes.push(note) } else { more = true }
         };
         for run in &self.runs {
             if run.verdict == Verdict::Void {
@@ -162,6 +172,7 @@ impl<'a> Combination<'a> {
             }
         }
         self.failures.iter().for_each(|why| add(format!("could not run: {why}")));
+        notes.extend(more.then(|| "and more, in the reports of its runs".to_owned()));
         notes
     }
 }

@@ -84,6 +84,9 @@ pub(crate) struct TableCell {
     pub tone: Tone,
     /// The length of a bar, in percent, for views that can draw one instead of the text.
     pub bar: Option<u8>,
+    /// The run that the text names, for views that can link to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// The tone of a cell. The text says the same: no reader depends on colours.
@@ -201,7 +204,12 @@ impl TableCell {
     }
 
     pub(crate) fn with_tone(text: &str, tone: Tone) -> Self {
-        Self { text: format::sanitize(text), tone, bar: None }
+        Self { text: format::sanitize(text), tone, bar: None, run: None }
+    }
+
+    /// The name of a run, which views may link to it.
+    pub(crate) fn run(id: &str) -> Self {
+        Self { run: Some(id.to_owned()), ..id.into() }
     }
 }
 

@@ -1,10 +1,14 @@
-//! Sweeps of made-up runs: the table, the best combination, and the text if there is none.
+//! Sweeps of made-up runs: the table, the best combination, the text if there is none, and what their records say.
+
+mod record;
 
 use std::path::PathBuf;
 
 use super::runner::RunResult;
 use super::table::Ranking;
-use super::{Objective, PlannedRun, SweepOutcome, SweepPlan, SweepTable, Variation, markdown, plan, run_all, table};
+use super::{
+    Objective, PlannedRun, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan, run_all, table,
+};
 use crate::compare::tests::fixture::TEST_RUN;
 use crate::output::{CliError, EXIT_INTERRUPTED};
 use crate::report::Run;
@@ -15,10 +19,14 @@ fn variations() -> Vec<Variation> {
     ["workers=25,50,200", "pool=30,55"].map(|text| Variation::parse(text).unwrap()).into()
 }
 
+fn run_id(planned: PlannedRun) -> String {
+    format!("run-{}-{}", planned.round, planned.combination_index)
+}
+
 /// A run with this throughput and CPU time.
 fn run(planned: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
     let mut run: Run = serde_json::from_value(TEST_RUN.run_json()).unwrap();
-    run.id = format!("run-{}-{}", planned.round, planned.combination_index);
+    run.id = run_id(planned);
     run.verdict = verdict;
     run.gates.retain(|gate| gate.ok);
     if verdict == Verdict::Failed {
@@ -49,7 +57,11 @@ fn service(planned: PlannedRun, values: &[String]) -> RunResult {
 
 fn swept(repeats: usize, run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult) -> (SweepPlan, SweepOutcome) {
     let plan = plan(&variations(), repeats, 5).unwrap();
-    let outcome = run_all(&plan, run_one, &mut |_, _| {});
+    let mut one = |_: &SweepOutcome, planned: PlannedRun| {
+        let result = run_one(planned, &plan.combinations[planned.combination_index]);
+        SweepRun { planned, id: run_id(planned), result }
+    };
+    let outcome = run_all(&plan, &mut one, &mut |_, _| {});
     (plan, outcome)
 }
 
