@@ -33,6 +33,10 @@ for _ in $(seq 240); do
     [ "$(api GET /api/trials | json_field running)" != "$run" ] && break
     sleep 0.5
 done
+small=(--set phase.create.arrivals.batch=8 --set phase.create.arrivals.times=1)
+# What its gates say is no matter here.
+"$gauntlet" sweep demo --quiet "${small[@]}" --vary think_ms=5,30 --vary timeout_ms=200,500 --out "$work/runs" >/dev/null || true
+sweep=$(basename "$(dirname "$work"/runs/*/sweep.json)")
 # One that is being played while the pictures are taken: the home page shows it.
 slow() { api POST /api/snakes "{\"name\": \"$1\", \"url\": \"http://127.0.0.1:$bots_port/$2/think-450ms\", \"is_public\": true}" | json_field id; }
 api POST /api/games "{\"snakes\": [\"$(slow "Morning star" flood)\", \"$(slow Lantern hungry)\"], \"board\": \"19x19\"}" >/dev/null
@@ -54,7 +58,7 @@ pages=(
     "ladders=/ladders" "ladder=/ladders/$ladder" "entry=/ladders/$ladder?entry=$first" "tournaments=/tournaments" "single=/tournaments/$single"
     "double=/tournaments/$double" "swiss=/tournaments/$swiss" "pairing=/tournaments/$single?match=1" "duels=/duels" "duel=/duels/$duel" "league=/duels/$league"
     "world=/world?world=plaza&at=500,500" "hunts=/hunts" "hunt=/hunts/harbour" "hunting=/world?world=hunt"
-    "trials$own=/trials" "trial$own=/trials/$run" "${operate[@]}"
+    "trials$own=/trials" "trial$own=/trials/$run" "sweep$own=/trials/$sweep" "${operate[@]}"
     "account=/account" "account-player@$player=/account" "account-admin$own=/account" "join=/join#nothing" "sign-in=/sign-in#nothing"
     "docs=/docs" "document=/docs/games" "api=/docs/api?operation=post+/api/games"
 )

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { Axis, Block, Cell, ChartData, Layer, ReportDocument, Tone } from '../src/report/document.ts';
+import type { Axis, Block, Cell, ChartData, Layer, ReportDocument, SweepDocument, Tone } from '../src/report/document.ts';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'dist', 'report', 'report.html');
 const SECONDS = 120;
@@ -42,6 +42,7 @@ export function sampleReport(): ReportDocument {
   const gates = ['ok', 'FAIL', 'void'].map((text, at) => [cell(text, (['good', 'bad', 'doubtful'] as const)[at]), cell(`create.latency_ms.p${99 - at}`), cell('< 50'), cell('61.2'), cell('122 %')]);
   return {
     format: 1,
+    kind: 'run',
     id: '20260131-120000-ab12',
     title: 'sample',
     summary: 'A service that takes jobs <b>and more</b>',
@@ -78,6 +79,46 @@ export function sampleReport(): ReportDocument {
       { id: 'work-job', title: 'Work: job', blocks: [chart('job: how the work drained', { y: axis({ kind: 'count', of: 'work items' }), layers: [stack('finished', 2, 0, 40), stack('running', 0, 40, 50)] }), { kind: 'table', content: { text_columns: 1, name_column: 1, heading: ['', 'time', 'finished'], rows: [[cell('###', 'plain', 40), cell('0:30'), cell('1,200')]], notes: [] } }] },
       { id: 'findings', title: 'What the figures say', blocks: [{ kind: 'heading', content: 'Pool starved' }, { kind: 'text', content: FINDING }, { kind: 'list', content: [{ text: 'Refuted by: a pool that is never empty', quoted: null }, { text: 'create: 3 x status 500:', quoted: '</script><script>alert(1)</script>' }] }] },
       { id: 'processes', title: 'Processes', blocks: [chart('Memory', { y: axis({ kind: 'bytes' }), layers: [layer('server RSS', 0, 'line', 140 * 1_024 * 1_024)] })] },
+    ],
+  };
+}
+
+/** A sweep of six combinations in two rounds, of which this many of the runs are made. */
+export function sampleSweep(made: number, isRunning: boolean): SweepDocument {
+  const combinations = ['25', '50', '200'].flatMap((workers) => ['30', '55'].map((pool) => [workers, pool] as const));
+  const name = (at: number) => `20260131-12${String(at + 1).padStart(2, '0')}00-ab12`;
+  const runs = Array.from({ length: Math.min(12, made + (isRunning ? 1 : 0)) }, (_, at) => {
+    const [workers, pool] = combinations[at % 6] ?? ['', ''];
+    const verdict = at >= made ? cell('goes on') : pool === '30' ? cell('failed', 'bad') : cell('passed', 'good');
+    return [{ ...cell(name(at)), run: name(at) }, cell(`workers=${workers} pool=${pool}`), verdict, cell(String(Math.floor(at / 6) + 1)), cell(at < made ? '102' : '-')];
+  });
+  const rows = combinations.map(([workers, pool], at) => {
+    const count = Math.floor(made / 6) + (at < made % 6 ? 1 : 0);
+    const figures = count === 0 ? ['-', '-', '-'] : ['57.3 (57 .. 57.9)', '40 (39 .. 41)', '120.0 (118.0 .. 121.5)'];
+    const gates = count === 0 ? cell('-') : pool === '30' ? cell(`hold in 0 of ${count}`, 'bad') : cell('hold', 'good');
+    const best = count === 0 || pool === '30' ? cell('-') : workers === '50' ? cell('best', 'good') : workers === '200' ? cell('as good', 'good') : cell('behind');
+    return [cell(workers), cell(pool), cell(figures[0] ?? ''), cell(String(count)), gates, cell(figures[1] ?? ''), cell(figures[2] ?? ''), best];
+  });
+  const isOver = made === 12;
+  const failing = [{ text: 'workers=25 pool=30: game.stuck = 0: found <b>25</b>', quoted: null }];
+  return {
+    format: 1,
+    kind: 'sweep',
+    id: '20260131-120000-ab12',
+    title: 'leaderboard-sweep',
+    summary: 'The leaderboard in small, with the server’s settings as variables',
+    verdict: isRunning ? null : isOver ? 'passed' : 'interrupted',
+    is_running: isRunning,
+    target: null,
+    started_at: '2026-01-31T12:00:00Z',
+    duration_s: 93.5,
+    program: '0.1.0 (abc)',
+    sentences: [`Best${isRunning ? ' so far' : ''}: workers=50 pool=55, with game finished, /min 103; it cost 40 s of the target's CPU and 120.0 MiB of its memory at the peak.`, 'As good within the noise, and no cheaper: workers=200 pool=55.'],
+    progress: `${made} of 12 runs made: 6 combinations, in 2 rounds, ${isOver ? 'all' : Math.floor(made / 6)} of them complete.`,
+    sections: [
+      { id: 'combinations', title: 'Combinations', blocks: [{ kind: 'table', content: { text_columns: 2, name_column: 0, heading: ['workers', 'pool', 'game finished, /min', 'runs', 'gates', 'CPU, s', 'RSS peak, MiB', 'against the best'], rows, notes: [] } }] },
+      { id: 'failing', title: 'What did not hold', blocks: [{ kind: 'list', content: failing }] },
+      { id: 'runs', title: 'Runs', blocks: [{ kind: 'table', content: { text_columns: 3, name_column: 0, heading: ['run', 'combination', 'verdict', 'round', 'game finished, /min'], rows: runs, notes: [] } }] },
     ],
   };
 }

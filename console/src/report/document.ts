@@ -5,6 +5,7 @@ export type Tone = 'plain' | 'good' | 'bad' | 'doubtful';
 
 export interface ReportDocument {
   readonly format: number;
+  readonly kind: 'run';
   readonly id: string;
   readonly title: string;
   readonly summary: string;
@@ -23,6 +24,32 @@ export interface ReportDocument {
   readonly findings: readonly string[];
   readonly sections: readonly Section[];
 }
+
+/** Runs of one scenario under several settings (crates/lab/src/sweep/view.rs). */
+export interface SweepDocument {
+  readonly format: number;
+  readonly kind: 'sweep';
+  readonly id: string;
+  /** The scenario's name. */
+  readonly title: string;
+  readonly summary: string;
+  /** Whether gates hold in some combination; null while it goes on. */
+  readonly verdict: SweepVerdict | null;
+  readonly is_running: boolean;
+  /** Null where every run starts a server of its own. */
+  readonly target: string | null;
+  /** UTC. */
+  readonly started_at: string;
+  readonly duration_s: number;
+  readonly program: string;
+  /** The best combination first. */
+  readonly sentences: readonly string[];
+  /** How many of its runs are made. */
+  readonly progress: string;
+  readonly sections: readonly Section[];
+}
+
+export type SweepVerdict = Exclude<Verdict, 'void'>;
 
 /** Two runs side by side (crates/lab/src/compare/view/document.rs). */
 export interface ComparisonDocument {
@@ -68,6 +95,8 @@ export interface Cell {
   readonly tone: Tone;
   /** The length of a bar in per cent, instead of the text. */
   readonly bar: number | null;
+  /** The run that the text names. */
+  readonly run?: string;
 }
 
 export type Unit =

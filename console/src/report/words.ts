@@ -1,7 +1,9 @@
 // What a report's page says in words of its own; the rest is the lab's.
-import type { Verdict } from './document.ts';
+import type { SweepVerdict, Verdict } from './document.ts';
 
 export const VERDICTS: Readonly<Record<Verdict, string>> = { passed: 'Passed', failed: 'Failed', void: 'Void', interrupted: 'Interrupted' };
+
+export const SWEEP_VERDICTS: Readonly<Record<SweepVerdict, string>> = { passed: 'Best found', failed: 'None holds', interrupted: 'Interrupted' };
 
 export const TEXTS = {
   running: 'Running',
@@ -17,7 +19,10 @@ export const TEXTS = {
   heatHint: 'The stronger the colour, the more answers took that long in that second.',
   newer: 'This report was written by a newer Gauntlet than this page knows: some of it may be missing.',
   nothing: 'Nothing was measured.',
+  sweep: 'Sweep',
+  ownServers: 'a server for each run',
 } as const;
 
 export const footer = (id: string, program: string) => `Run ${id}, written by gauntlet ${program || 'of an unnamed version'}. All figures stand in run.json.`;
+export const sweepFooter = (id: string, program: string) => `Sweep ${id}, written by gauntlet ${program || 'of an unnamed version'}. All figures stand in sweep.json.`;
 export const cellText = (count: number, time: string, range: string) => `${time}: ${count.toLocaleString()} ${count === 1 ? 'answer' : 'answers'} in ${range}`;

@@ -1,12 +1,14 @@
 // The texts of the pages of trials.
 import type { TrialRun } from '../api/client.ts';
-import type { Verdict } from '../report/document.ts';
-import { VERDICTS } from '../report/words.ts';
+import { counted } from '../common/words.ts';
+import type { SweepVerdict, Verdict } from '../report/document.ts';
+import { SWEEP_VERDICTS, VERDICTS } from '../report/words.ts';
 
 export const TEXTS = {
   title: 'Trials',
   run: 'Run',
   lead: 'Load tests of this server’s folder: what runs, what they found, and one against the other.',
+  sweepOf: 'Sweep of',
   off: 'This server shows no trials',
   offHint: 'It was started without a folder of runs. Start it with --trials DIR, and sign in as an operator.',
   noRun: 'There is no such run',
@@ -30,14 +32,22 @@ export const TEXTS = {
   stopWhat: 'It ends as with Ctrl-C: nothing more is sent, its own server and bots are stopped, and its report is written from what was measured. It counts as interrupted.',
   stopping: 'It is asked to end, and writes its report.',
   live: 'It runs: the figures are those until now, and new ones come every few seconds.',
+  sweeping: 'It goes on: the table is made of the runs that are over, and new ones come by themselves.',
 } as const;
+
+/** How far a sweep is: `12 runs`, `5 of 12 runs`. */
+export function runsOf({ runs_made, runs_planned }: TrialRun): string {
+  if (runs_made === null || runs_planned === null) return '';
+  return runs_made === runs_planned ? counted(runs_planned, 'run') : `${runs_made.toLocaleString('en')} of ${counted(runs_planned, 'run')}`;
+}
 
 export const failureText = (scenario: string, message: string) => `The last trial that was started here (${scenario}) left no run. It said: ${message}`;
 
 /** How a run stands, in a word. */
-export function standing({ state, verdict }: TrialRun): string {
+export function standing({ kind, state, verdict }: TrialRun): string {
   if (state === 'running') return 'Running';
   if (state === 'unreadable') return 'Unreadable';
+  if (kind === 'sweep') return SWEEP_VERDICTS[verdict as SweepVerdict] ?? SWEEP_VERDICTS.interrupted;
   return VERDICTS[verdict as Verdict] ?? VERDICTS.interrupted;
 }
 

@@ -5,16 +5,17 @@ import type { Schemas } from '../../src/api/client.ts';
 import type { ComparisonDocument } from '../../src/report/document.ts';
 import { FakeApi, problem } from '../api.ts';
 import { expectGood, Pages, SCHEMES } from '../pages.ts';
-import { expectDrawn, sampleReport } from '../report.ts';
+import { expectDrawn, sampleReport, sampleSweep } from '../report.ts';
 
 const pages = new Pages();
 const RUNNING = '20260131-130000-cd34';
 const OVER = ['20260131-120000-ab12', '20260131-110000-ab12'] as const;
 
 const run = (name: string, parts: Partial<Schemas['TrialRun']> = {}): Schemas['TrialRun'] => ({
-  name, state: 'over', can_stop: false, verdict: 'passed', scenario: 'demo', summary: 'The leaderboard in small', target: 'http://127.0.0.1:4000',
-  started_at: '2026-01-31T12:00:00Z', duration_s: 23.4, unreadable: null, ...parts,
+  name, kind: 'run', state: 'over', can_stop: false, verdict: 'passed', scenario: 'demo', summary: 'The leaderboard in small', target: 'http://127.0.0.1:4000',
+  started_at: '2026-01-31T12:00:00Z', duration_s: 23.4, runs_made: null, runs_planned: null, unreadable: null, ...parts,
 });
+const sweep = (name: string, parts: Partial<Schemas['TrialRun']> = {}): Schemas['TrialRun'] => run(name, { kind: 'sweep', scenario: 'leaderboard-sweep', target: null, runs_made: 12, runs_planned: 12, ...parts });
 const overview = (parts: Partial<Schemas['Trials']> = {}): Schemas['Trials'] => ({
   scenarios: [
     { name: 'demo', summary: 'The leaderboard in small', has_own_server: true },
@@ -52,6 +53,61 @@ for (const options of SCHEMES) {
     await expectGood(page);
   });
 }
+
+for (const options of SCHEMES) {
+  test(`a sweep can be read ${JSON.stringify(options)}`, async () => {
+    const states = [
+      sweep('20260131-150000-ab12', { state: 'running', verdict: null, runs_made: 5 }),
+      sweep('20260131-140000-ab12', { state: 'interrupted', verdict: null, runs_made: 5 }),
+      sweep('20260131-130000-ab12', { verdict: 'failed' }), sweep('20260131-120000-ab12'), run(OVER[1]),
+    ];
+    const api = server(states).on('GET /api/trials/runs/{name}', { json: sampleSweep(12, false) });
+    const page = await pages.open(api, '/trials', options);
+    await rows(page).nth(4).waitFor();
+    const told = await Promise.all([0, 1, 2, 3].map((at) => rows(page).nth(at).locator('.chip, .facts span:first-child').allInnerTexts()));
+    expect(told).toEqual([['Running', '5 of 12 runs'], ['Interrupted', '5 of 12 runs'], ['None holds', '12 runs'], ['Best found', '12 runs']]);
+    // A sweep is not compared: only the run can be chosen.
+    expect(await page.getByRole('checkbox').count()).toBe(1);
+    await expectGood(page);
+    await page.getByRole('link', { name: 'Sweep of leaderboard-sweep' }).nth(3).click();
+    await page.getByText('Best: workers=50 pool=55').waitFor();
+    await expectGood(page);
+  });
+}
+
+test('a sweep that goes on gets its rows by itself, and its runs are one press away', async () => {
+  let made = 0;
+  const isOver = () => made === 12;
+  const answers = () => ({ json: sampleSweep(made, !isOver()) });
+  const api = server().on('GET /api/trials/runs/{name}', answers);
+  const page = await pages.open(api, '/trials/20260131-120000-ab12');
+  await page.getByText('0 of 12 runs made').waitFor();
+  await page.getByText('It goes on').waitFor();
+  await expectGood(page);
+  made = 7;
+  await page.getByText('Best so far: workers=50 pool=55').waitFor();
+  await page.getByText('found <b>25</b>').waitFor();
+  await expectGood(page);
+  made = 12;
+  await page.getByText('12 of 12 runs made: 6 combinations, in 2 rounds, all of them complete.').waitFor();
+  await expect.poll(() => page.getByText('It goes on').count()).toBe(0);
+  await expectGood(page);
+  api.on('GET /api/trials/runs/{name}', { json: sampleReport() });
+  await page.getByRole('link', { name: '20260131-120300-ab12' }).click();
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/trials/20260131-120300-ab12');
+  await expectDrawn(page, 7);
+});
+
+test('a sweep whose program was killed says what there is, one of a thousand runs can be read', async () => {
+  const cut = sampleSweep(7, false);
+  const table = cut.sections.at(-1)?.blocks[0];
+  if (table?.kind !== 'table') throw new Error('the runs are a table');
+  const long = { ...cut, sections: [...cut.sections.slice(0, -1), { id: 'runs', title: 'Runs', blocks: [{ ...table, content: { ...table.content, rows: Array.from({ length: 1_000 }, (_, at) => table.content.rows[at % 7] ?? []) } }] }] };
+  const page = await pages.open(server().on('GET /api/trials/runs/{name}', { json: long }), `/trials/${OVER[0]}`);
+  await page.getByText('Interrupted', { exact: true }).waitFor();
+  expect(await page.getByRole('link', { name: /^20260131-/ }).count()).toBe(1_000);
+  await expectGood(page);
+});
 
 test('the menu has an entry only where the server shows trials', async () => {
   for (const has_trials of [true, false]) {
@@ -155,6 +211,13 @@ test('two runs are chosen and compared, and the link says which', async () => {
   const other = await pages.open(api, `/trials?compare=${OVER.join(',')}`);
   await other.getByText('These runs cannot be compared: other scenarios (runs_not_comparable)').waitFor();
   await expectGood(other);
+});
+
+test('a link that compares a sweep says what to compare instead', async () => {
+  const api = server().on('GET /api/trials/comparison', problem(409, 'runs_not_comparable', 'these runs cannot be compared: 20260131-120000-ab12 is a sweep: compare two of its runs, which its own page lists'));
+  const page = await pages.open(api, `/trials?compare=${OVER.join(',')}`);
+  await page.getByText('is a sweep: compare two of its runs, which its own page lists (runs_not_comparable)').waitFor();
+  await expectGood(page);
 });
 
 test('the time that is looked at stands in the link', async () => {

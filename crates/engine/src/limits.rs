@@ -35,10 +35,10 @@ pub const STATUS_IDS_MAX: usize = 500;
 pub const PAGE_MAX: usize = 100;
 /// Requests that read runs of trials at the same time: each may read a hundred megabytes.
 pub const TRIAL_READS_AT_ONCE: usize = 2;
-/// Bytes of a run's record, and of each of its files over time, that a page shows: longer runs have their `report.html`.
+/// Bytes of the record of a run or a sweep, and of each of a run's files over time, that a page shows: longer runs have their `report.html`.
 pub const TRIAL_RECORD_BYTES_MAX: u64 = 32 * 1024 * 1024;
 pub const TRIAL_SERIES_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// Runs in the folder of trials, and bytes that must be free on its disk, for another trial to be started by a request.
+/// Runs and sweeps in the folder of trials, and bytes that must be free on its disk, for another trial to be started by a request.
 pub const TRIAL_RUNS_MAX: usize = 10_000;
 pub const TRIAL_DISK_BYTES_FREE_MIN: u64 = 1024 * 1024 * 1024;
 /// Time after which a trial that was started by a request is asked to end, and after that the time in which it must.

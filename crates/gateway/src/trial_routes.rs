@@ -51,11 +51,11 @@ async fn get_trials(State(app): State<App>, Operator(_): Operator) -> ApiResult<
     Ok(Json(app.trials.call(|trials| Ok(trials.overview())).await?))
 }
 
-/// List runs, newest first
+/// List runs and sweeps, newest first
 ///
-/// For operators and admins.
+/// For operators and admins. `kind` tells a run from a sweep, which `gauntlet sweep` leaves beside its runs.
 #[utoipa::path(get, path = "/api/trials/runs", tag = "trials", security(("bearer" = []), ("cookie" = [])), params(PageQuery), responses(
-    (status = 200, description = "A page of runs, 100 when no limit is given.", body = Vec<TrialRun>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+    (status = 200, description = "A page of runs and sweeps, 100 when no limit is given.", body = Vec<TrialRun>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
     (status = 404, description = "`trials_off`: the server shows no trials."),
 ))]
 async fn list_runs(
@@ -70,10 +70,10 @@ async fn list_runs(
     Ok(page.response(|run| run))
 }
 
-/// The report of a run, as a document
+/// The report of a run, or the table of a sweep, as a document
 ///
 /// For operators and admins. What `report.html` of the run shows, as blocks: headings, texts, tables, charts as data; `format` is the version of
-/// their form (decision 0071). Of a run that goes on it says what was recorded until now.
+/// their form (decision 0071). `kind` is `run` or `sweep`. Of one that goes on it says what was recorded until now.
 #[utoipa::path(get, path = "/api/trials/runs/{name}", tag = "trials", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The document.", body = serde_json::Value),
     (status = 404, description = "`no_such_run`; `trials_off`: the server shows no trials."),
@@ -102,6 +102,7 @@ struct CompareQuery {
 /// Compare two runs, figure by figure
 ///
 /// For operators and admins. What `gauntlet compare` says, as blocks like those of a report. Only what is beyond the noise is called a difference.
+/// A sweep is not compared: two of its runs are.
 #[utoipa::path(get, path = "/api/trials/comparison", tag = "trials", security(("bearer" = []), ("cookie" = [])), params(CompareQuery), responses(
     (status = 200, description = "The document.", body = serde_json::Value),
     (status = 404, description = "`no_such_run`; `trials_off`: the server shows no trials."),

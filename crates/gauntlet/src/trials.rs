@@ -1,5 +1,5 @@
-//! Trials for operators of a server: runs in its folder, and one that it starts at a time, as `gauntlet run` in a process of its own. Puts the
-//! gateway's routes and the lab together; knows neither's inside.
+//! Trials for operators of a server: runs and sweeps in its folder, and one run that it starts at a time, as `gauntlet run` in a process of
+//! its own. Puts the gateway's routes and the lab together; knows neither's inside.
 
 mod child;
 mod folder;
@@ -8,17 +8,18 @@ mod tests;
 
 use child::{Runner, Target};
 use engine::limits::{TRIAL_RECORD_BYTES_MAX, TRIAL_SERIES_BYTES_MAX};
-use folder::{Folder, RunFiles};
+use folder::{Brief, Folder, RunFiles};
 use gateway::problem::TrialRefusal;
 use gateway::trials::{Trials, TrialsHandle};
 use lab::compare::{CompareError, compare_documents};
 use lab::report::read_document;
 use lab::scenario::{builtin, builtins};
+use lab::sweep::read_document as read_sweep;
 use serde_json::Value;
 use settings::Config;
 use std::io;
 use std::sync::Arc;
-use wire::api::{TrialRun, TrialScenario, TrialState, Trials as TrialsView};
+use wire::api::{TrialKind, TrialRun, TrialScenario, TrialState, Trials as TrialsView};
 
 /// The trials of a process.
 pub(crate) struct ServerTrials {
@@ -55,8 +56,15 @@ impl ServerTrials {
         self.runner.end();
     }
 
+    /// Whether a run goes on: here, or elsewhere and something was written a moment ago.
     fn is_running(&self, name: &str, files: &RunFiles) -> bool {
         self.runner.is_running(name) || (!files.has_record && files.is_fresh)
+    }
+
+    /// Whether a sweep goes on: it has no verdict, and something was written a moment ago, of it or of the run that it makes.
+    fn is_sweeping(&self, files: &RunFiles, sweep: &Brief) -> bool {
+        let run = || self.folder.files(&sweep.running.as_ref()?.id).ok();
+        sweep.verdict.is_none() && (files.is_fresh || run().is_some_and(|run| run.is_fresh))
     }
 
     /// The files of a run that a page shows.
@@ -70,14 +78,18 @@ impl ServerTrials {
 
     fn row(&self, name: String) -> Option<TrialRun> {
         let files = self.folder.files(&name);
-        let is_running = files.as_ref().is_ok_and(|files| self.is_running(&name, files));
-        let can_stop = self.runner.is_running(&name);
-        let read = match files {
+        let kind = files.as_ref().map_or(TrialKind::Run, |files| files.kind);
+        let read = match &files {
             // Nothing of ours is in it.
             Err(TrialRefusal::NoSuchRun) => return None,
             Err(refusal) => Err(refusal.to_string()),
             Ok(files) => files.brief(),
         };
+        let is_running = files.as_ref().is_ok_and(|files| match kind {
+            TrialKind::Run => self.is_running(&name, files),
+            TrialKind::Sweep => read.as_ref().is_ok_and(|sweep| self.is_sweeping(files, sweep)),
+        });
+        let can_stop = self.runner.is_running(&name);
         let state = match &read {
             _ if is_running => TrialState::Running,
             Err(_) => TrialState::Unreadable,
@@ -88,6 +100,7 @@ impl ServerTrials {
         let brief = read.unwrap_or_default();
         Some(TrialRun {
             name,
+            kind,
             state,
             can_stop,
             verdict: brief.verdict.filter(|_| state == TrialState::Over),
@@ -96,6 +109,8 @@ impl ServerTrials {
             target: brief.scenario.target,
             started_at: brief.started_at,
             duration_s: brief.duration_s,
+            runs_made: brief.runs_planned.map(|_| brief.runs.len()),
+            runs_planned: brief.runs_planned,
             unreadable,
         })
     }
@@ -123,6 +138,11 @@ impl Trials for ServerTrials {
 
     fn report(&self, name: &str) -> Result<Vec<u8>, TrialRefusal> {
         let files = self.files(name)?;
+        if files.kind == TrialKind::Sweep {
+            let sweep = files.brief().map_err(TrialRefusal::Unreadable)?;
+            let document = read_sweep(&files.dir, self.is_sweeping(&files, &sweep));
+            return document.map(|document| bytes(&document)).map_err(TrialRefusal::Unreadable);
+        }
         let is_running = self.is_running(name, &files);
         match read_document(&files.dir, is_running) {
             Ok(document) => Ok(bytes(&document)),
@@ -135,6 +155,10 @@ impl Trials for ServerTrials {
     fn comparison(&self, first: &str, second: &str) -> Result<Vec<u8>, TrialRefusal> {
         let (one, other) = (self.files(first)?, self.files(second)?);
         for (name, files) in [(first, &one), (second, &other)] {
+            if files.kind == TrialKind::Sweep {
+                let reason = format!("{name} is a sweep: compare two of its runs, which its own page lists");
+                return Err(TrialRefusal::Incomparable(reason));
+            }
             if !files.has_record {
                 let reason = format!("{name} has no record yet: `gauntlet report` makes one of a run that was cut off");
                 return Err(TrialRefusal::Incomparable(reason));

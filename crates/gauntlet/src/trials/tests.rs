@@ -8,6 +8,15 @@ struct TestFolder(PathBuf);
 
 const START: &str = r#"{"format":3,"id":"a","scenario":{"name":"demo","summary":"s","hash":"","seed":1,"settings":[],"target":"http://t"},"started_at":"2026-01-31T12:00:00Z","machine":{}}"#;
 
+/// A sweep of two runs, of which one is over and the other goes on.
+const SWEEP: &str = r#"{"format":1,"id":"a","program":"","scenario":{"name":"demo","summary":"s","settings":[],"target":null,"seed":1},
+    "started_at":"2026-01-31T12:00:00Z","duration_s":9.5,"runs_planned":2,"rounds_made":0,
+    "runs":[{"id":"20260131-120001-aaaa","round":0,"combination":1,"verdict":"passed","objective":7.5,"failure":null}],
+    "running":{"id":"20260131-120002-aaaa","round":0,"combination":0,"verdict":null,"objective":null,"failure":null},
+    "verdict":null,"keys":["think_ms"],"objective":"game finished, /min","rounds":1,"best":null,"rows":[
+        {"values":["1"],"runs":0,"passed":0,"objective":{"median":null,"range":null},"cpu_s":{"median":null,"range":null},"rss_bytes":{"median":null,"range":null},"ranking":"failed","notes":[]},
+        {"values":["30"],"runs":1,"passed":1,"objective":{"median":7.5,"range":null},"cpu_s":{"median":null,"range":null},"rss_bytes":{"median":null,"range":null},"ranking":"failed","notes":[]}]}"#;
+
 impl TestFolder {
     fn new(name: &str) -> Self {
         let folder = Self(std::env::temp_dir().join(format!("gauntlet-trials-{name}-{}", std::process::id())));
@@ -20,6 +29,12 @@ impl TestFolder {
         let path = self.0.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Nothing was written to this file for a while.
+    fn age(&self, path: &str) {
+        let old = std::time::SystemTime::now() - 2 * lab::limits::INTERRUPTED_AFTER;
+        fs::File::options().write(true).open(self.0.join(path)).unwrap().set_modified(old).unwrap();
     }
 
     fn trials(&self) -> Arc<ServerTrials> {
@@ -57,6 +72,10 @@ fn what_is_no_run_is_refused() {
     folder.write("folder/run.json/x", "");
     symlink(secret.0.join("run.json"), folder.0.join("linked/run.json")).unwrap();
     symlink(&secret.0, folder.0.join("away")).unwrap();
+    folder.write("large-sweep/sweep.json", &" ".repeat(usize::try_from(TRIAL_RECORD_BYTES_MAX).unwrap() + 1));
+    folder.write("linked-sweep/notes.txt", "");
+    symlink(secret.0.join("run.json"), folder.0.join("linked-sweep/sweep.json")).unwrap();
+    folder.write("folder-sweep/sweep.json/x", "");
     let trials = folder.trials();
     for name in ["", ".", "..", "../secret", "none", "empty", "file", "away", "/etc", "A"] {
         check(&trials, name, &TrialRefusal::NoSuchRun);
@@ -65,6 +84,68 @@ fn what_is_no_run_is_refused() {
     let no_file = TrialRefusal::Unreadable("run.json is no plain file".to_owned());
     check(&trials, "linked", &no_file);
     check(&trials, "folder", &no_file);
+    check(&trials, "large-sweep", &TrialRefusal::TooLarge);
+    let no_file = TrialRefusal::Unreadable("sweep.json is no plain file".to_owned());
+    check(&trials, "linked-sweep", &no_file);
+    check(&trials, "folder-sweep", &no_file);
+}
+
+#[test]
+fn a_sweep_is_listed_and_read_and_not_compared() {
+    let folder = TestFolder::new("sweep");
+    let [sweep, run] = ["20260131-120000-aaaa", "20260131-120002-aaaa"];
+    folder.write(&format!("{sweep}/sweep.json"), SWEEP);
+    let trials = folder.trials();
+    let state = || {
+        let row = trials.runs(None, 9).unwrap().pop().unwrap();
+        assert_eq!((row.name.as_str(), row.kind, row.scenario.as_deref()), (sweep, TrialKind::Sweep, Some("demo")));
+        let document: Value = serde_json::from_slice(&trials.report(sweep).unwrap()).unwrap();
+        assert_eq!((&document["kind"], &document["format"]), (&"sweep".into(), &1.into()));
+        assert_eq!(document["is_running"], row.state == TrialState::Running);
+        (row.state, row.verdict, row.runs_made, row.runs_planned)
+    };
+    let (made, planned) = (Some(1), Some(2));
+    assert_eq!(state(), (TrialState::Running, None, made, planned));
+    folder.age(&format!("{sweep}/sweep.json"));
+    assert_eq!(state(), (TrialState::Interrupted, None, made, planned));
+    // What it was written before is old; what its run writes is not.
+    folder.write(&format!("{run}/start.json"), START);
+    assert_eq!(state(), (TrialState::Running, None, made, planned));
+    assert_eq!(trials.stop(sweep), Err(TrialRefusal::NotRunning));
+    folder.age(&format!("{run}/start.json"));
+    assert_eq!(state(), (TrialState::Interrupted, None, made, planned));
+    folder.write(
+        &format!("{sweep}/sweep.json"),
+        &SWEEP.replace("\"verdict\":null,\"keys\"", "\"verdict\":\"failed\",\"keys\""),
+    );
+    assert_eq!(state(), (TrialState::Over, Some("failed".to_owned()), made, planned));
+    let refused = trials.comparison(sweep, run).unwrap_err();
+    assert!(
+        matches!(&refused, TrialRefusal::Incomparable(reason) if reason.contains("is a sweep: compare two of its runs")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_a_sweep_says_of_itself_is_not_trusted() {
+    let folder = TestFolder::new("strange");
+    let secret = TestFolder::new("beside");
+    secret.write("start.json", START);
+    let beside = format!("../{}", secret.0.file_name().unwrap().to_str().unwrap());
+    for (name, from, to) in [
+        ("a", "\"best\":null", "\"best\":7"),
+        ("b", "[\"30\"]", "[]"),
+        ("c", "\"format\":1", "\"format\":2"),
+        ("d", "\"rows\":[", "\"rows\":[7,"),
+    ] {
+        folder.write(&format!("{name}/sweep.json"), &SWEEP.replace(from, to));
+        let refused = folder.trials().report(name).unwrap_err();
+        assert!(matches!(refused, TrialRefusal::Unreadable(_)), "{name}: {refused:?}");
+    }
+    // A name of a run that leads elsewhere keeps no sweep going.
+    folder.write("e/sweep.json", &SWEEP.replace("20260131-120002-aaaa", &beside));
+    folder.age("e/sweep.json");
+    assert_eq!(folder.trials().runs(None, 1).unwrap()[0].state, TrialState::Interrupted);
 }
 
 #[test]
@@ -99,9 +180,7 @@ fn runs_are_listed_newest_first_and_page_by_page() {
     assert_eq!(page(None, 3), [row("05", Running), row("04", Unreadable), row("03", Over)]);
     assert_eq!(page(Some("20260103-000000-aaaa"), 3), [row("02", Over), row("01", Over)]);
     assert_eq!(page(Some("20260101-000000-aaaa"), 3), []);
-    let old = std::time::SystemTime::now() - 2 * lab::limits::INTERRUPTED_AFTER;
-    let start = fs::File::options().write(true).open(folder.0.join("20260105-000000-aaaa/start.json")).unwrap();
-    start.set_modified(old).unwrap();
+    folder.age("20260105-000000-aaaa/start.json");
     assert_eq!(page(None, 1), [row("05", Interrupted)]);
 }
 

@@ -5,7 +5,7 @@ use gateway::problem::TrialRefusal;
 use gateway::trials::{Trials, TrialsHandle};
 use serde_json::json;
 use std::sync::Arc;
-use wire::api::{TrialRun, TrialState, Trials as TrialsView};
+use wire::api::{TrialKind, TrialRun, TrialState, Trials as TrialsView};
 
 /// Trials without files: one run, which goes on.
 struct FakeTrials;
@@ -26,6 +26,7 @@ impl Trials for FakeTrials {
     fn runs(&self, after: Option<&str>, limit: usize) -> Result<Vec<TrialRun>, TrialRefusal> {
         let row = |name: &str| TrialRun {
             name: name.to_owned(),
+            kind: TrialKind::Run,
             state: TrialState::Running,
             can_stop: true,
             verdict: None,
@@ -34,6 +35,8 @@ impl Trials for FakeTrials {
             target: None,
             started_at: None,
             duration_s: None,
+            runs_made: None,
+            runs_planned: None,
             unreadable: None,
         };
         let names = ["c", "b", "a"].into_iter().filter(|name| after.is_none_or(|after| *name < after));

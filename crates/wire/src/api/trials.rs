@@ -27,15 +27,17 @@ pub struct TrialScenario {
     pub has_own_server: bool,
 }
 
-/// A run of a trial.
+/// A run of a trial, or a sweep: runs of one scenario under several settings.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct TrialRun {
     /// Its id, which is the name of its directory.
     pub name: String,
+    pub kind: TrialKind,
     pub state: TrialState,
     /// Whether it was started here, goes on, and may be stopped.
     pub can_stop: bool,
-    /// `passed`, `failed`, `void` or `interrupted`; null before there is one.
+    /// `passed`, `failed`, `void` or `interrupted`; null before there is one. A sweep has passed if the gates hold in every run of some
+    /// combination.
     #[schema(required)]
     pub verdict: Option<String>,
     /// The scenario's name and summary; null where they cannot be read.
@@ -50,9 +52,22 @@ pub struct TrialRun {
     pub started_at: Option<String>,
     #[schema(required)]
     pub duration_s: Option<f64>,
+    /// Of a sweep: its runs that are over, and those that it plans.
+    #[schema(required)]
+    pub runs_made: Option<usize>,
+    #[schema(required)]
+    pub runs_planned: Option<usize>,
     /// Why it is not readable.
     #[schema(required)]
     pub unreadable: Option<String>,
+}
+
+/// What a directory in the folder of trials has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialKind {
+    Run,
+    Sweep,
 }
 
 /// Whether a run goes on.
