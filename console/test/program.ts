@@ -32,6 +32,13 @@ export class Program {
   /** Sample bots; their address. */
   bots = () => this.#start(['bots', '--port', '0', '--think', '1ms']);
 
+  /** A command, to its end. */
+  async run(words: readonly string[]) {
+    const child = spawn(PROGRAM, words, { cwd: this.folder, stdio: 'ignore' });
+    this.#children.push(child);
+    await once(child, 'exit');
+  }
+
   async stop() {
     for (const child of this.#children) await ended(child, 'SIGTERM');
     rmSync(this.folder, { recursive: true, force: true });
