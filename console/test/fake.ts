@@ -45,6 +45,8 @@ export class FakeWorld {
   chestsLeft = 9_550;
   /** Whom the cookie speaks for. */
   session: object | null = { name: 'Amber Lynx', is_guest: true, role: 'guest', player: 'p' };
+  /** Whom it speaks for cannot be read for the moment. */
+  isStoreDown = false;
   /** Guests that were made, by name. */
   readonly guests: string[] = [];
   /** What is told to operators of what lies where. */
@@ -97,6 +99,7 @@ export class FakeWorld {
       }
       if (url.pathname.endsWith('/join')) return route.fulfill(this.#join());
       if (url.pathname === '/api/stories/guests') return route.fulfill(this.#guest(route.request().postDataJSON() as { name: string }));
+      if (url.pathname === '/api/session' && this.isStoreDown) return route.fulfill({ status: 503, json: { code: 'store_unavailable', detail: 'the store does not answer' } });
       if (url.pathname === '/api/session' && this.session === null) return route.fulfill({ status: 204 });
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
@@ -118,7 +121,7 @@ export class FakeWorld {
   }
 
   #guest({ name }: { name: string }) {
-    if (name === 'Taken') return { status: 400, json: { detail: 'this name cannot be' } };
+    if (name === 'Taken') return { status: 400, json: { code: 'bad_name', detail: 'this name cannot be' } };
     this.guests.push(name);
     this.session = { name, is_guest: true, role: 'guest', player: 'p' };
     return { status: 201, json: { name, token: 'secret', player: 'p' } };

@@ -26,7 +26,8 @@ export class TicketSearch {
 
   /** `named` hears which ticket the URL is to name. */
   constructor(
-    private readonly identify: () => Promise<boolean>,
+    /** Makes the browser speak for somebody; why it could not. */
+    private readonly identify: () => Promise<string>,
     private readonly named: (id: string | null) => void,
   ) {}
 
@@ -41,7 +42,8 @@ export class TicketSearch {
 
   begin = (players: number, party: number) =>
     this.#act(async () => {
-      if (!(await this.identify())) return void (this.refusal = 'The server cannot be reached. Try again.');
+      this.refusal = await this.identify();
+      if (this.refusal) return;
       const answer = await api.POST('/api/hunts/tickets', { body: { players, party_size: party } });
       if (!answer.data) return this.#refused(answer);
       this.#take(answer.data);
@@ -50,7 +52,8 @@ export class TicketSearch {
   accept = () =>
     this.#act(async () => {
       const id = this.#id;
-      if (!id || !(await this.identify())) return void (this.refusal = 'The server cannot be reached. Try again.');
+      this.refusal = await this.identify();
+      if (!id || this.refusal) return;
       const answer = await api.POST('/api/hunts/tickets/{id}/join', { params: { path: { id } } });
       if (answer.data) return this.#take(answer.data);
       if (GONE.has(answer.response.status)) return this.#lose(FIND.gone);

@@ -21,30 +21,32 @@ class Session {
 
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Answers to earlier questions do not count. */
+  #round = 0;
 
   /** Asks again. What cannot be asked stays as it is; until it is known, it is asked for again. */
   async load() {
     clearTimeout(this.#timer);
+    const round = ++this.#round;
     try {
-      const { data, error, response } = await api.GET('/api/session');
+      const asked = await api.GET('/api/session');
       // The cookie's token was deleted or has expired: with it every request is refused, without it one may look and take a name.
-      if (response.status === 401) return await this.#forget();
-      if (response.ok) return this.#know(data ?? null);
+      const { data, error, response } = asked.response.status === 401 ? await api.DELETE('/api/session') : asked;
+      if (round !== this.#round) return;
+      if (response.ok) return this.begin(data ?? null);
       this.refusal = refusalText(error, response.status);
     } catch {
       // Without a server there is nobody to be signed in at: the page's own notice says so.
     }
-    if (this.isKnown) return;
+    if (this.isKnown || round !== this.#round) return;
     this.#failures += 1;
     this.#timer = setTimeout(() => void this.load(), waitMs(this.#failures, Math.random()));
   }
 
-  async #forget() {
-    const { response } = await api.DELETE('/api/session');
-    if (response.ok) this.#know(null);
-  }
-
-  #know(view: SessionView | null) {
+  /** From now on the browser speaks for this one, or for nobody. */
+  begin(view: SessionView | null) {
+    clearTimeout(this.#timer);
+    this.#round += 1;
     this.#failures = 0;
     this.refusal = '';
     this.view = view;
@@ -54,7 +56,7 @@ class Session {
   readonly leaving = new Action();
 
   async end() {
-    if (await this.leaving.run(() => api.DELETE('/api/session'))) this.view = null;
+    if (await this.leaving.run(() => api.DELETE('/api/session'))) this.begin(null);
   }
 }
 

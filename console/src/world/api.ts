@@ -1,4 +1,4 @@
-// What the page asks over HTTP: who plays, which worlds there are, where everybody is. An answer that is not what it must
+// What the page asks over HTTP: which worlds there are, where everybody is. An answer that is not what it must
 // be counts as none: the page draws what it has.
 import type { Cell } from './grid.ts';
 import type { Density, Part } from './heat.ts';
@@ -18,38 +18,6 @@ const ANIMALS = ['Badger', 'Crane', 'Dingo', 'Egret', 'Finch', 'Gecko', 'Heron',
 export function guestName(chance: () => number): string {
   const pick = (words: readonly string[]) => words[Math.floor(chance() * words.length)] ?? '';
   return `${pick(CHARMS)} ${pick(ANIMALS)}`;
-}
-
-/** Whom the browser plays as. */
-export interface Identity {
-  /** Empty for whoever has none, or whose account names him. */
-  readonly name: string;
-  /** A guest's name is its token's; an account has its own. */
-  readonly isGuest: boolean;
-}
-
-/** Makes sure that there is a session, so that what is found belongs to somebody, and says whose. Without one, one plays as nobody. `wanted`
- * is the name that this browser chose before. */
-export async function comeIn(wanted = ''): Promise<Identity> {
-  const session = await ask('/api/session');
-  if (session !== null) return { name: text(members(session)['name']), isGuest: members(session)['is_guest'] !== false };
-  const { name } = await beGuest(wanted || guestName(Math.random));
-  return { name, isGuest: true };
-}
-
-/** Becomes a guest of this name. Where the server does not let one: no name, and why. */
-export async function beGuest(name: string): Promise<{ readonly name: string; readonly refusal: string }> {
-  const refused = { name: '', refusal: 'The server cannot be reached.' };
-  try {
-    const guest = await fetch('/api/stories/guests', json({ name }));
-    if (!guest.ok) return { ...refused, refusal: await reason(guest) };
-    const { token, name: taken } = members(await guest.json());
-    const headers = { authorization: `Bearer ${text(token)}`, 'content-type': 'application/json' };
-    const session = await fetch('/api/session', { method: 'POST', headers });
-    return session.ok ? { name: text(taken) || name, refusal: '' } : { ...refused, refusal: await reason(session) };
-  } catch {
-    return refused;
-  }
 }
 
 export async function worlds(): Promise<readonly WorldEntry[]> {
@@ -166,10 +134,6 @@ async function reason(answer: Response): Promise<string> {
   const { detail, title } = members(await answer.json().catch(() => null));
   const said = text(detail) || text(title);
   return said && sentence(said);
-}
-
-function json(body: unknown): RequestInit {
-  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 async function ask(path: string, init?: RequestInit): Promise<unknown> {

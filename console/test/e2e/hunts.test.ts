@@ -58,6 +58,17 @@ test('whoever is nobody yet becomes a guest, is found a game, and is taken there
   await search(page, 'none');
 });
 
+test.each([
+  ['GET /api/session', 'store_unavailable', 503],
+  ['POST /api/stories/guests', 'too_many_guests', 429],
+])('who cannot be made a guest, for %s is refused, is told why and begins nothing', async (what, code, status) => {
+  const fake = api(null).on(what, problem(status, code, 'come back later'));
+  const page = await pages.open(fake, '/hunts');
+  await page.click('button >> text="Find me a game"');
+  await page.waitForSelector(`[data-search] [role=alert] >> text="Come back later (${code})"`);
+  expect(fake.asked.filter(({ method }) => method !== 'GET').map(({ path }) => path)).toEqual(what.startsWith('GET') ? [] : ['/api/stories/guests']);
+});
+
 test('a party: the link invites, each accepts, and all are told', async () => {
   let joined = 1;
   const gathering = () => ({ json: ticket(joined < 2 ? 'gathering' : 'waiting', { party_size: 2, party: [ANN, 'b'].slice(0, joined) }) });

@@ -145,7 +145,7 @@ test('name and emoji are chosen, and remembered in this browser', async () => {
   await stage.page.click('[aria-label="Change name and emoji"]');
   await stage.page.fill('dialog input[autocomplete]', 'Taken');
   await stage.page.click('text="Come in like this"');
-  await stage.page.waitForSelector('[role=alert] >> text="This name cannot be."');
+  await stage.page.waitForSelector('[role=alert] >> text="This name cannot be (bad_name)"');
   await stage.page.fill('dialog input[autocomplete]', 'Mira');
   await stage.page.click('label:has(input[value="🦊"])');
   await stage.page.click('text="Come in like this"');
@@ -157,6 +157,18 @@ test('name and emoji are chosen, and remembered in this browser', async () => {
   await stage.page.reload();
   await until(() => stage.said('register').length === 3);
   expect([stage.world.guests, stage.said('register').at(-1)]).toMatchObject([['Mira', 'Mira'], { indicator: 10 }]);
+});
+
+test('while the server cannot say whom the browser speaks for, nobody takes the place of an account', async () => {
+  stage.world.session = { name: 'Keen Ibex', is_guest: false, role: 'player', player: 'p' };
+  stage.world.isStoreDown = true;
+  await stage.open();
+  await stage.page.click('[aria-label="Change name and emoji"]');
+  expect(await stage.page.locator('dialog input[autocomplete]').count()).toBe(0);
+  stage.world.isStoreDown = false;
+  await stage.page.waitForSelector('.you >> text="Keen Ibex"');
+  await stage.page.waitForSelector('dialog >> text="An account keeps its name."');
+  expect(stage.world.guests).toEqual([]);
 });
 
 test('how often updates come is said while connected', async () => {
