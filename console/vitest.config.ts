@@ -1,4 +1,5 @@
-// Tests of plain modules, and of pages in a browser of their own: neither needs anything of the build.
+// Tests of plain modules, of what the pages share, and of pages in a browser of their own: none needs anything of the build.
+import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({ test: { testTimeout: 60_000, hookTimeout: 60_000, reporters: ['dot'] } });
+export default defineConfig({ plugins: [svelte({ configFile: false })], test: { testTimeout: 60_000, hookTimeout: 60_000, reporters: ['dot'] } });

@@ -10,13 +10,14 @@ class Session {
   isKnown = $state(false);
   /** Why it is not known, with the code to quote. */
   refusal = $state('');
-  /** Whether an account is signed in: guests own nothing. */
-  hasAccount = $derived(this.view !== null && !this.view.is_guest);
+  /** The account that is signed in: guests own nothing. */
+  account = $derived(this.view !== null && !this.view.is_guest ? this.view.player : null);
+  hasAccount = $derived(this.account !== null);
   isOperator = $derived(isAtLeast(this.view?.role ?? null, 'operator'));
 
   /** Whether this account is meant. */
   is(account: string): boolean {
-    return this.hasAccount && this.view?.player === account;
+    return this.account === account;
   }
 
   #failures = 0;
