@@ -46,6 +46,7 @@ export class Resource<T> {
       this.#isStopped = true;
       clearTimeout(this.#timer);
       document.removeEventListener('visibilitychange', this.#look);
+      connection.left(this);
     };
   };
 
@@ -57,15 +58,18 @@ export class Resource<T> {
     try {
       const { data, error, response } = await this.#ask();
       if (isLate()) return;
-      connection.found();
+      connection.found(this);
       if (response.ok) return this.#receive(data as T);
-      if (response.status === 404 || response.status === 410) return void (this.standing = 'missing');
-      this.refusal = refusalText(error, response.status);
-      if (this.value === null || !isPassing(response.status)) this.standing = 'refused';
-      if (!isPassing(response.status)) return;
+      const isGone = response.status === 404 || response.status === 410;
+      if (!isGone) this.refusal = refusalText(error, response.status);
+      if (!isPassing(response.status)) {
+        this.#failures = 0;
+        return void (this.standing = isGone ? 'missing' : 'refused');
+      }
+      if (this.value === null) this.standing = 'refused';
     } catch {
       if (isLate()) return;
-      connection.lost(UNREACHABLE);
+      connection.lost(this, UNREACHABLE);
     }
     this.#failures += 1;
     this.#again(waitMs(this.#failures, Math.random()));
@@ -74,7 +78,13 @@ export class Resource<T> {
   /** Shows what is known from elsewhere: a feed, or the answer to an action. */
   set(value: T) {
     this.#round += 1;
+    connection.found(this);
     this.#receive(value);
+  }
+
+  /** Whether the last attempt failed, and another one follows by itself. */
+  get isRetrying(): boolean {
+    return this.#failures > 0;
   }
 
   /** What is shown does not change any more: it is not asked for again by time. */
@@ -99,6 +109,6 @@ export class Resource<T> {
   /** Nobody looks: nothing is asked. Somebody looks again: it may be old. */
   #look = () => {
     if (document.hidden) clearTimeout(this.#timer);
-    else if (this.#everyMs > 0 || this.standing !== 'ready') void this.refresh();
+    else if (this.#everyMs > 0 || this.standing !== 'ready' || this.isRetrying) void this.refresh();
   };
 }

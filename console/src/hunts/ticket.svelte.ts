@@ -106,7 +106,7 @@ export class TicketSearch {
     try {
       const answer = await api.GET('/api/hunts/tickets/{id}', { params: { path: { id }, query: wait }, signal });
       if (signal.aborted) return;
-      connection.found();
+      connection.found(this);
       const { status } = answer.response;
       if (answer.data) return this.#received(answer.data, id, signal);
       if (this.ticket === null && (status === 401 || status === 404)) return void (this.state = 'invited');
@@ -114,7 +114,7 @@ export class TicketSearch {
       if (status < 500 && status !== 429) return this.#refused(answer);
     } catch {
       if (signal.aborted) return;
-      connection.lost('The server cannot be reached.');
+      connection.lost(this, 'The server cannot be reached.');
     }
     this.#failures += 1;
     this.#again(id, signal, waitMs(this.#failures, Math.random()));
@@ -151,5 +151,6 @@ export class TicketSearch {
     clearTimeout(this.#timer);
     this.#ending.abort();
     this.#ending = new AbortController();
+    connection.left(this);
   }
 }

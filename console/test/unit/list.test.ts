@@ -11,7 +11,6 @@ const EVERY_MS = 1_000;
 class Server {
   rows: string[];
   isRefusing = false;
-  asked = 0;
   /** Answers wait until this is done. */
   gate: Promise<void> = Promise.resolve();
   readonly list = new List<string>((after) => this.#page(after), (row) => row, EVERY_MS);
@@ -21,7 +20,6 @@ class Server {
   }
 
   async #page(after: string | undefined) {
-    this.asked += 1;
     const from = Number(after ?? 0);
     // As it is when the question arrives.
     const [page, more] = [this.rows.slice(from, from + 3), this.rows.length > from + 3];

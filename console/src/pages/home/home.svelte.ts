@@ -3,7 +3,6 @@ import { api, type Summary } from '../../api/client.ts';
 import { Resource } from '../../common/resource.svelte.ts';
 import { SummaryFeed, type Source } from '../../home/feed.ts';
 import { isOld } from '../../home/summary.ts';
-import { connection } from '../../shell/connection.svelte.ts';
 
 const CLOCK_MS = 5_000;
 
@@ -29,7 +28,6 @@ export class Home {
       summary: (summary) => {
         this.summary.set(summary);
         this.#received();
-        connection.found();
       },
       // Why, an EventSource does not say: a plain request does.
       broken: () => void this.#ask(),
@@ -51,8 +49,6 @@ export class Home {
       clearInterval(clock);
       document.removeEventListener('visibilitychange', look);
       this.#feed.stop();
-      connection.found();
-      connection.settle();
     };
   };
 

@@ -64,8 +64,8 @@ export class Viewer implements Shown {
     const environment = { open: () => openFeed(id), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
     this.#feed = new Feed(environment, {
       event: (event) => this.#receive(event),
-      connected: () => connection.found(),
-      broken: () => connection.lost('The match is interrupted.'),
+      connected: () => connection.found(this),
+      broken: () => connection.lost(this, 'The match is interrupted.'),
     });
   }
 
@@ -73,13 +73,13 @@ export class Viewer implements Shown {
     try {
       const { data, error, response } = await api.GET('/api/games/{id}', { params: { path: { id: this.id } } });
       if (this.#isStopped) return;
-      connection.found();
+      connection.found(this);
       if (data) return this.#begin(data.Game);
       if (response.status === 404 || response.status === 400) return void (this.isMissing = true);
       this.refusal = refusalText(error, response.status);
     } catch {
       if (this.#isStopped) return;
-      connection.lost(UNREACHABLE);
+      connection.lost(this, UNREACHABLE);
     }
     this.#failures += 1;
     this.#later(() => void this.start(), waitMs(this.#failures, Math.random()));
@@ -89,8 +89,7 @@ export class Viewer implements Shown {
     this.#isStopped = true;
     this.#timers.forEach(clearTimeout);
     this.#feed.stop();
-    connection.found();
-    connection.settle();
+    connection.left(this);
   }
 
   /** Goes on by this time. Whether anything changed. */

@@ -53,7 +53,7 @@ export class TableViewer {
       message: (message) => this.#receive(message),
       connected: () => this.#connected(),
       broken: () => {
-        connection.lost(INTERRUPTED);
+        connection.lost(this, INTERRUPTED);
         void this.#catchUp();
       },
       revoked: () => void session.load(),
@@ -72,8 +72,7 @@ export class TableViewer {
       this.#timers.forEach(clearTimeout);
       document.removeEventListener('visibilitychange', this.#look);
       removeEventListener('online', this.#renew);
-      connection.found();
-      connection.settle();
+      connection.left(this);
     };
   };
 
@@ -178,7 +177,7 @@ export class TableViewer {
   }
 
   #connected() {
-    connection.found();
+    connection.found(this);
     if (this.#isStale) void this.#catchUp();
   }
 

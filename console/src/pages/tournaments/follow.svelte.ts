@@ -20,7 +20,12 @@ export class Follower {
   #isStopped = false;
 
   constructor(private readonly id: string) {
-    this.tournament = new Resource(() => api.GET('/api/tournaments/{id}', { params: { path: { id } } }));
+    this.tournament = new Resource(async () => {
+      const answer = await api.GET('/api/tournaments/{id}', { params: { path: { id } } });
+      // What happened since the server answered is not in it.
+      this.#later(() => this.#refreshSoon(), 0);
+      return answer;
+    });
   }
 
   start = () => {
@@ -30,8 +35,7 @@ export class Follower {
       stop();
       this.#feed?.stop();
       this.#timers.forEach(clearTimeout);
-      connection.found();
-      connection.settle();
+      connection.left(this);
     };
   };
 
@@ -42,8 +46,8 @@ export class Follower {
     const environment = { open: (after: number) => open(this.id, after), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
     const listener = {
       feed: (feed: TournamentFeed) => this.#receive(feed),
-      connected: () => connection.found(),
-      broken: () => connection.lost('The tournament’s feed is interrupted.'),
+      connected: () => connection.found(this),
+      broken: () => connection.lost(this, 'The tournament’s feed is interrupted.'),
     };
     this.#feed = new Feed(environment, listener, this.log.seq);
     this.#feed.start();
@@ -61,17 +65,12 @@ export class Follower {
     this.#refreshSoon();
   }
 
-  /** The state may be megabytes: one request at a time, and none for what is shown already. */
+  /** The state may be megabytes: one request at a time, none for what is shown already, and none before its time while the server has none to give. */
   #refreshSoon() {
-    const isNew = () => this.log.seq > (this.tournament.value?.seq ?? 0);
-    if (this.#isRefreshing || !isNew()) return;
+    const { value, standing, isRetrying } = this.tournament;
+    if (this.#isStopped || this.#isRefreshing || isRetrying || standing !== 'ready' || this.log.seq <= (value?.seq ?? 0)) return;
     this.#isRefreshing = true;
-    this.#later(() => {
-      void this.tournament.refresh().then(() => {
-        this.#isRefreshing = false;
-        if (!this.#isStopped && this.tournament.standing === 'ready' && !connection.isLost) this.#refreshSoon();
-      });
-    }, GATHER_MS);
+    this.#later(() => void this.tournament.refresh().then(() => (this.#isRefreshing = false)), GATHER_MS);
   }
 
   #later(run: () => void, ms: number): () => void {
