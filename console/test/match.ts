@@ -17,6 +17,8 @@ export class FakeMatch {
   answer: { status: number; json: object } | 'none' | null = null;
   status = 'complete';
   session: object | null = null;
+  /** Sockets are not opened; whoever asks why is answered so. */
+  shut: { status: number; json: object; headers?: Record<string, string> } | null = null;
   /** The reason of a match without a result. */
   failure = '';
   opened = 0;
@@ -61,10 +63,13 @@ export class FakeMatch {
         if (this.answer === 'none') return route.abort();
         return route.fulfill(this.answer ?? { status: 200, json: { Game: this.#game() } });
       }
+      if (this.shut && url.pathname.endsWith('/events')) return route.fulfill(this.shut);
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
       return serveSite(route, url);
     });
     await page.routeWebSocket(/\/events$/, (socket) => {
+      // There is no such host: a connection to it fails before it is open.
+      if (this.shut) return void socket.connectToServer();
       this.opened += 1;
       this.#sockets.add(socket);
       socket.onClose(() => this.#sockets.delete(socket));

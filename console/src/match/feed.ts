@@ -1,7 +1,10 @@
 // The events of a match: opens the feed, and opens it again after it broke, later each time. The server sends all turns from the start;
 // what is known already is left out by the recording. Sockets, timers and chance are handed in, so that tests hold them.
 import { waitMs } from '../common/backoff.ts';
+import { type Refusal, refusal } from '../world/api.ts';
 import { type FeedEvent, readEvent } from './frame.ts';
+
+const INTERRUPTED = 'The match is interrupted.';
 
 /** As much of a WebSocket as is used. */
 export interface Socket {
@@ -16,13 +19,26 @@ export interface Environment {
   /** Runs this later; what comes back takes it back. */
   later(run: () => void, ms: number): () => void;
   chance(): number;
+  /** Says why a socket was not opened: a browser does not. */
+  explain(tell: (refusal: Refusal) => void): void;
 }
 
 export interface Listener {
   event(event: FeedEvent): void;
   connected(): void;
-  /** The feed broke, and is opened again in a while. */
-  broken(): void;
+  /** The feed broke, for this reason, and is opened again in a while. */
+  broken(why: string): void;
+}
+
+/** The feed of this match in a browser. */
+export function browser(id: string, later: Environment['later']): Environment {
+  const path = `/api/games/${id}/events`;
+  return {
+    open: () => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`) as Socket,
+    later,
+    chance: Math.random,
+    explain: (tell) => void refusal(path).then(tell),
+  };
 }
 
 export class Feed {
@@ -41,16 +57,24 @@ export class Feed {
     this.#cancel();
     const socket = this.environment.open();
     this.#socket = socket;
-    socket.onopen = () => this.listener.connected();
+    socket.onopen = () => {
+      socket.onclose = () => this.#broken(INTERRUPTED, 0);
+      this.listener.connected();
+    };
     socket.onmessage = ({ data }) => this.#receive(data);
-    socket.onclose = () => this.#closed();
+    socket.onclose = () => this.environment.explain(({ why, waitMs }) => socket === this.#socket && this.#broken(why, waitMs));
   };
+
+  /** Opens it anew at once: the socket may be dead. */
+  renew() {
+    this.#drop();
+    this.start();
+  }
 
   stop() {
     this.#isOver = true;
     this.#cancel();
-    this.#socket?.close();
-    this.#socket = null;
+    this.#drop();
   }
 
   #receive(data: unknown) {
@@ -61,11 +85,19 @@ export class Feed {
     this.listener.event(event);
   }
 
-  #closed() {
-    this.#socket = null;
+  #broken(why: string, atLeastMs: number) {
+    this.#drop();
     if (this.#isOver) return;
     this.#failures += 1;
-    this.listener.broken();
-    this.#cancel = this.environment.later(this.start, waitMs(this.#failures, this.environment.chance()));
+    this.listener.broken(why);
+    this.#cancel = this.environment.later(this.start, Math.max(atLeastMs, waitMs(this.#failures, this.environment.chance())));
+  }
+
+  #drop() {
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
   }
 }

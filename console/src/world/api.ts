@@ -111,7 +111,7 @@ export async function refusal(path: string): Promise<Refusal> {
     const isLasting = LASTING.has(answer.status);
     if (said && (isLasting || PASSING.has(answer.status))) return { why: said, waitMs, isLasting };
     const isBetween = answer.status === UPGRADE_REQUIRED;
-    const why = isBetween ? 'The server is there, but no WebSocket reaches it: a proxy on the way, perhaps.' : 'The server did not open a connection.';
+    const why = isBetween ? 'The server is there, but no WebSocket was opened: it may have too many, or a proxy on the way lets none through.' : 'The server did not open a connection.';
     return { why, waitMs, isLasting: false };
   } catch {
     return { why: 'The server cannot be reached.', waitMs: 0, isLasting: false };

@@ -124,6 +124,14 @@ test('the match that is watched goes on until it is over; then comes the next', 
   await page.locator(`[data-watch="${OTHER}"]`).waitFor();
 });
 
+test('a match without a result says why it has none', async () => {
+  const api = busy();
+  api.match.failure = 'the match was cancelled';
+  api.match.status = 'cancelled';
+  const page = await pages.open(api, '/');
+  await page.locator('[data-watch] .state').getByText('The match was cancelled').waitFor();
+});
+
 test('who wants less motion is shown the newest turn, and moves it by hand', async () => {
   const api = busy();
   const page = await pages.open(api, '/', { reducedMotion: 'reduce' });

@@ -105,6 +105,33 @@ test('a live match is followed, survives a break, and says how it ended', async 
   await page.getByText('Snake 0 wins').waitFor();
 });
 
+test('a feed that is not opened says why, and begins by itself', async () => {
+  const match = new FakeMatch();
+  match.status = 'running';
+  match.play(3);
+  match.shut = { status: 429, json: { code: 'too_many_spectators', detail: 'this address has as many spectators as one address may have: close another one first' } };
+  await open(match);
+  await page.getByText('This address has as many spectators as one address may have').waitFor();
+  await expectAccessible(page);
+  match.shut = null;
+  await atTurn(2);
+  await page.getByText('Connected again').waitFor();
+});
+
+test('a device that comes back to a network trusts no old socket', async () => {
+  const match = new FakeMatch();
+  match.status = 'running';
+  match.play(3);
+  await open(match);
+  await atTurn(2);
+  await page.context().setOffline(true);
+  await page.getByText('This device has no network').waitFor();
+  await page.context().setOffline(false);
+  await expect.poll(() => match.opened).toBe(2);
+  match.play(1);
+  await atTurn(3);
+});
+
 test('who looked back is not torn along by a live match, until they ask for it', async () => {
   const match = new FakeMatch();
   match.status = 'running';

@@ -304,7 +304,7 @@ test('a server that lets nobody in is asked why, and left alone as long as it wa
 
 test.each([
   [400, 'refused', 'That is no name of a world.'],
-  [426, 'waiting', 'no WebSocket reaches it'],
+  [426, 'waiting', 'no WebSocket was opened'],
   [500, 'waiting', 'The server did not open a connection.'],
 ])('a socket that is not opened for %i leaves it %s', async (status, phase, why) => {
   stage.world.shut = { status, detail: 'that is no name of a world' };

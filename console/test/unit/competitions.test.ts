@@ -138,8 +138,9 @@ describe('the feed of a tournament', () => {
       },
       later: (run, ms) => (waits.push({ run, ms }), () => {}),
       chance: () => 1,
+      explain: (after, tell) => tell({ why: `Refused after ${after}.`, waitMs: 5_000, isLasting: false }),
     };
-    const feed = new Feed(environment, { feed: ({ seq }) => said.push(`feed ${seq}`), connected: () => said.push('connected'), broken: () => said.push('broken') }, 7);
+    const feed = new Feed(environment, { feed: ({ seq }) => said.push(`feed ${seq}`), connected: () => said.push('connected'), broken: (why) => said.push(why) }, 7);
     return { streams, waits, said, feed };
   }
   const send = (stream: Stream, feed: object | string) => stream.onmessage?.({ data: typeof feed === 'string' ? feed : JSON.stringify(feed) });
@@ -152,9 +153,24 @@ describe('the feed of a tournament', () => {
     streams[0]!.onerror?.();
     expect([streams[0]!.isClosed, waits[0]!.ms]).toEqual([true, 400]);
     waits[0]!.run();
+    streams[1]!.onopen?.();
     streams[1]!.onerror?.();
     expect([streams.map(({ after }) => after), waits[1]!.ms]).toEqual([[7, 9], 800]);
-    expect(said).toEqual(['connected', 'feed 9', 'broken']);
+    expect(said).toEqual(['connected', 'feed 9', 'connected', 'The tournament’s feed is interrupted.']);
+  });
+  test('that is not opened says why the second time, and is opened anew for a device that slept', () => {
+    const { streams, waits, said, feed } = stage();
+    feed.start();
+    streams[0]!.onerror?.();
+    waits[0]!.run();
+    streams[1]!.onerror?.();
+    expect([said, waits.map(({ ms }) => ms)]).toEqual([['Refused after 7.'], [5_000, 5_000]]);
+    waits[1]!.run();
+    feed.renew();
+    expect([streams[2]!.isClosed, streams[2]!.onerror, streams.length]).toEqual([true, null, 4]);
+    feed.stop();
+    feed.renew();
+    expect([streams[3]!.isClosed, streams.length]).toEqual([true, 4]);
   });
   test('ends where the tournament is over, and takes no nonsense', () => {
     const { streams, waits, said, feed } = stage();

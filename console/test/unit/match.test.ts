@@ -1,6 +1,7 @@
 // The match viewer's plain parts: turns and playback, what is read from the feed, latencies, the line of a body, the feed's reconnecting.
 import { describe, expect, test } from 'vitest';
 import { Feed, type Socket } from '../../src/match/feed.ts';
+import type { Refusal } from '../../src/world/api.ts';
 import { readEvent, readFrame } from '../../src/match/frame.ts';
 import { PICTURES_MAX, turnsShown } from '../../src/match/gif.ts';
 import { HEADS, headFor, TAILS, tailFor } from '../../src/match/heads.ts';
@@ -109,38 +110,66 @@ describe('the feed', () => {
     expect(snakes[0]?.color).toBe('#112233');
   });
 
-  test('opens again after it broke, later each time, and not after the end', () => {
-    const sockets: Socket[] = [];
-    const waits: number[] = [];
-    let later: () => void = () => {};
+  /** A feed whose sockets, waits and reasons the test holds. */
+  function setup() {
+    const [sockets, waits, log] = [[] as (Socket & { isClosed: boolean })[], [] as { run: () => void; ms: number }[], [] as string[]];
+    const explained: ((refusal: Refusal) => void)[] = [];
     const environment = {
       open: () => {
-        const socket: Socket = { onmessage: null, onclose: null, onopen: null, close() {} };
+        const socket = { onmessage: null, onclose: null, onopen: null, isClosed: false, close: () => void (socket.isClosed = true) };
         sockets.push(socket);
         return socket;
       },
-      later: (run: () => void, ms: number) => {
-        waits.push(ms);
-        later = run;
-        return () => {};
-      },
+      later: (run: () => void, ms: number) => (waits.push({ run, ms }), () => {}),
       chance: () => 1,
+      explain: (tell: (refusal: Refusal) => void) => void explained.push(tell),
     };
-    const heard: string[] = [];
-    const feed = new Feed(environment, { event: ({ kind }) => heard.push(kind), connected: () => heard.push('connected'), broken: () => heard.push('broken') });
+    const feed = new Feed(environment, { event: ({ kind }) => log.push(kind), connected: () => log.push('connected'), broken: (why) => log.push(why) });
+    return { feed, sockets, waits, log, explained };
+  }
+  const because = (why: string, waitMs = 0): Refusal => ({ why, waitMs, isLasting: false });
+
+  test('opens again after it broke, later each time, and not after the end', () => {
+    const { feed, sockets, waits, log } = setup();
     feed.start();
     feed.start();
     expect(sockets.length).toBe(1);
     for (let n = 0; n < 3; n += 1) {
+      sockets.at(-1)?.onopen?.();
       sockets.at(-1)?.onclose?.();
-      later();
+      waits.at(-1)?.run();
     }
-    expect(waits).toEqual([400, 800, 1_600]);
+    expect(waits.map(({ ms }) => ms)).toEqual([400, 800, 1_600]);
     sockets.at(-1)?.onopen?.();
     sockets.at(-1)?.onmessage?.({ data: '{"Type":"game_end","Data":{}}' });
     sockets.at(-1)?.onclose?.();
-    expect(heard).toEqual(['broken', 'broken', 'broken', 'connected', 'end']);
-    expect(sockets.length).toBe(4);
+    expect(log).toEqual([...Array.from({ length: 3 }, () => ['connected', 'The match is interrupted.']).flat(), 'connected', 'end']);
+    expect([sockets.length, waits.length]).toEqual([4, 3]);
+  });
+
+  test('that is not opened says why, and leaves the server alone for as long as it wants', () => {
+    const { feed, sockets, waits, log, explained } = setup();
+    feed.start();
+    sockets[0]?.onclose?.();
+    explained[0]?.(because('Too many watch.', 5_000));
+    expect([log, waits[0]?.ms]).toEqual([['Too many watch.'], 5_000]);
+    waits[0]?.run();
+    sockets[1]?.onclose?.();
+    feed.renew();
+    explained[1]?.(because('Of the socket before.'));
+    expect([log.length, waits.length, sockets.length]).toEqual([1, 1, 3]);
+    feed.stop();
+    expect(sockets[2]?.isClosed).toBe(true);
+  });
+
+  test('is opened anew for a device that slept, until it is over', () => {
+    const { feed, sockets, log } = setup();
+    feed.start();
+    feed.renew();
+    expect([sockets[0]?.isClosed, sockets[0]?.onclose, sockets.length]).toEqual([true, null, 2]);
+    sockets[1]?.onmessage?.({ data: '{"Type":"game_end","Data":{}}' });
+    feed.renew();
+    expect([sockets.length, log]).toEqual([2, ['end']]);
   });
 });
 

@@ -2,6 +2,9 @@
 // later each time. Streams, timers and chance are handed in, so that tests hold them.
 import type { TournamentEvent, TournamentFeed } from '../../api/client.ts';
 import { waitMs } from '../../common/backoff.ts';
+import type { Refusal } from '../../world/api.ts';
+
+const INTERRUPTED = 'The tournament’s feed is interrupted.';
 
 /** The events that are known: without a gap, oldest first. */
 export interface Log {
@@ -53,13 +56,15 @@ export interface Environment {
   /** Runs this later; what comes back takes it back. */
   later(run: () => void, ms: number): () => void;
   chance(): number;
+  /** Says why a stream was not opened: a browser does not. */
+  explain(after: number, tell: (refusal: Refusal) => void): void;
 }
 
 export interface Listener {
   feed(feed: TournamentFeed): void;
   connected(): void;
-  /** The stream broke twice without a word in between, and is opened again in a while. */
-  broken(): void;
+  /** The stream broke twice without a word in between, for this reason, and is opened again in a while. */
+  broken(why: string): void;
 }
 
 export class Feed {
@@ -81,16 +86,29 @@ export class Feed {
     if (this.#stream || this.#isOver) return;
     const stream = this.environment.open(this.#after);
     this.#stream = stream;
-    stream.onopen = () => this.listener.connected();
+    stream.onopen = () => {
+      stream.onerror = () => this.#broken(INTERRUPTED, 0);
+      this.listener.connected();
+    };
     stream.onmessage = ({ data }) => this.#receive(data);
-    stream.onerror = () => this.#broken();
+    // The browser would open it again by itself, but at once, and from where it began.
+    stream.onerror = () => {
+      stream.close();
+      this.environment.explain(this.#after, ({ why, waitMs }) => stream === this.#stream && this.#broken(why, waitMs));
+    };
   };
+
+  /** Opens it anew at once: the stream may be dead. */
+  renew() {
+    this.#drop();
+    this.#cancel();
+    this.start();
+  }
 
   stop() {
     this.#isOver = true;
     this.#cancel();
-    this.#stream?.close();
-    this.#stream = null;
+    this.#drop();
   }
 
   #receive(data: unknown) {
@@ -102,14 +120,20 @@ export class Feed {
     this.listener.feed(feed);
   }
 
-  /** The browser would open it again by itself, but at once, and from where it began. */
-  #broken() {
-    this.#stream?.close();
-    this.#stream = null;
+  #broken(why: string, atLeastMs: number) {
+    this.#drop();
     this.#failures += 1;
     // Proxies end streams now and then: one that is back at once is not worth a word.
-    if (this.#failures > 1) this.listener.broken();
-    this.#cancel = this.environment.later(this.start, waitMs(this.#failures, this.environment.chance()));
+    if (this.#failures > 1) this.listener.broken(why);
+    this.#cancel = this.environment.later(this.start, Math.max(atLeastMs, waitMs(this.#failures, this.environment.chance())));
+  }
+
+  #drop() {
+    const stream = this.#stream;
+    this.#stream = null;
+    if (!stream) return;
+    stream.onopen = stream.onmessage = stream.onerror = null;
+    stream.close();
   }
 }
 

@@ -1,5 +1,6 @@
 // One match, followed live on the home page: what has arrived, and where the picture stands.
-import { Feed, type Socket } from '../../match/feed.ts';
+import { onWake } from '../../common/wake.ts';
+import { browser, Feed } from '../../match/feed.ts';
 import type { FeedEvent } from '../../match/frame.ts';
 import { advance, AT_START, follow, type Playback, seek, turnOf } from '../../match/playback.ts';
 import { Recording } from '../../match/recording.ts';
@@ -12,6 +13,8 @@ export class LiveBoard {
   lastTurn = $state(-1);
   isOver = $state(false);
   isBroken = $state(false);
+  /** Why it has no result, or cannot be shown. */
+  failure = $state('');
   playback = $state.raw<Playback>(AT_START);
 
   turn = $derived(turnOf(this.playback));
@@ -20,6 +23,7 @@ export class LiveBoard {
   readonly #feed: Feed;
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #isGathering = false;
+  #stopWaking = () => {};
 
   /** Where a picture that stands still is to stand: at the newest turn of when it began. */
   #waitsFor: number;
@@ -28,17 +32,20 @@ export class LiveBoard {
   constructor(id: string, turns: number, isStill: boolean) {
     this.#waitsFor = isStill ? turns : -1;
     if (!isStill) this.playback = follow(AT_START);
-    const environment = { open: () => open(id), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
-    this.#feed = new Feed(environment, {
+    this.#feed = new Feed(browser(id, (run, ms) => this.#later(run, ms)), {
       event: (event) => this.#receive(event),
       connected: () => (this.isBroken = false),
       broken: () => (this.isBroken = true),
     });
   }
 
-  start = () => this.#feed.start();
+  start = () => {
+    this.#feed.start();
+    this.#stopWaking = onWake(() => this.#feed.renew());
+  };
 
   stop() {
+    this.#stopWaking();
     this.#feed.stop();
     this.#timers.forEach(clearTimeout);
   }
@@ -55,7 +62,9 @@ export class LiveBoard {
 
   #receive(event: FeedEvent) {
     if (event.kind === 'frame') this.recording.add(event.frame);
-    else this.isOver = true;
+    else if (event.kind === 'error') this.failure = event.message;
+    // What cannot be shown does not end by itself.
+    if (event.kind !== 'frame') this.isOver = true;
     if (this.#isGathering) return;
     this.#isGathering = true;
     this.#later(this.#show, GATHER_MS);
@@ -72,8 +81,4 @@ export class LiveBoard {
     this.#timers.add(timer);
     return () => clearTimeout(timer);
   }
-}
-
-function open(id: string): Socket {
-  return new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/games/${id}/events`) as Socket;
 }

@@ -1,7 +1,8 @@
 // The state of the match page: what has arrived, where playback stands, what cannot be shown. Feeds, clocks and drawing are around it.
 import { api, type Game, refusalText } from '../../api/client.ts';
 import { waitMs } from '../../common/backoff.ts';
-import { Feed, type Socket } from '../../match/feed.ts';
+import { onWake } from '../../common/wake.ts';
+import { browser, Feed } from '../../match/feed.ts';
 import type { FeedEvent } from '../../match/frame.ts';
 import { advance, AT_START, faster, follow, type Playback, seek, step, toggle, turnOf } from '../../match/playback.ts';
 import { Recording } from '../../match/recording.ts';
@@ -52,6 +53,7 @@ export class Viewer implements Shown {
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #isGathering = false;
   #isStopped = false;
+  #stopWaking = () => {};
 
   constructor(
     private readonly id: string,
@@ -61,11 +63,10 @@ export class Viewer implements Shown {
     private readonly pin: (turn: number | null) => void,
   ) {
     this.wantedTurn = wantedTurn;
-    const environment = { open: () => openFeed(id), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
-    this.#feed = new Feed(environment, {
+    this.#feed = new Feed(browser(id, (run, ms) => this.#later(run, ms)), {
       event: (event) => this.#receive(event),
       connected: () => connection.found(this),
-      broken: () => connection.lost(this, 'The match is interrupted.'),
+      broken: (why) => connection.lost(this, why),
     });
   }
 
@@ -88,16 +89,16 @@ export class Viewer implements Shown {
   stop() {
     this.#isStopped = true;
     this.#timers.forEach(clearTimeout);
+    this.#stopWaking();
     this.#feed.stop();
     connection.left(this);
   }
 
-  /** Goes on by this time. Whether anything changed. */
-  tick(elapsedMs: number): boolean {
+  /** Goes on by this time. What stands still is not drawn again. */
+  tick(elapsedMs: number) {
     const next = advance(this.playback, elapsedMs, this.lastTurn, this.isOver);
     const isSame = next.position === this.playback.position && next.isPlaying === this.playback.isPlaying && next.isLive === this.playback.isLive;
     if (!isSame) this.playback = next;
-    return !isSame;
   }
 
   seek = (turn: number) => this.#stay(seek(this.playback, turn, this.lastTurn));
@@ -134,6 +135,7 @@ export class Viewer implements Shown {
       else if (!this.isStill) this.playback = { ...this.playback, isPlaying: true };
     }
     this.#feed.start();
+    this.#stopWaking = onWake(() => this.#feed.renew());
   }
 
   #receive(event: FeedEvent) {
@@ -165,8 +167,4 @@ export class Viewer implements Shown {
     this.#timers.add(timer);
     return () => clearTimeout(timer);
   }
-}
-
-function openFeed(id: string): Socket {
-  return new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/games/${id}/events`) as Socket;
 }

@@ -4,6 +4,7 @@ import { api, refusalText } from '../../api/client.ts';
 import { IdempotencyKey } from '../../common/action.svelte.ts';
 import { type Answer, Resource } from '../../common/resource.svelte.ts';
 import { ServerTime } from '../../common/server-time.ts';
+import { onWake } from '../../common/wake.ts';
 import { connection } from '../../shell/connection.svelte.ts';
 import { session } from '../../shell/session.svelte.ts';
 import { Feed, type Socket } from '../../stories/feed.ts';
@@ -14,8 +15,6 @@ type Action = Promise<Answer<View>>;
 
 const UNREACHABLE = 'The server cannot be reached. Nothing is lost: try again.';
 const INTERRUPTED = 'The table is interrupted.';
-/** A page that was not looked at for so long may hold a socket that is dead. */
-const SLEPT_MS = 20_000;
 
 export class TableViewer {
   readonly table: Resource<View>;
@@ -35,7 +34,6 @@ export class TableViewer {
   #isStale = false;
   #isAsking = false;
   #isStopped = false;
-  #hiddenAtMs = 0;
 
   /** The viewer's id as a player; null for a visitor without a name. */
   me = $state<string | null>(null);
@@ -63,15 +61,13 @@ export class TableViewer {
 
   start = () => {
     const stop = this.table.start();
-    document.addEventListener('visibilitychange', this.#look);
-    addEventListener('online', this.#renew);
+    const stopWaking = onWake(this.#renew);
     return () => {
       this.#isStopped = true;
       stop();
       this.#feed.stop();
       this.#timers.forEach(clearTimeout);
-      document.removeEventListener('visibilitychange', this.#look);
-      removeEventListener('online', this.#renew);
+      stopWaking();
       connection.left(this);
     };
   };
@@ -183,11 +179,6 @@ export class TableViewer {
 
   #renew = () => {
     if (this.view) this.#feed.renew();
-  };
-
-  #look = () => {
-    if (document.hidden) this.#hiddenAtMs = Date.now();
-    else if (Date.now() - this.#hiddenAtMs > SLEPT_MS) this.#renew();
   };
 
   #later(run: () => void, ms: number): () => void {

@@ -2,8 +2,10 @@
 import { api, type TournamentDetails, type TournamentFeed } from '../../api/client.ts';
 import { Resource } from '../../common/resource.svelte.ts';
 import { Action } from '../../common/action.svelte.ts';
+import { onWake } from '../../common/wake.ts';
 import { begin, earlierAfter, Feed, type Log, received, type Stream, withEarlier } from '../../competitions/tournaments/feed.ts';
 import { connection } from '../../shell/connection.svelte.ts';
+import { type Refusal, refusal } from '../../world/api.ts';
 
 /** What happens within this time is shown together. */
 const GATHER_MS = 400;
@@ -18,6 +20,7 @@ export class Follower {
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #isRefreshing = false;
   #isStopped = false;
+  #stopWaking = () => {};
 
   constructor(private readonly id: string) {
     this.tournament = new Resource(async () => {
@@ -33,6 +36,7 @@ export class Follower {
     return () => {
       this.#isStopped = true;
       stop();
+      this.#stopWaking();
       this.#feed?.stop();
       this.#timers.forEach(clearTimeout);
       connection.left(this);
@@ -43,14 +47,22 @@ export class Follower {
   follow(seq: number) {
     if (this.#feed) return;
     this.log = begin(seq);
-    const environment = { open: (after: number) => open(this.id, after), later: (run: () => void, ms: number) => this.#later(run, ms), chance: Math.random };
+    const path = `/api/tournaments/${this.id}/feed`;
+    const environment = {
+      open: (after: number) => new EventSource(`${path}?after=${after}`) as Stream,
+      later: (run: () => void, ms: number) => this.#later(run, ms),
+      chance: Math.random,
+      // Whoever waits for what happens next is refused as a stream is.
+      explain: (after: number, tell: (refusal: Refusal) => void) => void refusal(`${path}?after=${after}&wait=1ms`).then(tell),
+    };
     const listener = {
       feed: (feed: TournamentFeed) => this.#receive(feed),
       connected: () => connection.found(this),
-      broken: () => connection.lost(this, 'The tournament’s feed is interrupted.'),
+      broken: (why: string) => connection.lost(this, why),
     };
     this.#feed = new Feed(environment, listener, this.log.seq);
     this.#feed.start();
+    this.#stopWaking = onWake(() => this.#feed?.renew());
   }
 
   showEarlier = async () => {
@@ -79,5 +91,3 @@ export class Follower {
     return () => clearTimeout(timer);
   }
 }
-
-const open = (id: string, after: number) => new EventSource(`/api/tournaments/${id}/feed?after=${after}`) as Stream;
