@@ -55,7 +55,16 @@ test('a thousand public bots are searched and shown', async () => {
   await expectGood(page);
   await page.getByRole('searchbox').fill('bot 999');
   await expect.poll(() => page.locator('.bots li').count()).toBe(1);
-  expect(new URL(page.url()).search).toBe('?name=bot+999');
+  await expect.poll(() => new URL(page.url()).search).toBe('?name=bot+999');
+});
+
+test('own bots come by themselves up to a thousand, the rest on request', async () => {
+  const own = Array.from({ length: 1_150 }, (_, n) => ({ ...publicBot(n), url: 'https://snake.example', is_public: false }));
+  const page = await pages.open(signedIn(server({ own, bots: [] })), '/bots');
+  const rows = page.getByRole('region', { name: 'Yours' }).locator('.bots li');
+  await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(1_000);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await expect.poll(() => rows.count()).toBe(1_100);
 });
 
 test('a bot is registered, and what was typed outlives a refusal and a lost server', async () => {
@@ -169,7 +178,7 @@ test('evidence is walked by keys, linked, and copied as a command', async () => 
   for (const [key, turn] of [['ArrowLeft', 58], ['p', 53], ['n', 59], ['Home', 0], ['n', 8], ['ArrowRight', 9], ['ArrowLeft', 8]] as const) {
     await page.keyboard.press(key);
     await page.locator(`[data-evidence="${turn}"]`).waitFor();
-    expect(new URL(page.url()).search).toBe(`?turn=${turn}`);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?turn=${turn}`);
   }
   await page.getByText('<b>no</b>').waitFor();
   expect(await page.locator('main pre b').count()).toBe(0);

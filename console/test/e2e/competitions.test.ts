@@ -114,7 +114,7 @@ test('a ladder of 1,205 is read in pages, searched and sorted', async () => {
   expect(await page.locator('tbody tr').count()).toBe(1);
   await page.getByRole('button', { name: 'Food' }).click();
   await page.locator('table[data-count="200"]').waitFor();
-  expect(new URL(page.url()).searchParams.get('sort')).toBe('food');
+  await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('food');
   expect(api.asked.at(-1)?.query.get('sort')).toBe('food_eaten');
 });
 
@@ -122,14 +122,14 @@ test('a row opens its history and the games of two', async () => {
   const page = await pages.open(playLadder(new FakeApi()), LADDER);
   await page.getByRole('button', { name: 'Flood' }).click();
   await page.locator('[data-chart=shown]').waitFor();
-  expect(new URL(page.url()).searchParams.get('entry')).toBe(uuid(1));
+  await expect.poll(() => new URL(page.url()).searchParams.get('entry')).toBe(uuid(1));
   await page.getByRole('link', { name: 'Head to head' }).click();
   await page.getByRole('dialog').getByRole('button', { name: /^A name that is quite long/ }).click();
   await text(page, /against 2nd of 4/);
   expect(await page.getByRole('link', { name: 'Watch game 7' }).getAttribute('href')).toBe(`/games/${uuid(7)}`);
   await page.keyboard.press('Escape');
   await page.locator('dialog').waitFor({ state: 'detached' });
-  expect(new URL(page.url()).search).toBe('');
+  await expect.poll(() => new URL(page.url()).search).toBe('');
 });
 
 test('an owner of bots enters one and takes another out', async () => {
@@ -213,7 +213,7 @@ test('a match says how each game ended, and which was decided by its board', asy
   const page = await pages.open(cup().api, CUP);
   await page.getByRole('button', { name: /^match 1, won by Hungry: 1 Hungry 2 won, 8 Eight/ }).press('Enter');
   await text(page, 'Hungry won, by the board: it was not over at its deadline');
-  expect(new URL(page.url()).searchParams.get('match')).toBe('1');
+  await expect.poll(() => new URL(page.url()).searchParams.get('match')).toBe('1');
   expect(await page.getByRole('link', { name: 'Watch game 2' }).getAttribute('href')).toBe(`/games/${uuid(1_001)}`);
   await button(page, 'Close').click();
   await expect.poll(() => new URL(page.url()).search).toBe('');
@@ -236,7 +236,7 @@ test('on a phone a bracket is read round by round', async () => {
   await page.locator('[data-round=third_place-3]').waitFor();
   await button(page, 'The round before').click();
   await page.locator('[data-round=winners-3]').waitFor();
-  expect(new URL(page.url()).searchParams.get('round')).toBe('winners-3');
+  await expect.poll(() => new URL(page.url()).searchParams.get('round')).toBe('winners-3');
   expect(await page.locator('[data-bracket]').count()).toBe(0);
 });
 
@@ -301,6 +301,18 @@ test('an organizer enters bots, sets seeds, invites, starts, and calls off after
   await text(page, /It cannot be taken up again/);
   await button(page, 'Call it off').click();
   await expect.poll(() => api.asked.filter(({ method, path }) => method === 'POST' && /start|cancel/.test(path)).map(({ path }) => path)).toEqual([`/api/tournaments/${ID}/start`, `/api/tournaments/${ID}/cancel`]);
+});
+
+test('an owner whose session comes late finds the way out', async () => {
+  let arrive = () => {};
+  const held = new Promise<void>((done) => (arrive = done));
+  const api = new FakeApi().on('GET /api/session', async () => (await held, { json: PLAYER }));
+  cup({ size: 3, status: 'scheduled' }, api);
+  const page = await pages.open(api, CUP);
+  await text(page, '3 bots of 64 entered');
+  expect(await page.getByRole('button', { name: /^Withdraw/ }).count()).toBe(0);
+  arrive();
+  await button(page, /^Withdraw/).waitFor();
 });
 
 test('a stranger sees no way to do what is not allowed', async () => {

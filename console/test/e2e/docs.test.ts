@@ -39,7 +39,7 @@ test('a route is found by its words, and a link names what was found', async () 
   await page.getByRole('searchbox', { name: 'Find a route' }).fill('post stories vote');
   await page.getByText('/api/stories/games/{game}/vote', { exact: true }).click();
   await page.getByRole('heading', { name: 'Parameters' }).waitFor();
-  expect(new URL(page.url()).search).toContain('operation=');
+  await expect.poll(() => new URL(page.url()).search).toContain('operation=');
   await page.getByRole('searchbox').fill('nothing of that kind');
   await page.getByText('No route has all of these words').waitFor();
   await expectGood(page);

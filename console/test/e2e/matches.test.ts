@@ -23,7 +23,7 @@ test('live, recent and own matches have addresses, and a filter', async () => {
   await expect.poll(() => api.asked.some(({ path }) => path === '/api/games/recent')).toBe(true);
   await page.getByLabel('Map').selectOption('hz_rings');
   await expect.poll(() => api.asked.some(({ path, query }) => path === '/api/games/recent' && query.get('map') === 'hz_rings')).toBe(true);
-  expect(new URL(page.url()).search).toBe('?tab=recent&map=hz_rings');
+  await expect.poll(() => new URL(page.url()).search).toBe('?tab=recent&map=hz_rings');
   await page.getByRole('link', { name: 'Mine' }).click();
   await expect.poll(() => api.asked.some(({ path }) => path === '/api/games')).toBe(true);
   await page.goBack();

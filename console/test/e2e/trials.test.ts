@@ -202,7 +202,7 @@ test('two runs are chosen and compared, and the link says which', async () => {
   await page.getByRole('checkbox', { name: `Compare ${OVER[0]}` }).check();
   await page.getByRole('checkbox', { name: `Compare ${OVER[1]}` }).check();
   await page.getByText('B is slower than A').waitFor();
-  expect(new URL(page.url()).searchParams.get('compare')).toBe(OVER.join(','));
+  await expect.poll(() => new URL(page.url()).searchParams.get('compare')).toBe(OVER.join(','));
   expect(api.asked.find(({ path }) => path === '/api/trials/comparison')?.query.get('second')).toBe(OVER[1]);
   await expectGood(page);
   await page.getByRole('button', { name: 'Close' }).click();
