@@ -1,5 +1,6 @@
-// The code of a link that was opened. It is taken out of the URL at once and kept in this tab until the server has answered, so that neither a reload
-// nor a lost answer loses it; another tab does not have it.
+// The code of a link that was opened. It is taken out of the URL at once and kept in this tab until it is redeemed or is worth nothing, so that neither
+// a reload nor a lost answer loses it; another tab does not have it.
+import type { Store } from '../common/storage.ts';
 
 /** What a request was sent with: the same again gives the same answer, once it was done. */
 interface Sent {
@@ -18,10 +19,10 @@ const KEY_BYTES = 16;
 
 export class KeptCode {
   #kept: Kept;
-  readonly #storage: Storage;
+  readonly #storage: Store;
   readonly #name: string;
 
-  constructor(kind: 'join' | 'sign-in', storage: Storage) {
+  constructor(kind: 'join' | 'sign-in', storage: Store) {
     this.#storage = storage;
     this.#name = `gauntlet.code.${kind}`;
     this.#kept = read(storage.getItem(this.#name));

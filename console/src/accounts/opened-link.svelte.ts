@@ -1,6 +1,7 @@
 // An invitation or a sign-in link that was opened: what it is for, and what it makes of this browser.
 import { Action } from '../common/action.svelte.ts';
 import { type Answer, Resource } from '../common/resource.svelte.ts';
+import { ofTab } from '../common/storage.ts';
 import { navigation } from '../shell/navigation.svelte.ts';
 import { session } from '../shell/session.svelte.ts';
 import type { SessionView } from '../api/client.ts';
@@ -8,6 +9,9 @@ import { KeptCode } from './kept-code.ts';
 
 /** Refusals that leave the link as it was. */
 const isOfTheLink = (status: number) => status === 410;
+
+/** As long as the document is, and over reloads where the browser lets a tab remember. */
+const KEPT = { join: new KeptCode('join', ofTab), 'sign-in': new KeptCode('sign-in', ofTab) };
 
 export class OpenedLink<Offer> {
   code = $state('');
@@ -24,8 +28,13 @@ export class OpenedLink<Offer> {
   #stop = () => {};
 
   constructor(kind: 'join' | 'sign-in', inspect: (code: string) => Promise<Answer<Offer>>) {
-    this.#kept = new KeptCode(kind, sessionStorage);
-    this.offer = new Resource<Offer>(() => inspect(this.code));
+    this.#kept = KEPT[kind];
+    this.offer = new Resource<Offer>(async () => {
+      const answer = await inspect(this.code);
+      // Nothing is left to redeem, unless a request has done it whose answer is still to be had.
+      if (isOfTheLink(answer.response.status) && !this.isUnanswered) this.#kept.forget();
+      return answer;
+    });
   }
 
   /** Takes the code out of the URL, or the one of before a reload. For an effect: a second link may be opened in the same tab. */

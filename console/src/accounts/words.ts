@@ -59,6 +59,8 @@ export const ACCOUNT = {
     'You have an account, on another device? Make a sign-in link there, under Account.',
   ],
   guest: 'A guest has a name and may play. Bots, ladders and tournaments take an account: whoever runs this server can send you an invitation.',
+  id: 'Your account’s id',
+  idHelp: 'Whoever invites you to a tournament asks for it.',
   device: 'Sign in on another device',
   deviceHelp: 'A link that signs in once, within ten minutes. Open it there; whoever has it is you, so send it to nobody.',
   tokens: 'Tokens',

@@ -52,8 +52,9 @@ export class TicketSearch {
   accept = () =>
     this.#act(async () => {
       const id = this.#id;
+      if (!id) return;
       this.refusal = await this.identify();
-      if (!id || this.refusal) return;
+      if (this.refusal) return;
       const answer = await api.POST('/api/hunts/tickets/{id}/join', { params: { path: { id } } });
       if (answer.data) return this.#take(answer.data);
       if (GONE.has(answer.response.status)) return this.#lose(FIND.gone);
@@ -111,7 +112,11 @@ export class TicketSearch {
       if (answer.data) return this.#received(answer.data, id, signal);
       if (this.ticket === null && (status === 401 || status === 404)) return void (this.state = 'invited');
       if (GONE.has(status)) return this.#lose(FIND.lost);
-      if (status < 500 && status !== 429) return this.#refused(answer);
+      if (status < 500 && status !== 429) {
+        this.#refused(answer);
+        if (this.ticket === null) this.state = 'gone';
+        return;
+      }
     } catch {
       if (signal.aborted) return;
       connection.lost(this, 'The server cannot be reached.');

@@ -114,7 +114,7 @@ export const LIMITS = {
   shadowAll: 'The whole limiter is in shadow mode (limiter.shadow): it decides and counts, and refuses nothing.',
   none: 'No policy is in force: nothing is limited. Policies are built in where others reach the server (limiter.defaults), come from the file limiter.policies, or are set here.',
   noKeys: 'Which keys are refused the API does not list; a key that you suspect can be tried below.',
-  counted: 'Refused and shadow are counted since this page was opened.',
+  counted: 'Refused and shadow are counted while this page reads, over the last fifteen minutes at most.',
   tryTitle: 'Try a key',
   tryLead: 'Asks the limiter as another service would. If it is allowed, it takes these units from the key’s quota. Classes of the gateway itself (gateway.…) cannot be tried.',
   tryOff: 'This server does not offer the limiter as a service (limiter.service is off): no key can be tried here.',

@@ -1,4 +1,5 @@
 // The browser's socket, clock, chance and memory, as the link wants them.
+import { ofBrowser, ofTab } from '../common/storage.ts';
 import { refusal } from './api.ts';
 import type { Memory } from './elsewhere.ts';
 import type { Resume } from './protocol.ts';
@@ -23,12 +24,10 @@ export function browser(world: string): Surroundings {
       const timer = setTimeout(then, delayMs);
       return () => clearTimeout(timer);
     },
-    recall: () => allowed(() => remembered(sessionStorage.getItem(place))) ?? null,
+    recall: () => remembered(ofTab.getItem(place)),
     remember: (resume) => {
-      allowed(() => {
-        if (resume) sessionStorage.setItem(place, JSON.stringify(resume));
-        else sessionStorage.removeItem(place);
-      });
+      if (resume) ofTab.setItem(place, JSON.stringify(resume));
+      else ofTab.removeItem(place);
     },
   };
 }
@@ -37,8 +36,8 @@ export function browser(world: string): Surroundings {
 export function sentFrom(world: string): Memory {
   const place = `gauntlet.sent.${world}`;
   return {
-    recall: () => allowed(() => sessionStorage.getItem(place)) ?? null,
-    remember: (text) => allowed(() => sessionStorage.setItem(place, text)),
+    recall: () => ofTab.getItem(place),
+    remember: (text) => ofTab.setItem(place, text),
   };
 }
 
@@ -46,18 +45,9 @@ export function sentFrom(world: string): Memory {
 export function kept(name: string): Memory {
   const place = `gauntlet.${name}`;
   return {
-    recall: () => allowed(() => localStorage.getItem(place)) ?? null,
-    remember: (text) => allowed(() => localStorage.setItem(place, text)),
+    recall: () => ofBrowser.getItem(place),
+    remember: (text) => ofBrowser.setItem(place, text),
   };
-}
-
-/** A browser may forbid pages to remember anything: then a reload is a newcomer. */
-function allowed<T>(use: () => T): T | undefined {
-  try {
-    return use();
-  } catch {
-    return undefined;
-  }
 }
 
 function remembered(text: string | null): Resume | null {

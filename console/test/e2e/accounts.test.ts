@@ -118,6 +118,20 @@ test('an invitation that somebody else uses first is gone', async () => {
   api.on('POST /api/invites/inspect', GONE);
   await page.getByRole('button', { name: 'Join' }).click();
   await page.getByText('This invitation is not open').waitFor();
+  expect(await leftBehind(page)).not.toContain(INVITE);
+});
+
+test.each([
+  [`/join#${INVITE}`, 'Bob invites you'],
+  [`/sign-in#${LINK}`, 'This link signs you in as Ann'],
+])('a browser that remembers nothing opens %s', async (path, words) => {
+  const page = await pages.open(server(), '/account');
+  await page.addInitScript(() => {
+    const forbidden = { get: () => { throw new DOMException('forbidden', 'SecurityError'); } };
+    Object.defineProperties(window, { sessionStorage: forbidden, localStorage: forbidden });
+  });
+  await page.goto(`http://console.test${path}`);
+  await page.getByText(words).waitFor();
 });
 
 test('without a server what was opened waits, and comes', async () => {
@@ -145,6 +159,15 @@ test('a sign-in link signs in by one press', async () => {
   await page.getByText('You are signed in as Ann').waitFor();
   expect(await leftBehind(page)).not.toContain(LINK);
   await expectGood(page);
+});
+
+test('the id that organizers ask for is shown, to be copied', async () => {
+  const page = await pages.open(server(session()), '/account');
+  await page.getByText(id(1)).waitFor();
+  // Without TLS a browser has no clipboard for pages: they offer the text.
+  const offered = page.waitForEvent('dialog').then(async (dialog) => (await dialog.dismiss(), dialog.defaultValue()));
+  await page.getByRole('button', { name: /^Copy.*account’s id/ }).click();
+  expect(await offered).toBe(id(1));
 });
 
 test('tokens are made, shown once and deleted', async () => {

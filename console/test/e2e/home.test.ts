@@ -156,6 +156,12 @@ test('an account sees its own, a guest its tables', async () => {
   await page.locator('[data-mine=bots]').getByRole('link', { name: 'Bot <b>0</b>' }).waitFor();
   expect(await page.locator('[data-mine] a').count()).toBe(6);
   await expectGood(page);
+  // An operator is shown matches of all accounts, and somebody else is signed in now.
+  api.session = { role: 'operator', player: `${OTHER.slice(0, -1)}9`, is_guest: false, name: 'Ops', expires_at: null };
+  api.on('GET /api/games', { json: [game('finished', 'Old')] });
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.getByRole('heading', { name: 'Matches of all accounts under way' }).waitFor();
+  await page.getByText('None of the last 20.').waitFor();
   api.session = { role: 'guest', player: OTHER, is_guest: true, name: 'Amber Lynx', expires_at: null };
   api.on('GET /api/stories/my-games', { json: [] });
   await page.reload();

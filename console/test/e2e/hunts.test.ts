@@ -107,6 +107,13 @@ test('an old invitation says so', async () => {
   await page.waitForSelector('[role=alert] >> text=/no longer waiting/');
 });
 
+test('a link that the server takes for no ticket says so, and leads to a new search', async () => {
+  const page = await pages.open(api().on('GET /api/hunts/tickets/{id}', problem(400, 'bad_value', 'that is no id of a ticket')), `/hunts?ticket=${TICKET}`);
+  await page.waitForSelector('[role=alert] >> text="That is no id of a ticket (bad_value)"');
+  await page.click('text="Search again"');
+  await search(page, 'none');
+});
+
 test.each([
   ['timed_out', /Not enough others/],
   ['cancelled', /called off/],

@@ -1,6 +1,7 @@
 // Stories without a page: the feed, the state of a table, words, drafts, the server's time.
 import { describe, expect, test } from 'vitest';
 import { ServerTime } from '../../src/common/server-time.ts';
+import { guarded } from '../../src/common/storage.ts';
 import { looksOf } from '../../src/common/words.ts';
 import { CARDS, cardTitle } from '../../src/stories/cards.ts';
 import { Drafts } from '../../src/stories/drafts.ts';
@@ -239,16 +240,18 @@ describe('the server’s time', () => {
 describe('drafts', () => {
   test('what is typed is kept until it is empty', () => {
     const kept = new Map<string, string>();
-    const drafts = new Drafts(() => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) }));
+    const drafts = new Drafts({ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) });
     drafts.write('chat.1', 'Hel');
     expect([drafts.read('chat.1'), drafts.read('chat.2')]).toEqual(['Hel', '']);
     drafts.write('chat.1', '');
     expect([drafts.read('chat.1'), kept.size]).toEqual(['', 0]);
   });
   test('a browser that keeps nothing breaks nothing', () => {
-    const drafts = new Drafts(() => {
-      throw new Error('forbidden');
-    });
+    const drafts = new Drafts(
+      guarded(() => {
+        throw new Error('forbidden');
+      }),
+    );
     drafts.write('a', 'b');
     expect(drafts.read('a')).toBe('');
   });
