@@ -1,24 +1,22 @@
 // What a bot's rated games say: its rating over time, and what each seat was worth to it. Pure.
 import type { RatedGame } from '../api/client.ts';
+import { rangeOf } from '../competitions/ladders/rating.ts';
 
 export interface RatingPoint {
   readonly number: number;
   readonly at: number;
   readonly rating: number;
-  /** The rating's range: two standard deviations to each side of its mean. */
+  /** The rating's range, as rankings draw it. */
   readonly low: number;
   readonly high: number;
 }
 
 /** In the order in which they were played; a list begins with the last. */
 export function ratingHistory(games: readonly RatedGame[]): readonly RatingPoint[] {
-  return games.toReversed().map(({ number, ended_at, after }) => ({
-    number,
-    at: Date.parse(ended_at),
-    rating: after.display_score,
-    low: after.mu - 2 * after.sigma,
-    high: after.mu + 2 * after.sigma,
-  }));
+  return games.toReversed().map(({ number, ended_at, after }) => {
+    const { from, to } = rangeOf(after);
+    return { number, at: Date.parse(ended_at), rating: after.display_score, low: from, high: to };
+  });
 }
 
 export interface SeatRow {

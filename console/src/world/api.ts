@@ -36,8 +36,10 @@ export interface Standing {
   readonly chestsLeft: number | null;
 }
 
-export async function standing(world: string): Promise<Standing> {
-  const { best, round } = members(await ask(`/api/worlds/${encodeURIComponent(world)}/stats`));
+export async function standing(world: string): Promise<Standing | null> {
+  const answer = await ask(`/api/worlds/${encodeURIComponent(world)}/stats`);
+  if (answer === null) return null;
+  const { best, round } = members(answer);
   const { chests_left } = members(round);
   const rows: unknown[] = Array.isArray(best) ? best : [];
   return {

@@ -141,6 +141,11 @@ test('settings: change, join, sign, delete', async () => {
   await page.getByText('Saved.').waitFor();
   expect(asked(api, `PUT /api/snakes/${BOT}`)[0]?.body).toEqual({ name: 'Ophidia 2', url: 'https://snake.example/ophidia', is_public: false });
 
+  api.on('PUT /api/snakes/{id}', problem(409, 'duplicate_name', 'another bot of yours has this name'));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Another bot of yours has this name (duplicate_name)').waitFor();
+  expect(await page.getByText('Saved.').count()).toBe(0);
+
   api.on('POST /api/leaderboards/{id}/entries', () => {
     api.on('GET /api/snakes/{id}/profile', { json: profile({ leaderboards: [ladder()] }) });
     return { status: 201, json: {} };
@@ -153,6 +158,8 @@ test('settings: change, join, sign, delete', async () => {
   await page.getByText('bsec_once').waitFor();
   await expectGood(page);
   expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]).includes('bsec_once'))).toBe(false);
+  await page.getByRole('button', { name: /^Hide/ }).click();
+  await page.getByText('bsec_once').waitFor({ state: 'detached' });
 
   await page.getByRole('button', { name: 'Delete this bot' }).click();
   await page.getByText('This cannot be undone.').waitFor();

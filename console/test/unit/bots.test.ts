@@ -86,7 +86,7 @@ test('rated games become a history from the first, and a row a seat', () => {
   const game = (number: number, seat: number, place: number) =>
     ({ number, game_id: ID, ended_at: '2026-01-01T00:00:00Z', seat, place, players: 4, before: { mu: 25, sigma: 2, display_score: 19 }, after: { mu: 25 + number, sigma: 2, display_score: 19 + number } }) as RatedGame;
   const games = [game(3, 1, 4), game(2, 0, 1), game(1, 1, 1)];
-  expect(ratingHistory(games).map(({ number, rating, low, high }) => [number, rating, low, high])).toEqual([[1, 20, 22, 30], [2, 21, 23, 31], [3, 22, 24, 32]]);
+  expect(ratingHistory(games).map(({ number, rating, low, high }) => [number, rating, low, high])).toEqual([[1, 20, 20, 32], [2, 21, 21, 33], [3, 22, 22, 34]]);
   expect(bySeat(games)).toEqual([{ seat: 0, games: 1, firstPlaces: 1, meanPlace: 1 }, { seat: 1, games: 2, firstPlaces: 1, meanPlace: 2.5 }]);
 });
 
