@@ -5,8 +5,14 @@ import type { Route } from 'playwright-core';
 
 const SITE = join(import.meta.dirname, '..', 'dist', 'site');
 const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
-/** The server's policy, as crates/gateway/src/console.rs has it: what it forbids fails here too. */
-const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The server's own policy: what it forbids fails here too. */
+const CSP = policyIn(readFileSync(join(import.meta.dirname, '..', '..', 'crates', 'gateway', 'src', 'console.rs'), 'utf8'));
+
+function policyIn(source: string): string {
+  const [, policy] = /const CSP: HeaderValue = HeaderValue::from_static\(\s*"([^"]+)"/.exec(source) ?? [];
+  if (policy === undefined) throw new Error('crates/gateway/src/console.rs has no policy where this reads it');
+  return policy;
+}
 
 /** A file of the console, or its one document for every other path. */
 export function serveSite(route: Route, url: URL) {

@@ -6,7 +6,6 @@ import { snakesText } from './words.ts';
 export interface Seat {
   readonly id: string;
   readonly name: string;
-  readonly owner: string;
   readonly face: Schemas['BotFace'] | null | undefined;
 }
 

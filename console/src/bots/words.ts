@@ -57,7 +57,6 @@ const CALLS: Readonly<Record<string, string>> = { index: 'Looks', start: 'Start'
 export const callTitle = (call: string) => CALLS[call] ?? call;
 
 export const snakesText = (max: number) => (max === 1 ? 'one snake' : `1 to ${max} snakes`);
-export const place = (at: number, of: number) => `${at} of ${of}`;
 export const turnsText = (turns: number) => counted(turns, 'turn');
 
 /** What making a bot private, or deleting it, will do. */

@@ -6,7 +6,6 @@ type Schemas = components['schemas'];
 export type View = Schemas['StoryState'];
 export type Game = Schemas['StoryGame'];
 export type Seat = Schemas['StorySeat'];
-export type Member = Schemas['StoryMember'];
 export type ChatLine = Schemas['StoryChatMessage'];
 export type Standing = Schemas['StoryStanding'];
 export type TableEvent = Schemas['StoryEvent'];

@@ -149,7 +149,6 @@ const READERS: Readonly<Record<string, (body: Members, indicators: readonly stri
 function view(body: Members, indicators: readonly string[]): View {
   const radius = { x: number(body, 'radius_x'), y: number(body, 'radius_y') };
   return {
-    tick: number(body, 'tick'),
     isFull: body['is_full'] === true,
     centre: cell(body),
     ...(radius.x > 0 && radius.y > 0 ? { radius } : {}),

@@ -21,7 +21,6 @@ export interface Item {
 /** What a viewer did not know yet; with `isFull` all that there is to know. */
 export interface View {
   readonly isFull: boolean;
-  readonly tick: number;
   readonly centre: Cell;
   /** How far it reaches, where that differs from before: only full views say so. */
   readonly radius?: Cell;
@@ -67,8 +66,6 @@ export interface World {
   readonly pending: readonly Pending[];
   readonly nextSeq: number;
   readonly score: number;
-  readonly centre: Cell;
-  readonly tick: number;
   readonly trees: ReadonlySet<number>;
   readonly life: ReadonlySet<number>;
   readonly items: ReadonlyMap<number, Item>;
@@ -103,8 +100,6 @@ export function begin(registered: Registered): World {
     pending: [],
     nextSeq,
     score,
-    centre: cell,
-    tick: 0,
     ...NOTHING,
     crowd: 0,
     round: null,
@@ -167,8 +162,6 @@ export function seen(world: World, view: View): World {
     ...heard,
     score: view.score ?? heard.score,
     radius,
-    centre: view.centre,
-    tick: view.tick,
     crowd: view.crowd,
     trees: cells(known.trees, isNear, view.trees, []),
     life: cells(known.life, isNear, view.lifeOn, view.lifeOff),

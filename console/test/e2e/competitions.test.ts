@@ -100,6 +100,19 @@ test.each(PAGES)('%s says that it loads, and comes back by itself from a lost co
   await page.getByRole('heading', { name: /Standard 11x11|Spring cup|old against new/ }).waitFor({ timeout: 20_000 });
 });
 
+test('figures that cannot be asked for again are said to be old', async () => {
+  const api = playLadder(new FakeApi());
+  const page = await pages.open(api, '/docs');
+  await page.clock.install();
+  await page.goto(`http://console.test${LADDER}`);
+  await page.getByRole('button', { name: 'Flood' }).waitFor();
+  api.on('GET /api/leaderboards/{id}', problem(503, 'store_unavailable', 'the store cannot be reached'));
+  await page.clock.fastForward(60_000);
+  await text(page, 'The store cannot be reached (store_unavailable) What you see is from before; the page asks again by itself.');
+  await page.getByRole('button', { name: 'Flood' }).waitFor();
+  await expectGood(page);
+});
+
 test('a ladder of 1,205 is read in pages, searched and sorted', async () => {
   const api = playLadder(new FakeApi(), { ranked: 1_200 });
   const page = await pages.open(api, LADDER);

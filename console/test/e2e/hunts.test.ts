@@ -205,18 +205,26 @@ test('another\'s hunt has no button to end it', async () => {
   expect(await page.locator('text="End it for all"').count()).toBe(0);
 });
 
-test('hunters by a thousand are shown in pages, and each has a page', async () => {
+test('hunters by a thousand are shown in pages, also when one overtakes others, and each has a page', async () => {
+  let all = Array.from({ length: 1_000 }, (_, place) => hunter(place));
   const fake = api().on('GET /api/hunters', ({ query }) => {
     const from = Number(query.get('after') ?? 0);
-    const rows = Array.from({ length: 100 }, (_, at) => hunter(from + at));
-    return { json: rows, headers: from < 900 ? { link: `</api/hunters?after=${from + 100}>; rel="next"` } : {} };
+    return { json: all.slice(from, from + 100), headers: from < 900 ? { link: `</api/hunters?after=${from + 100}>; rel="next"` } : {} };
   });
-  const page = await pages.open(fake, '/hunts');
+  const page = await pages.open(fake, '/docs');
+  await page.clock.install();
+  await page.goto('http://console.test/hunts');
   for (let count = 100; count < 1_000; count += 100) {
     await expect.poll(() => page.locator('tbody tr').count()).toBe(count);
     await page.click('text="Show more"');
   }
   await expect.poll(() => page.locator('tbody tr').count()).toBe(1_000);
+  // From the third page to the first place.
+  all = [...all.splice(250, 1), ...all];
+  await page.clock.fastForward(10_000);
+  await expect.poll(() => page.locator('tbody tr').first().innerText()).toContain('Hunter 250');
+  expect(await page.locator('tbody tr').count()).toBe(1_000);
+  expect(await page.locator('tbody tr').nth(250).innerText()).toContain('Hunter 249');
   await expectGood(page);
   await page.click('tbody >> text="Ann"');
   await page.waitForURL(`http://console.test/hunters/${ANN}`);

@@ -27,7 +27,7 @@ test('the maps of the form are those of the documentation', () => {
 });
 
 describe('a creation', () => {
-  const seat = (id: string) => ({ id, name: id, owner: '', face: undefined });
+  const seat = (id: string) => ({ id, name: id, face: undefined });
   const draft = (more: Partial<Draft>): Draft => ({ ...EMPTY, seats: [seat('a'), seat('b')], ...more });
 
   test.each([
@@ -129,10 +129,9 @@ test('figures are thinned evenly, with both ends', () => {
 
 test('a row that two pages bring is shown once', () => expect(once(['a', 'b', 'a', 'c'], (row) => row)).toEqual(['a', 'b', 'c']));
 
-test('addresses of bots and matches are pages, and ladders are linked where there is a page for them', () => {
-  for (const [path, page] of [['/games', 'matches'], ['/bots', 'bots'], [`/bots/${ID}`, 'bot'], [`/games/${ID}/bots/0`, 'evidence'], [`/games/${ID}`, 'match'], ['/bots/1', 'missing']] as const) {
+test('addresses of bots, matches and ladders are pages', () => {
+  for (const [path, page] of [['/games', 'matches'], ['/bots', 'bots'], [`/bots/${ID}`, 'bot'], [`/games/${ID}/bots/0`, 'evidence'], [`/games/${ID}`, 'match'], [ladderPath(ID), 'ladder'], ['/bots/1', 'missing']] as const) {
     expect(routeOf(path).page).toBe(page);
   }
   expect([evidencePath(ID, 2, null), evidencePath(ID, 2, 7)]).toEqual([`/games/${ID}/bots/2`, `/games/${ID}/bots/2?turn=7`]);
-  expect(ladderPath(ID) === null).toBe(routeOf(`/ladders/${ID}`).page === 'missing');
 });

@@ -3,7 +3,6 @@ import { begin, seen, type View, type World } from '../../src/world/state.ts';
 
 export const EMPTY: View = {
   isFull: false,
-  tick: 1,
   centre: { x: 5, y: 5 },
   entered: [],
   moved: [],

@@ -35,7 +35,6 @@ test('a view is read', () => {
   expect(readFrame(text, LOOKS)).toEqual({
     kind: 'view',
     view: {
-      tick: 3,
       isFull: true,
       centre: { x: 1, y: 2 },
       radius: { x: 9, y: 8 },

@@ -230,12 +230,7 @@ describe('words', () => {
   test.each([[61_000, '1:01'], [60_001, '1:01'], [1, '0:01'], [0, '0:00'], [-5_000, '0:00'], [3_600_000, '60:00']])('%i ms are %s', (ms, want) =>
     expect(clock(ms)).toBe(want));
   test.each([[1, '1 mover'], [0, '0 movers'], [2_001, '2,001 movers']])('%i: %s', (count, want) => expect(counted(count, 'mover')).toBe(want));
-  test('everybody keeps a face, and not all have the same', () => {
-    const faces = ['Amber Lynx', 'Keen Ibex', 'Hazel Heron', 'Lunar Dingo', 'Amber Egret'].map(lookOf);
-    expect(faces).toEqual(['Amber Lynx', 'Keen Ibex', 'Hazel Heron', 'Lunar Dingo', 'Amber Egret'].map(lookOf));
-    expect(new Set(faces).size).toBeGreaterThan(3);
-    expect(lookOf('')).toBe('😁');
-  });
+  test.each([['Amber Lynx', '🐢'], ['Keen Ibex', '🤠'], ['Hazel Heron', '🐼'], ['Lunar Dingo', '🐸'], ['Amber Egret', '🐢'], ['', '😁']])('%j keeps its face: %s', (name, want) => expect(lookOf(name)).toBe(want));
 });
 
 test('guests have names', () => {

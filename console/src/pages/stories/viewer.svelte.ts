@@ -21,8 +21,8 @@ export class TableViewer {
   readonly time = new ServerTime();
   /** What could not be done, with the code to quote. */
   refusal = $state('');
-  /** The name of what is being done; empty for nothing. */
-  doing = $state('');
+  /** Something is being done. */
+  isBusy = $state(false);
   /** Games whose end this page has seen: those are shown as they are revealed. */
   witnessed = $state.raw<ReadonlySet<string>>(new Set());
 
@@ -80,24 +80,24 @@ export class TableViewer {
     this.#renew();
   }
 
-  choose = (card: number) => this.#act('card', (game) => api.POST('/api/stories/games/{game}/card', { ...of(game), body: { card } }));
-  tell = (sentence: string) => this.#act('sentence', (game) => api.POST('/api/stories/games/{game}/sentence', { ...of(game), body: { sentence } }));
-  join = () => this.#act('join', (game) => api.POST('/api/stories/games/{game}/join', of(game)));
-  leave = () => this.#act('leave', (game) => api.POST('/api/stories/games/{game}/leave', of(game)));
-  pick = (card: number) => this.#act('pick', (game) => api.POST('/api/stories/games/{game}/pick', { ...of(game), body: { card } }));
-  vote = (card: number) => this.#act('vote', (game) => api.POST('/api/stories/games/{game}/vote', { ...of(game), body: { card } }));
-  openVoting = () => this.#act('voting', (game) => api.POST('/api/stories/games/{game}/voting', of(game)));
-  complete = () => this.#act('complete', (game) => api.POST('/api/stories/games/{game}/complete', of(game)));
-  invite = (players: string[]) => this.#act('invite', (game) => api.POST('/api/stories/games/{game}/invite', { ...of(game), body: { players } }));
-  setBots = (are_on: boolean) => this.#act('bots', (game) => api.POST('/api/stories/games/{game}/bots', { ...of(game), body: { are_on } }));
-  setCountdown = (countdown_ms: number) => this.#act('countdown', (game) => api.POST('/api/stories/games/{game}/countdown', { ...of(game), body: { countdown_ms } }));
-  tellNext = () => this.#act('next', (game) => api.POST('/api/stories/games', { headers: { 'idempotency-key': this.#key.of(game) }, body: { table: this.id } }));
-  say = (text: string) => this.#act('chat', () => api.POST('/api/stories/tables/{table}/chat', { params: { path: { table: this.id } }, body: { text } }));
+  choose = (card: number) => this.#act((game) => api.POST('/api/stories/games/{game}/card', { ...of(game), body: { card } }));
+  tell = (sentence: string) => this.#act((game) => api.POST('/api/stories/games/{game}/sentence', { ...of(game), body: { sentence } }));
+  join = () => this.#act((game) => api.POST('/api/stories/games/{game}/join', of(game)));
+  leave = () => this.#act((game) => api.POST('/api/stories/games/{game}/leave', of(game)));
+  pick = (card: number) => this.#act((game) => api.POST('/api/stories/games/{game}/pick', { ...of(game), body: { card } }));
+  vote = (card: number) => this.#act((game) => api.POST('/api/stories/games/{game}/vote', { ...of(game), body: { card } }));
+  openVoting = () => this.#act((game) => api.POST('/api/stories/games/{game}/voting', of(game)));
+  complete = () => this.#act((game) => api.POST('/api/stories/games/{game}/complete', of(game)));
+  invite = (players: string[]) => this.#act((game) => api.POST('/api/stories/games/{game}/invite', { ...of(game), body: { players } }));
+  setBots = (are_on: boolean) => this.#act((game) => api.POST('/api/stories/games/{game}/bots', { ...of(game), body: { are_on } }));
+  setCountdown = (countdown_ms: number) => this.#act((game) => api.POST('/api/stories/games/{game}/countdown', { ...of(game), body: { countdown_ms } }));
+  tellNext = () => this.#act((game) => api.POST('/api/stories/games', { headers: { 'idempotency-key': this.#key.of(game) }, body: { table: this.id } }));
+  say = (text: string) => this.#act(() => api.POST('/api/stories/tables/{table}/chat', { params: { path: { table: this.id } }, body: { text } }));
 
   /** Does it; whether it is done. What the server answers is the view afterwards. */
-  async #act(what: string, action: (game: string) => Action): Promise<boolean> {
-    if (this.doing) return false;
-    [this.doing, this.refusal] = [what, ''];
+  async #act(action: (game: string) => Action): Promise<boolean> {
+    if (this.isBusy) return false;
+    [this.isBusy, this.refusal] = [true, ''];
     try {
       const { data, error, response } = await action(this.view?.game?.id ?? '');
       if (data) {
@@ -111,7 +111,7 @@ export class TableViewer {
     } catch {
       this.refusal = UNREACHABLE;
     } finally {
-      this.doing = '';
+      this.isBusy = false;
     }
     return false;
   }
