@@ -4,6 +4,9 @@ import { nextCursor } from './cursor.ts';
 import { once } from './once.ts';
 import { type Answer, Resource } from './resource.svelte.ts';
 
+/** A list of many pages is asked for again later: no more than one page in this time. */
+const PAGE_EVERY_MS = 1_000;
+
 /** Pages that follow each other, as one. */
 interface Page<T> {
   readonly rows: readonly T[];
@@ -51,6 +54,7 @@ export class List<T> {
       const { data, error, response } = await this.#ask(shown.next);
       if (!data) return void (this.refusal = refusalText(error, response.status));
       this.#pages += 1;
+      if (this.first.everyMs > 0) this.first.everyMs = Math.max(this.first.everyMs, this.#pages * PAGE_EVERY_MS);
       // What was read anew meanwhile may end elsewhere.
       if (this.#begun !== ended) return await this.first.refresh();
       this.first.set({ rows: [...shown.rows, ...data], next: nextOf(response) });

@@ -24,7 +24,6 @@ export class Resource<T> {
   standing = $state<Standing>('loading');
 
   readonly #ask: () => Promise<Answer<T>>;
-  #everyMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   /** Answers to earlier questions are not shown. */
@@ -32,9 +31,11 @@ export class Resource<T> {
   #isStopped = true;
 
   /** With `everyMs` it is asked for again after this time, while the page is looked at: for what no feed tells. */
-  constructor(ask: () => Promise<Answer<T>>, everyMs = 0) {
+  constructor(
+    ask: () => Promise<Answer<T>>,
+    public everyMs = 0,
+  ) {
     this.#ask = ask;
-    this.#everyMs = everyMs;
   }
 
   /** Begins, and returns how to stop: made for `onMount`. */
@@ -89,7 +90,7 @@ export class Resource<T> {
 
   /** What is shown does not change any more: it is not asked for again by time. */
   rest() {
-    this.#everyMs = 0;
+    this.everyMs = 0;
     clearTimeout(this.#timer);
   }
 
@@ -98,7 +99,7 @@ export class Resource<T> {
     this.value = value;
     this.refusal = '';
     this.standing = 'ready';
-    if (this.#everyMs > 0) this.#again(this.#everyMs);
+    if (this.everyMs > 0) this.#again(this.everyMs);
   }
 
   #again(ms: number) {
@@ -109,6 +110,6 @@ export class Resource<T> {
   /** Nobody looks: nothing is asked. Somebody looks again: it may be old. */
   #look = () => {
     if (document.hidden) clearTimeout(this.#timer);
-    else if (this.#everyMs > 0 || this.standing !== 'ready' || this.isRetrying) void this.refresh();
+    else if (this.everyMs > 0 || this.standing !== 'ready' || this.isRetrying) void this.refresh();
   };
 }

@@ -5,7 +5,7 @@ import { List } from '../../src/common/list.svelte.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 
-const EVERY_MS = 1_000;
+const EVERY_MS = 5_000;
 
 /** A server of rows, three to a page. Where the next page begins is said by place, as of a ranking. */
 class Server {
@@ -91,6 +91,15 @@ test('what is shown stays until it is read anew, all of it', async () => {
   go();
   await reading;
   expect([server.shown, server.list.hasMore]).toEqual(['abcdefgh', false]);
+});
+
+test('a list of many pages is asked for again later', async () => {
+  const server = await started('abcdefghijklmnopqrstuvwxyz', 9);
+  server.rows = [...'zabcdefghijklmnopqrstuvwxy'];
+  await vi.advanceTimersByTimeAsync(8_999);
+  expect(server.shown).toBe('abcdefghijklmnopqrstuvwxyz');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(server.shown).toBe('zabcdefghijklmnopqrstuvwxy');
 });
 
 test('a page that is refused says why, and is asked for again on request alone', async () => {
