@@ -1,9 +1,9 @@
 //! The events socket: all frames so far, then each as it is saved, then `game_end`.
 
-use super::live_match::{Frames, LiveError};
 use crate::app::App;
 use crate::client_address::ClientAddress;
 use crate::extract::PathId;
+use crate::live_matches::{Frames, LiveError, encode};
 use crate::outbound_socket::{Ended, OutboundSocket, OutboundUpgrade};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::extract::State;
@@ -17,7 +17,7 @@ use quotas::address_key::AddressKey;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::sleep;
-use wire::viewer::{Event, Frame};
+use wire::viewer::Event;
 
 /// How often to poll without a notification: on a database that other nodes write to, and on a SQLite file.
 const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
@@ -182,11 +182,6 @@ async fn stream_frames(
         };
         socket.wait_for(change).await??;
     }
-}
-
-/// A frame as viewers get it.
-pub(super) fn encode(frame: Frame) -> String {
-    json(&Event::Frame(frame))
 }
 
 fn json(event: &Event) -> String {

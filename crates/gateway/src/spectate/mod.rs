@@ -3,11 +3,9 @@
 mod frames;
 mod game_file;
 mod live;
-mod live_match;
 mod replay_response;
 
 pub(super) use live::spectator_refusal;
-pub use live_match::LiveMatches;
 pub(super) use replay_response::ReplayRequest;
 
 use super::app::App;

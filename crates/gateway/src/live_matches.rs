@@ -2,7 +2,6 @@
 //! been shown: the first one after a notification reads, the others get what it read. Whoever is further behind than a few frames replays by
 //! itself. Knows nothing of sockets.
 
-use super::live::encode;
 use axum::extract::ws::Utf8Bytes;
 use engine::ids::MatchId;
 use engine::limits::LIVE_FRAMES_KEPT;
@@ -14,6 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use store::StoreError;
+use wire::viewer::{Event, Frame};
 
 /// The matches that are watched while they are played.
 #[derive(Clone, Default)]
@@ -21,7 +21,7 @@ pub struct LiveMatches(Arc<Mutex<HashMap<MatchId, Weak<LiveMatch>>>>);
 
 impl LiveMatches {
     /// A match among them, as long as somebody holds it.
-    pub(super) fn join(&self, notifier: &Notifier, id: MatchId) -> Arc<LiveMatch> {
+    pub(crate) fn join(&self, notifier: &Notifier, id: MatchId) -> Arc<LiveMatch> {
         let mut matches = self.lock();
         if let Some(live) = matches.get(&id).and_then(Weak::upgrade) {
             return live;
@@ -46,7 +46,7 @@ impl LiveMatches {
 }
 
 /// A match that is watched.
-pub(super) struct LiveMatch {
+pub(crate) struct LiveMatch {
     id: MatchId,
     all: LiveMatches,
     tail: tokio::sync::Mutex<Tail>,
@@ -66,9 +66,9 @@ struct Tail {
 }
 
 /// What a viewer is to be sent.
-pub(super) struct Frames {
-    pub(super) texts: Vec<Utf8Bytes>,
-    pub(super) outcome: SliceOutcome,
+pub(crate) struct Frames {
+    pub(crate) texts: Vec<Utf8Bytes>,
+    pub(crate) outcome: SliceOutcome,
 }
 
 impl From<Slice> for Frames {
@@ -78,7 +78,7 @@ impl From<Slice> for Frames {
 }
 
 /// Why there is nothing to send.
-pub(super) enum LiveError {
+pub(crate) enum LiveError {
     /// The store fails: the same may be tried again.
     Store(StoreError),
     /// The match cannot be replayed.
@@ -89,7 +89,7 @@ impl LiveMatch {
     /// The frames from this one on, which may be none yet; `None` for a viewer that is further behind than what is kept.
     ///
     /// The store is read if there was a notification since it was read last, or when that is `look_every` ago.
-    pub(super) async fn frames_from(
+    pub(crate) async fn frames_from(
         &self,
         replays: &Arc<Replays>,
         spec: &MatchSpec,
@@ -146,6 +146,11 @@ impl Tail {
         let has = from.checked_sub(first)? as usize;
         Some(Frames { texts: self.frames.iter().skip(has).cloned().collect(), outcome: self.outcome.clone() })
     }
+}
+
+/// A frame as viewers get it.
+pub(crate) fn encode(frame: Frame) -> String {
+    serde_json::to_string(&Event::Frame(frame)).expect("plain shapes always become JSON in memory")
 }
 
 impl Drop for LiveMatch {
