@@ -1,12 +1,12 @@
 //! The nodes of a database and what they hold, for operators: from the leases of their workers, and from the rows that name these workers.
 //! Each query reads a small table, or walks an index of what is under way.
 
-use super::{Dialect, Session, values};
+use super::{Dialect, IdBytes, Session, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use engine::ids::WorkerId;
 use engine::leadership::LeaderJob;
-use engine::limits::NODE_LEASES_READ_MAX;
+use engine::limits::{NODE_LEASES_READ_MAX, WORLDS_MAX};
 use engine::rows::{NodeHoldings, NodeRow, WorldKind};
 use engine::time::UnixMs;
 use std::cmp::Reverse;
@@ -15,20 +15,18 @@ use std::collections::BTreeMap;
 /// At most ?1 leases; leases of the last day are kept.
 pub(crate) const LEASES: &str = "
     SELECT id, address, lease_until, is_given_up FROM workers ORDER BY is_given_up, lease_until DESC, id LIMIT ?1";
-/// As many rows of the index as matches that run.
-pub(crate) const MATCHES: &str = "
-    SELECT worker, count(*) FROM matches WHERE state = 'running' AND worker IS NOT NULL GROUP BY worker ORDER BY worker";
-/// Worlds that are not over at ?1: see `WORLDS_MAX`.
+/// As many rows of the index as matches that these workers, whose ids follow, run.
+pub(crate) const MATCHES: &str = "SELECT worker, count(*) FROM matches WHERE state = 'running' AND worker";
+/// Of the worlds that are not over at ?1, at most ?2: no index knows which have a worker.
 pub(crate) const WORLDS: &str = "
-    SELECT worker, kind, count(*) FROM worlds WHERE ends_at > ?1 AND worker IS NOT NULL GROUP BY worker, kind";
+    SELECT worker, kind, count(*) FROM (
+        SELECT worker, kind FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2) AS live
+    WHERE worker IS NOT NULL GROUP BY worker, kind";
 pub(crate) const LEADERS: &str = "SELECT worker, job FROM leaders WHERE worker IS NOT NULL ORDER BY job";
 
-/// As many rows of the index as tables that are live.
+/// The same of live tables.
 pub(crate) fn tables<S: Dialect>() -> String {
-    format!(
-        "SELECT worker, count(*) FROM story_tables WHERE {} AND worker IS NOT NULL GROUP BY worker ORDER BY worker",
-        S::is_set("is_live")
-    )
+    format!("SELECT worker, count(*) FROM story_tables WHERE {} AND worker", S::is_set("is_live"))
 }
 
 /// One lease of a node.
@@ -52,10 +50,11 @@ pub(super) fn nodes<S: Dialect>(session: &mut S, now: UnixMs, limit: usize) -> R
         let (worker, address, until) = (WorkerId(row.id()?), row.text()?, row.time()?);
         Ok((address, WorkerLease { worker, until, holds: !row.flag()? && until > now }))
     })?;
+    let workers: Vec<IdBytes> = found.iter().map(|(_, lease)| lease.worker.to_bytes()).collect();
     for (address, lease) in found {
         leases.entry(address).or_default().push(lease);
     }
-    let held = held(session, now)?;
+    let held = held(session, &workers, now)?;
     let mut nodes: Vec<NodeRow> = leases.into_iter().map(|(address, leases)| node(address, leases, &held)).collect();
     // The order among those that live is that of their addresses: sorting keeps it.
     nodes.sort_by_key(|node| node.workers.is_empty().then_some(Reverse(node.lease_until)));
@@ -76,15 +75,15 @@ fn node(address: String, mut leases: Vec<WorkerLease>, held: &Held) -> NodeRow {
     NodeRow { address, workers, lease_until, holdings, jobs }
 }
 
-fn held<S: Dialect>(session: &mut S, now: UnixMs) -> Result<Held, StoreError> {
+fn held<S: Dialect>(session: &mut S, workers: &[IdBytes], now: UnixMs) -> Result<Held, StoreError> {
     let mut held = Held::default();
-    for (worker, matches) in counts(session, MATCHES)? {
+    for (worker, matches) in counts(session, MATCHES, workers)? {
         held.holdings.entry(worker).or_default().matches = matches;
     }
-    for (worker, tables) in counts(session, &tables::<S>())? {
+    for (worker, tables) in counts(session, &tables::<S>(), workers)? {
         held.holdings.entry(worker).or_default().tables = tables;
     }
-    let worlds = session.all(WORLDS, values![now], |row| {
+    let worlds = session.all(WORLDS, values![now, WORLDS_MAX], |row| {
         Ok((WorkerId(row.id()?), row.named("kind of world", WorldKind::from_name)?, row.number()?))
     })?;
     for (worker, kind, count) in worlds {
@@ -102,18 +101,6 @@ fn held<S: Dialect>(session: &mut S, now: UnixMs) -> Result<Held, StoreError> {
     Ok(held)
 }
 
-fn counts(session: &mut impl Session, sql: &str) -> Result<Vec<(WorkerId, u64)>, StoreError> {
-    session.all(sql, &[], |row| Ok((WorkerId(row.id()?), row.number()?)))
-}
-
-/// The queries by name, to inspect their plans.
-#[cfg(test)]
-pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
-    vec![
-        ("leases", LEASES.to_owned()),
-        ("matches of workers", MATCHES.to_owned()),
-        ("tables of workers", tables::<S>()),
-        ("worlds of workers", WORLDS.to_owned()),
-        ("leaders", LEADERS.to_owned()),
-    ]
+fn counts(session: &mut impl Session, sql: &str, workers: &[IdBytes]) -> Result<Vec<(WorkerId, u64)>, StoreError> {
+    session.all_each(sql, "GROUP BY worker", workers, |row| Ok((WorkerId(row.id()?), row.number()?)))
 }

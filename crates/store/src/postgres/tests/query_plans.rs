@@ -7,7 +7,7 @@ use crate::postgres::appends::KEPT;
 use crate::postgres::batch::PostgresWriter;
 use crate::postgres::session::Session;
 use crate::postgres::tables::TABLE_HEADS;
-use crate::sql::{Session as _, accounts, bot_health, competitions, ladders, nodes, tables, worlds};
+use crate::sql::{Session as _, accounts, bot_health, competitions, ladders, tables, worlds};
 use crate::testing::PostgresCluster;
 use ::postgres::NoTls;
 use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
@@ -65,7 +65,7 @@ fn check(name: &str, want: &[&str]) {
     let session = SESSION.get_or_init(|| Mutex::new(session()));
     let questions = own_queries().into_iter().chain(tables::queries::<Session>()).chain(worlds::queries::<Session>());
     let questions = questions.chain(competitions::queries::<Session>()).chain(bot_health::queries());
-    let questions = questions.chain(ladders::queries::<Session>()).chain(nodes::queries::<Session>());
+    let questions = questions.chain(ladders::queries::<Session>());
     let questions = questions.chain([("accounts by name", accounts::by_name::<Session>())]);
     let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
@@ -102,12 +102,6 @@ fn tables_to_take_over_are_found_by_their_owners() {
 fn accounts_are_listed_from_the_index_of_their_names() {
     let condition = "Index Cond: (((name)::text >= $1) AND ((name)::text < $2))";
     check("accounts by name", &["Index Scan using accounts_by_name", condition, "tokens_by_account"]);
-}
-
-#[test]
-fn what_workers_hold_is_counted_on_indexes_of_what_is_under_way() {
-    check("matches of workers", &["Index Only Scan using matches_running", "Index Cond: (worker IS NOT NULL)"]);
-    check("tables of workers", &["Index Only Scan using story_tables_live", "Index Cond: (worker IS NOT NULL)"]);
 }
 
 #[test]
