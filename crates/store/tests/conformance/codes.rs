@@ -179,14 +179,18 @@ pub(crate) fn a_session_makes_room_for_the_next(database: &dyn Database) {
     assert!(held.reader.one_time_code(&digest_of(1), at(1)).unwrap().is_some(), "it is not used up");
     let delete = |n| Command::DeleteToken { id: token_id(n), account: None };
     held.assert_outcome(delete(0), Outcome::Done);
-    for n in 2..5 {
+    // A guest's, a player's, an operator's.
+    for n in 4..7 {
         held.assert_outcome(create_code(n, Some(1), 0), Outcome::Done);
         held.assert_outcome(redeem(n, None, n, at(n as i64)), signed_in(1, n));
     }
+    // A player's ends none that may do more.
+    held.assert_outcome(create_code(9, Some(1), 0), Outcome::Done);
+    held.assert_outcome(redeem(9, None, 9, at(7)), Outcome::LimitReached);
     let tokens = held.reader.tokens(account_id(1)).unwrap();
     assert_eq!(tokens.len(), max as usize);
     let sessions: Vec<_> = tokens.iter().filter(|token| token.expires_at.is_some()).map(|token| token.id).collect();
-    assert_eq!(sessions, [session_token(4)], "the oldest session went");
+    assert_eq!(sessions, [session_token(6)], "the oldest session went");
 }
 
 pub(crate) fn signing_out_ends_sessions_only(database: &dyn Database) {
