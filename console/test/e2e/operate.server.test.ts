@@ -63,7 +63,7 @@ test('an abusive table of a guest is found and ended, and the guest is told', LO
   await program.serve();
   await Promise.all([guest, page].map((one) => one.locator('[data-connection=found]').waitFor({ ...WAIT, state: 'attached' })));
   await guest.waitForSelector('[data-table=create]', WAIT);
-  await page.getByRole('link', { name: 'Rude guest’s table' }).waitFor(WAIT);
+  await page.locator('[data-operate=end]').getByRole('link', { name: 'Rude guest’s table' }).waitFor(WAIT);
 
   await found.getByRole('button', { name: /^End its game/ }).click();
   await page.getByText('everybody at the table is told that an operator closed it').waitFor();
@@ -118,7 +118,7 @@ test('an admin deletes a token of another account, and drains the server', LONG,
 
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('1 node lives.').waitFor(WAIT);
-  await page.getByText('this one').waitFor();
+  await page.getByText('this one', { exact: true }).waitFor();
   await exactly(page, 'Drain this node …').click();
   await page.getByText(/nobody reaches this server until it is started again/).waitFor();
   await exactly(page, 'Drain it').click();
