@@ -106,8 +106,6 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(Outcome::NotFound);
         };
         self.session.run("DELETE FROM one_time_codes WHERE account = ?1", values![owner])?;
-        // Links for others, too: whoever had the token may have made them. There are few codes at any time.
-        self.session.run("DELETE FROM one_time_codes WHERE made_by = ?1 AND account IS NOT NULL", values![owner])?;
         Ok(Outcome::Done)
     }
 
