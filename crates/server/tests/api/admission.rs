@@ -396,7 +396,7 @@ async fn a_class_behind_one_address_plays_under_the_built_in_policies() {
         let guest = server.call("POST /api/stories/guests").by("").from("192.0.2.1").json(&name).check("201").await;
         let token = guest.body["token"].as_str().unwrap().to_owned();
         for _ in 0..10 {
-            server.call("GET /api/stories/games").by(&token).from("192.0.2.1").check("200").await;
+            server.call("GET /api/stories/lobby").by(&token).from("192.0.2.1").check("200").await;
         }
         server.call("POST /api/stories/games").by(&token).from("192.0.2.1").json(&json!({})).check("201").await;
     }

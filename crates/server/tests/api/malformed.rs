@@ -45,7 +45,9 @@ fn routes() -> Vec<(String, String)> {
         methods.into_iter().map(|method| (method, path.clone())).collect::<Vec<_>>()
     };
     let reference = REFERENCE.map(|(method, path)| (method.to_owned(), path.to_owned()));
-    paths.iter().flat_map(methods).chain(reference).collect()
+    let all = paths.iter().flat_map(methods).chain(reference);
+    // What it begins is the end: everything afterwards is rightly refused with 503.
+    all.filter(|(_, path)| path != "/api/admin/drain").collect()
 }
 
 /// A body that this route takes.
