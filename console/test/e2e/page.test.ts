@@ -439,8 +439,10 @@ test('the view fills the stage, and follows its size', async () => {
 
 test('whoever comes back to the page asks whether the connection lives', async () => {
   await stage.open();
+  // The stage may be measured a second time, and then says so.
+  const told = stage.said('watch').length;
   await stage.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-  await until(() => stage.said('watch').length === 1);
+  await until(() => stage.said('watch').length > told);
 });
 
 test('players have names and faces', async () => {

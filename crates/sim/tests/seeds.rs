@@ -13,6 +13,8 @@ const FAILED_ONCE: &[u64] = &[
     // A worker's first lease was saved without its knowledge and ended before the second attempt arrived: it retried
     // that lease for ever.
     1_795_282_727_228_648_194,
+    // A bot gave no valid move before its snake died: the result that the store gives back does not say so.
+    1_795_763_899_502_244_746,
 ];
 
 #[track_caller]
