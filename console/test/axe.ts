@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -12,11 +11,10 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-export const expectAccessible = async (page: Page) => expect(await findingsOf(page)).toEqual([]);
-
-/** A line for each. */
-export async function findingsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(SOURCE);
-  const findings = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as readonly Finding[];
+/** A line for each, by all of axe's rules or by these. */
+export async function findingsOf(page: Page, rules: readonly string[] | null = null): Promise<readonly string[]> {
+  await page.evaluate(`if (!('axe' in window)) { ${SOURCE} }`);
+  const options = rules ? { runOnly: rules } : {};
+  const findings = (await page.evaluate(`axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`)) as readonly Finding[];
   return findings.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

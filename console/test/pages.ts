@@ -1,20 +1,22 @@
 // One browser for a file of tests; each test opens pages in a context of its own, and no page may complain.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, ViewportSize } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { FakeApi } from './api.ts';
-import { expectAccessible, findingsOf } from './axe.ts';
+import { findingsOf } from './axe.ts';
 import { launch } from './chromium.ts';
 
 /** What a test broke on purpose shows in the browser's own log. */
 const EXPECTED = /Failed to load resource|net::ERR_FAILED|WebSocket connection|EventSource/;
 
-/** How a page must work: both themes, forced colours, a phone, a wide screen. */
-export const SCHEMES: readonly BrowserContextOptions[] = [
-  { colorScheme: 'dark' },
-  { colorScheme: 'light' },
-  { forcedColors: 'active' },
-  { viewport: { width: 360, height: 740 } },
-  { viewport: { width: 2_560, height: 1_440 } },
+const SIZE = { width: 1_000, height: 800 };
+const COLOURS = ['color-contrast'];
+/** How a page must work, and which of axe's rules may find something there that they do not find in the first: all of them, or these. */
+const SCHEMES: readonly (readonly [string, Parameters<Page['emulateMedia']>[0], ViewportSize | null, readonly string[] | null])[] = [
+  ['in the dark', { colorScheme: 'dark' }, null, null],
+  ['in the light', { colorScheme: 'light' }, null, COLOURS],
+  ['in forced colours', { forcedColors: 'active' }, null, COLOURS],
+  ['on a phone', {}, { width: 360, height: 740 }, null],
+  ['on a wide screen', {}, { width: 2_560, height: 1_440 }, []],
 ];
 
 export class Pages {
@@ -34,7 +36,7 @@ export class Pages {
   }
 
   async open(api: FakeApi, path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.#browser.newContext({ viewport: { width: 1_000, height: 800 }, reducedMotion: 'reduce', ...options });
+    const context = await this.#browser.newContext({ viewport: SIZE, reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     this.#open.push(page);
     page.on('pageerror', (error) => this.#complaints.push(error.message));
@@ -46,13 +48,25 @@ export class Pages {
 }
 
 /** Nothing stands in the way of a reader, and nothing is wider than the window. */
-export async function expectGood(page: Page) {
-  await expectAccessible(page);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+export const expectGood = async (page: Page) => expect(await faultsOf(page)).toEqual([]);
+
+/** The same in both themes, forced colours, on a phone and on a wide screen: the page that is open changes with what is around it. */
+export async function expectGoodInEveryScheme(page: Page) {
+  const size = page.viewportSize() ?? SIZE;
+  const faults: string[] = [];
+  for (const [name, media, viewport, rules] of SCHEMES) {
+    await page.emulateMedia({ colorScheme: null, forcedColors: null, ...media });
+    await page.setViewportSize(viewport ?? size);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    faults.push(...(await faultsOf(page, rules)).map((fault) => `${name}: ${fault}`));
+  }
+  await page.emulateMedia({ colorScheme: null, forcedColors: null });
+  await page.setViewportSize(size);
+  expect(faults).toEqual([]);
 }
 
-/** The same, as lines: for a test that looks at many states, and says all that is wrong with them at once. */
-export async function faultsOf(page: Page): Promise<readonly string[]> {
+async function faultsOf(page: Page, rules: readonly string[] | null = null): Promise<readonly string[]> {
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  return [...(await findingsOf(page)), ...(beyond > 0 ? [`${beyond} points wider than the window`] : [])];
+  const findings = rules?.length === 0 ? [] : await findingsOf(page, rules);
+  return [...findings, ...(beyond > 0 ? [`${beyond} points wider than the window`] : [])];
 }

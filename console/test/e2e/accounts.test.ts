@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { FakeApi, problem } from '../api.ts';
-import { expectGood, Pages, SCHEMES } from '../pages.ts';
+import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
 
 const pages = new Pages();
 const LATER = new Date(Date.now() + 86_400_000).toISOString();
@@ -37,28 +37,26 @@ const asked = (api: FakeApi, path: string) => api.asked.filter((one) => one.path
 /** Everywhere a page could leave a secret where somebody finds it later. */
 const leftBehind = (page: Page) => page.evaluate(() => [location.href, document.documentElement.outerHTML, JSON.stringify({ ...sessionStorage, ...localStorage })].join('\n'));
 
-for (const options of SCHEMES) {
-  test(`the pages of accounts are accessible ${JSON.stringify(options)}`, async () => {
-    let page = await pages.open(server(), `/join#${INVITE}`, options);
-    await page.getByLabel('Your name').waitFor();
-    await expectGood(page);
-    page = await pages.open(server().on('POST /api/invites/inspect', GONE), `/join#${INVITE}`, options);
-    await page.getByText('This invitation is not open').waitFor();
-    await expectGood(page);
-    page = await pages.open(server(session()), `/sign-in#${LINK}`, options);
-    await page.getByText('and then is not any more').waitFor();
-    await expectGood(page);
-    page = await pages.open(server(), '/account', options);
-    await page.getByText('Nobody is signed in').waitFor();
-    await expectGood(page);
-    page = await pages.open(server(session({ role: 'operator' })), '/account', options);
-    await page.getByText('laptop 8').waitFor();
-    await expectGood(page);
-    await page.getByRole('button', { name: 'Delete laptop 8' }).click();
-    await page.getByText('are refused from now on').waitFor();
-    await expectGood(page);
-  });
-}
+test('the pages of accounts are accessible, in every scheme', { timeout: 120_000 }, async () => {
+  let page = await pages.open(server(), `/join#${INVITE}`);
+  await page.getByLabel('Your name').waitFor();
+  await expectGoodInEveryScheme(page);
+  page = await pages.open(server().on('POST /api/invites/inspect', GONE), `/join#${INVITE}`);
+  await page.getByText('This invitation is not open').waitFor();
+  await expectGoodInEveryScheme(page);
+  page = await pages.open(server(session()), `/sign-in#${LINK}`);
+  await page.getByText('and then is not any more').waitFor();
+  await expectGoodInEveryScheme(page);
+  page = await pages.open(server(), '/account');
+  await page.getByText('Nobody is signed in').waitFor();
+  await expectGoodInEveryScheme(page);
+  page = await pages.open(server(session({ role: 'operator' })), '/account');
+  await page.getByText('laptop 8').waitFor();
+  await expectGoodInEveryScheme(page);
+  await page.getByRole('button', { name: 'Delete laptop 8' }).click();
+  await page.getByText('are refused from now on').waitFor();
+  await expectGoodInEveryScheme(page);
+});
 
 test('an invitation is redeemed, and its code stays nowhere', async () => {
   const api = signsIn(server(), 'POST /api/invites/redeem');

@@ -4,40 +4,38 @@ import { expect, test } from 'vitest';
 import type { FakeApi } from '../api.ts';
 import { problem } from '../api.ts';
 import { BOT, check, evidence, GAME, game, health, ladder, latency, ownBot, profile, publicBot, server, signedIn, turns } from '../bots.ts';
-import { expectGood, Pages, SCHEMES } from '../pages.ts';
+import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
 
 const pages = new Pages();
 const asked = (api: FakeApi, what: string) => api.asked.filter(({ method, path }) => `${method} ${path}` === what);
 const charts = (page: Page) => page.locator('[data-chart=shown] canvas');
 
-for (const options of SCHEMES) {
-  test(`pages of bots are accessible ${JSON.stringify(options)}`, async () => {
-    const api = signedIn(server()).on('GET /api/snakes/{id}/profile', { json: profile({ leaderboards: [ladder(), ladder({ id: GAME, name: 'x'.repeat(100), rank: null, games_played: 0, active: false })] }) });
-    api.on('POST /api/snakes/{id}/check', { json: check(false) });
-    const page = await pages.open(api, '/bots?register', options);
-    await page.getByRole('link', { name: 'Bot 2', exact: true }).waitFor();
-    await expectGood(page);
-    await page.getByRole('link', { name: 'Ophidia' }).click();
-    await charts(page).waitFor();
-    await page.getByText('Figures of').click();
-    await expectGood(page);
-    await page.getByRole('link', { name: 'Answers' }).click();
-    await page.getByRole('button', { name: 'Call it now' }).click();
-    await page.getByText('It cannot play.').waitFor();
-    await page.getByText('What was sent, what came back').first().click();
-    await charts(page).waitFor();
-    await expectGood(page);
-    await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('button', { name: 'Delete this bot' }).click();
-    await expectGood(page);
-  });
+test('pages of bots are accessible, in every scheme', { timeout: 120_000 }, async () => {
+  const api = signedIn(server()).on('GET /api/snakes/{id}/profile', { json: profile({ leaderboards: [ladder(), ladder({ id: GAME, name: 'x'.repeat(100), rank: null, games_played: 0, active: false })] }) });
+  api.on('POST /api/snakes/{id}/check', { json: check(false) });
+  const page = await pages.open(api, '/bots?register');
+  await page.getByRole('link', { name: 'Bot 2', exact: true }).waitFor();
+  await expectGoodInEveryScheme(page);
+  await page.getByRole('link', { name: 'Ophidia' }).click();
+  await charts(page).waitFor();
+  await page.getByText('Figures of').click();
+  await expectGoodInEveryScheme(page);
+  await page.getByRole('link', { name: 'Answers' }).click();
+  await page.getByRole('button', { name: 'Call it now' }).click();
+  await page.getByText('It cannot play.').waitFor();
+  await page.getByText('What was sent, what came back').first().click();
+  await charts(page).waitFor();
+  await expectGoodInEveryScheme(page);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Delete this bot' }).click();
+  await expectGoodInEveryScheme(page);
+});
 
-  test(`evidence is accessible ${JSON.stringify(options)}`, async () => {
-    const page = await pages.open(signedIn(server()), `/games/${GAME}/bots/0?turn=8`, options);
-    await page.locator('[data-evidence="8"] canvas').waitFor();
-    await expectGood(page);
-  });
-}
+test('evidence is accessible, in every scheme', { timeout: 120_000 }, async () => {
+  const page = await pages.open(signedIn(server()), `/games/${GAME}/bots/0?turn=8`);
+  await page.locator('[data-evidence="8"] canvas').waitFor();
+  await expectGoodInEveryScheme(page);
+});
 
 test('an empty server says how to get the first match', async () => {
   const page = await pages.open(server({ bots: [] }), '/bots');

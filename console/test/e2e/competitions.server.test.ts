@@ -103,8 +103,8 @@ test('a tournament is made, filled, started, and watched to its champion', LONG,
 
 test('a duel narrows to its verdict', LONG, async () => {
   const page = await open('/duels?new=');
-  await page.getByLabel('Baseline: what plays today').selectOption('Random');
-  await page.getByLabel('Candidate: the new one').selectOption('Another one …');
+  await page.getByRole('combobox', { name: 'Baseline: what plays today' }).selectOption('Random');
+  await page.getByRole('combobox', { name: 'Candidate: the new one' }).selectOption('Another one …');
   await page.getByLabel('Its id or URL').fill(`${bots}/hungry/seed-9`);
   await page.getByLabel('What to call it').fill('newer');
   await page.getByLabel('H1: stronger by, in Elo').fill('200');

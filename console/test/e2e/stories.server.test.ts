@@ -97,6 +97,7 @@ test('three browsers play a game to its end: one is a phone, one reloads in the 
   picked.push(await choose(cam.page, 2, 'Pick this card'));
   // On a phone the chat is below: what is said while it is out of sight is marked above.
   await ben.page.evaluate(() => scrollTo(0, 0));
+  await ben.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await cam.page.getByLabel('Say something').press('Enter');
   await ben.page.getByText('Chat: 1 new line').waitFor();
 
@@ -195,6 +196,7 @@ test('the server is killed in the middle: nobody loses a seat, a card or a word,
   await press(ann.page, 'Tell it');
   await Promise.all([ann, ben, cam].map(({ page }) => phase(page, 'invitation')));
   const [first, second] = [await choose(ben.page, 3, 'Pick this card'), await choose(cam.page, 4, 'Pick this card')];
+  await Promise.all([ben, cam].map(({ page }) => page.getByText('Your card is in').waitFor()));
   await program.end('SIGKILL');
   await program.serve();
   await ann.page.getByText('Connected again.').waitFor({ timeout: 30_000 });
@@ -204,6 +206,7 @@ test('the server is killed in the middle: nobody loses a seat, a card or a word,
   await press(ben.page, 'Vote for this card');
   await cam.page.locator(`input[type=radio][value="${first}"]`).press('Space');
   await press(cam.page, 'Vote for this card');
+  await Promise.all([ben, cam].map(({ page }) => page.getByText('Your vote is in').waitFor()));
   await program.end('SIGKILL');
   await program.serve();
   await ann.page.getByText('Connected again.').waitFor({ timeout: 30_000 });
