@@ -62,7 +62,6 @@ struct AttemptError {
 
 /// Whom a call goes to, on whose behalf, and how long it has waited.
 pub(super) struct CallRoute<'a> {
-    pub(super) target: &'a Target,
     pub(super) subject: CallSubject<'a>,
     /// When it is not made any more.
     pub(super) give_up_at: Instant,
@@ -89,9 +88,12 @@ impl BotClient {
         is_repeatable: bool,
         clock: &mut CallClock<'_>,
     ) -> Result<(Response, Admission), CallFailure> {
-        if let Some(address) = self.pool.idle_address(route.target) {
-            let admission = clock.aside(self.admit(address, route)).await?;
-            let mut permit = clock.aside(self.pool.acquire(route.target, address)).await;
+        let target = route.subject.target;
+        if let Some(address) = self.pool.idle_address(target) {
+            let permits = async {
+                Ok::<_, CallFailure>((self.admit(address, route).await?, self.pool.acquire(target, address).await))
+            };
+            let (admission, mut permit) = clock.aside(permits).await?;
             match permit.take_idle().filter(BotConnection::is_reusable) {
                 Some(connection) => {
                     let opened = OpenedConnection { connection, is_reused: true, permit, admission };
@@ -103,10 +105,21 @@ impl BotClient {
                 None => admission.settle(Ending::NotMade),
             }
         }
+        // Most calls find an idle connection: the room that a new one takes is allocated for those that do not.
+        Box::pin(self.exchange_anew(route, &request, is_repeatable, clock)).await
+    }
+
+    async fn exchange_anew(
+        &self,
+        route: &CallRoute<'_>,
+        request: &Request,
+        is_repeatable: bool,
+        clock: &mut CallClock<'_>,
+    ) -> Result<(Response, Admission), CallFailure> {
         // A connection that became idle while this call waited for its permit is used as well, unless it is stale.
         for may_reuse in [true, false] {
             let opened = self.open(route, clock, &mut ConnectTimes::default(), may_reuse).await?;
-            match attempt(opened, &request, clock).await {
+            match attempt(opened, request, clock).await {
                 Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
                 ended => return ended.map_err(|error| error.failure),
             }
@@ -123,7 +136,8 @@ impl BotClient {
         may_reuse: bool,
     ) -> Result<OpenedConnection, CallFailure> {
         let before = clock.elapsed();
-        let addresses = connection::addresses(&self.names, route.target, self.is_private_allowed, clock).await?;
+        let addresses =
+            connection::addresses(&self.names, route.subject.target, self.is_private_allowed, clock).await?;
         times.resolve = Some(clock.elapsed().saturating_sub(before));
         let mut failure = CallFailure::from(CallFault::NotConnected);
         for address in addresses.into_iter().take(CONNECT_ADDRESSES_MAX) {
@@ -145,7 +159,7 @@ impl BotClient {
         may_reuse: bool,
     ) -> Result<OpenedConnection, CallFailure> {
         let admission = clock.aside(self.admit(address.ip(), route)).await?;
-        let acquire = self.pool.acquire(route.target, address.ip());
+        let acquire = self.pool.acquire(route.subject.target, address.ip());
         let permit = match route.permit_wait_max {
             Some(wait_max) => clock.aside(timeout(wait_max, acquire)).await.ok(),
             None => Some(clock.aside(acquire).await),
@@ -165,7 +179,7 @@ impl BotClient {
             }
             open
         });
-        let opened = clock.run(BotConnection::open(route.target, address, open, &self.metrics, times)).await;
+        let opened = clock.run(BotConnection::open(route.subject.target, address, open, &self.metrics, times)).await;
         match opened.map_err(CallFailure::from).flatten() {
             // What a firewall in front of this machine hides from others is not to be reached through this server either.
             Ok(connection) if !self.is_private_allowed && connection.leads_to_this_machine() => {

@@ -91,8 +91,8 @@ impl BotClient {
         let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref());
         let is_move = call.webhook == Webhook::Move;
         let purpose = if is_move { Purpose::Move } else { Purpose::Notice };
-        let subject = CallSubject { url: &target.canonical_url(), account: call.account, purpose };
-        let route = CallRoute { target: &target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        let subject = CallSubject { target: &target, account: call.account, purpose };
+        let route = CallRoute { subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
         let requested_at = Instant::now();
         let mut clock = CallClock::start(&self.metrics, call.timeout);
         let result = self.exchange(&route, request, is_move, &mut clock).await;
@@ -123,7 +123,7 @@ impl BotClient {
     pub async fn face(&self, url: &str, signer: Option<CallSigner>, account: AccountId) -> Face {
         let Some(target) = Target::parse(url) else { return Face::default() };
         let url = target.canonical_url();
-        let face = self.faces.get_or_fetch(account, &url, || self.fetch_face(&target, &url, signer, account)).await;
+        let face = self.faces.get_or_fetch(account, &url, || self.fetch_face(&target, signer, account)).await;
         face.unwrap_or_default()
     }
 
@@ -148,16 +148,10 @@ impl BotClient {
     }
 
     /// The face that a bot answers, the default one if its answer is none; `None`: it was not called.
-    async fn fetch_face(
-        &self,
-        target: &Target,
-        url: &str,
-        signer: Option<CallSigner>,
-        account: AccountId,
-    ) -> Option<Face> {
+    async fn fetch_face(&self, target: &Target, signer: Option<CallSigner>, account: AccountId) -> Option<Face> {
         let request = Request::get(target, signer.as_ref());
-        let subject = CallSubject { url, account, purpose: Purpose::Index };
-        let route = CallRoute { target, subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        let subject = CallSubject { target, account, purpose: Purpose::Index };
+        let route = CallRoute { subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
         match self.exchange(&route, request, true, &mut CallClock::start(&self.metrics, BOT_INDEX_TIMEOUT)).await {
             Ok((response, admission)) if response.status == 200 => {
                 admission.settle(Ending::Neutral);

@@ -106,6 +106,9 @@ impl Pool {
 
     fn host(&self, target: &Target) -> Arc<Host> {
         let mut hosts = lock(&self.hosts);
+        if let Some(host) = hosts.get(&target.key) {
+            return host.clone();
+        }
         let new = || Host { permits: Arc::new(Semaphore::new(self.connections_per_host)), idle: Mutex::default() };
         hosts.entry(target.key.clone()).or_insert_with(|| Arc::new(new())).clone()
     }

@@ -43,6 +43,11 @@ impl Target {
         })
     }
 
+    /// The bot's program: equal for all spellings of its URL.
+    pub(super) fn program(&self) -> (&HostKey, &str) {
+        (&self.key, &self.base_path)
+    }
+
     /// See [`canonical_url`].
     pub(super) fn canonical_url(&self) -> String {
         let Self { key: HostKey { is_tls, host, port }, base_path, .. } = self;

@@ -319,8 +319,8 @@ async fn a_face_that_was_not_requested_is_not_cached() {
     let url = format!("http://{}/bot", peer.address);
     // Of several bots: those of one that fails leave room for calls to others.
     for bot in 0.. {
-        let url = &format!("http://{bot}.example");
-        let subject = CallSubject { url, account: AccountId(2), purpose: Purpose::Move };
+        let target = &Target::parse(&format!("http://{bot}.example")).unwrap();
+        let subject = CallSubject { target, account: AccountId(2), purpose: Purpose::Move };
         let Ok(admission) = bots.gate.admit(peer.address.ip(), subject, Instant::now()).await else { break };
         admission.settle(Ending::Failed);
     }

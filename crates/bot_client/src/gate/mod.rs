@@ -9,6 +9,7 @@ mod meter;
 
 pub(super) use budget::{Ending, Purpose};
 
+use crate::target::Target;
 use budget::{AddressBudget, BotKey, Caller, Grant, Room};
 use engine::ids::AccountId;
 use engine::limits::{
@@ -40,8 +41,8 @@ pub enum LimitedAddresses {
 /// Who is called, for whom and what for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallSubject<'a> {
-    /// The bot's URL, in one spelling: the bot's standing goes by it, and by the account.
-    pub(super) url: &'a str,
+    /// The bot: its standing goes by its program, and by the account.
+    pub(super) target: &'a Target,
     /// Whose game or check it is.
     pub(super) account: AccountId,
     pub(super) purpose: Purpose,
@@ -146,8 +147,18 @@ impl Gate {
         if !self.is_limited(ip) {
             return Ok(Admission { counted: None });
         }
+        // Apart, so that calls without limits carry no room for its waits.
+        Box::pin(self.admit_limited(ip, subject, give_up_at)).await
+    }
+
+    async fn admit_limited(
+        self: &Arc<Self>,
+        ip: IpAddr,
+        subject: CallSubject<'_>,
+        give_up_at: Instant,
+    ) -> Result<Admission, Throttled> {
         let address = AddressKey::of(ip);
-        let bot: BotKey = self.hasher.hash_one((subject.url, subject.account));
+        let bot: BotKey = self.hasher.hash_one((subject.target.program(), subject.account));
         let caller = Caller { account: subject.account, bot, purpose: subject.purpose };
         loop {
             let Some((connections, access)) = self.permits(address, caller.account) else {

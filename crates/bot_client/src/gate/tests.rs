@@ -10,8 +10,9 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn subject(account: u128, url: &str) -> CallSubject<'_> {
-    CallSubject { url, account: AccountId(account), purpose: Purpose::Move }
+fn subject(account: u128, url: &str) -> CallSubject<'static> {
+    let target = Box::leak(Box::new(Target::parse(url).unwrap()));
+    CallSubject { target, account: AccountId(account), purpose: Purpose::Move }
 }
 
 /// Calls that fail at once, until one is not made.
