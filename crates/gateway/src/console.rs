@@ -127,7 +127,7 @@ fn takes_brotli(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a list names this value, and does not exclude it with a weight of 0 (RFC 9110, section 12.4.2).
-fn accepts(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
+pub(super) fn accepts(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|item| {
         let mut parts = item.split(';').map(str::trim);

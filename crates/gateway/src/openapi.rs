@@ -1,13 +1,14 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what applies to every route, served as generated.
 
+use super::console::accepts;
 use super::credentials::SESSION_COOKIE;
 use super::response_budget::BudgetExempt;
 use super::{ops, rate_limit};
 use crate::app::App;
 use axum::Extension;
 use axum::body::Bytes;
-use axum::http::header;
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
@@ -62,14 +63,22 @@ const NOT_FOUND: [(&str, &str); 8] = [
     ("/api/worlds/{world}", "`no_such_world`"),
 ];
 
+/// The level beyond which the document gets no 5 % smaller, at some milliseconds once.
+const ZSTD_LEVEL: i32 = 12;
+
 /// The document as it is served.
 #[derive(Clone)]
-pub(super) struct Document(Bytes);
+pub(super) struct Document {
+    plain: Bytes,
+    /// A tenth of it, for clients that take it (RFC 8878).
+    zstd: Bytes,
+}
 
 impl Document {
     pub(super) fn new(complete: &utoipa::openapi::OpenApi) -> Self {
         let text = complete.to_json().expect("the document holds only text and numbers");
-        Self(text.into())
+        let zstd = zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL).expect("the buffer that it makes is large enough");
+        Self { plain: text.into(), zstd: zstd.into() }
     }
 }
 
@@ -80,8 +89,12 @@ pub(super) fn router() -> OpenApiRouter<App> {
 
 /// This document
 #[utoipa::path(get, path = "/api/openapi.json", tag = "ops", responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json")))]
-async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], Extension(BudgetExempt), document.0)
+async fn get_openapi(headers: HeaderMap, Extension(document): Extension<Document>) -> Response {
+    let common = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
+    if accepts(&headers, header::ACCEPT_ENCODING, "zstd") {
+        return (common, [(header::CONTENT_ENCODING, "zstd")], Extension(BudgetExempt), document.zstd).into_response();
+    }
+    (common, Extension(BudgetExempt), document.plain).into_response()
 }
 
 /// Adds the routes that no router of the API has, and the refusals that apply to every route.

@@ -45,6 +45,19 @@ async fn the_served_document_is_the_generated_one() {
     assert_eq!(served.body["openapi"], "3.1.0");
 }
 
+#[tokio::test]
+async fn whoever_takes_zstd_gets_a_tenth_of_it() {
+    let server = TestServer::open().await;
+    let plain = server.call("GET /api/openapi.json").by("").check("200").await;
+    assert!(!plain.headers.contains_key("content-encoding"));
+    let packed =
+        server.call("GET /api/openapi.json").by("").header("accept-encoding", "gzip, br, zstd").check("200").await;
+    assert_eq!(packed.headers["content-encoding"], "zstd");
+    assert_eq!(packed.headers["vary"], "accept-encoding");
+    assert!(packed.bytes.len() * 8 < plain.bytes.len(), "{}", packed.bytes.len());
+    assert_eq!(zstd::bulk::decompress(&packed.bytes, plain.bytes.len()).unwrap(), plain.bytes);
+}
+
 #[test]
 fn every_operation_has_a_summary_and_says_how_it_is_refused() {
     for (path, item) in generated()["paths"].as_object().unwrap() {
