@@ -207,8 +207,13 @@ pub const LEASE_DURATION: Duration = Duration::from_secs(5);
 pub const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(1);
 /// The owner stops acting this long before the lease ends, by its own monotonic clock.
 pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
+/// Longest time between the announcement of a drain and its beginning: a supervisor kills what does not end.
+pub const DRAIN_DELAY_MAX: Duration = Duration::from_secs(300);
 /// A draining process has released everything and ended after this time.
 pub const DRAIN_MAX: Duration = Duration::from_secs(5);
+/// A draining process takes the connections that the kernel made before, and waits on these for the beginning of a request.
+pub const DRAIN_ACCEPTS_FOR: Duration = Duration::from_millis(20);
+pub const DRAIN_FIRST_BYTES_MAX: Duration = Duration::from_millis(100);
 /// Time over which a draining process spreads the answers to requests that are held, so that their clients do not come back in
 /// one instant.
 pub const DRAIN_JITTER_MAX: Duration = Duration::from_millis(800);

@@ -25,6 +25,7 @@ pub use accept::Accept;
 use bytes::Bytes;
 pub use connection::Connection;
 pub(crate) use connection::{ConnectionPermits, ProxiedPermit};
+use engine::limits::{DRAIN_ACCEPTS_FOR, DRAIN_FIRST_BYTES_MAX};
 pub(crate) use idle_queue::Rank;
 use metrics::Metrics;
 pub use parked::RawConnection;
@@ -55,7 +56,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{TimedBody, TrackedStream};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use watchdog::{Watchdog, WatchdogEvent};
 
 /// Limits on what clients may use.
@@ -175,7 +176,7 @@ impl From<Arc<Metrics>> for ListenerResources {
 /// Serves until `shutdown` completes and then until the last request in progress is answered, for at most
 /// [`ListenerConfig::drain_max`].
 pub async fn serve(
-    listener: impl Accept,
+    mut listener: impl Accept,
     handler: impl RequestHandler,
     config: ListenerConfig,
     resources: impl Into<ListenerResources>,
@@ -187,11 +188,14 @@ pub async fn serve(
     let context = Arc::new(ListenerContext { handler, shared: Shared { config, metrics, stage } });
     tokio::select! {
         () = shutdown => {}
-        () = accept_loop(listener, &context, &permits) => {}
+        () = accept_loop(&mut listener, &context, &permits) => {}
         () = permits.run_clock() => {}
     }
-    // The listener is dropped: the kernel refuses new connections, and their clients can go elsewhere.
     drain_phase.send_replace(DrainPhase::Draining);
+    // Connections that the kernel has made already would be reset, with the requests on them.
+    let _ = timeout(DRAIN_ACCEPTS_FOR, accept_loop(&mut listener, &context, &permits)).await;
+    // The kernel refuses new connections: their clients can go elsewhere.
+    drop(listener);
     if timeout(config.drain_max, permits.wait_until_empty()).await.is_err() {
         let left = permits.in_use();
         tracing::warn!(connections = left, "connections are closed: the time to finish their requests is over");
@@ -237,7 +241,8 @@ impl<H: RequestHandler> ListenerContext<H> {
         async move {
             let end = 'end: {
                 let protocol = detect_protocol(&raw.connection, &mut raw.read_ahead, self.handler.can_handle_raw());
-                let protocol = match self.wait_for_bytes(self.shared.config.header_timeout, protocol).await {
+                let header_timeout = self.shared.config.header_timeout;
+                let protocol = match self.wait_for_bytes(header_timeout, DRAIN_FIRST_BYTES_MAX, protocol).await {
                     Ok(protocol) => protocol,
                     Err(end) => break 'end end,
                 };
@@ -260,7 +265,11 @@ impl<H: RequestHandler> ListenerContext<H> {
                     }
                     if raw.read_ahead.is_empty()
                         && let Err(end) = self
-                            .wait_for_bytes(self.shared.config.idle_timeout, raw.connection.stream().readable())
+                            .wait_for_bytes(
+                                self.shared.config.idle_timeout,
+                                Duration::ZERO,
+                                raw.connection.stream().readable(),
+                            )
                             .await
                     {
                         break end;
@@ -273,20 +282,29 @@ impl<H: RequestHandler> ListenerContext<H> {
         }
     }
 
-    /// Waits for the client's next bytes. An idle connection costs no buffer: hyper gets it only once there is something to read.
+    /// Waits for the client's next bytes, in a drain for `drain_wait_max` more. What has arrived is served, drain or not. An idle connection
+    /// costs no buffer: hyper gets it only once there is something to read.
     async fn wait_for_bytes<T>(
         &self,
         wait_max: Duration,
+        drain_wait_max: Duration,
         ready: impl Future<Output = io::Result<T>>,
     ) -> Result<T, ConnectionEnd> {
         let mut stage = self.shared.stage.clone();
+        let drained = async {
+            let _ = stage.wait_for(|stage| *stage > DrainPhase::Open).await;
+            if !drain_wait_max.is_zero() {
+                sleep(drain_wait_max).await;
+            }
+        };
         tokio::select! {
-            _ = stage.wait_for(|stage| *stage > DrainPhase::Open) => Err(ConnectionEnd::Closed),
+            biased;
             result = timeout(wait_max, ready) => match result {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err(_)) => Err(ConnectionEnd::Done),
                 Err(_) => Err(ConnectionEnd::TooSlow),
             },
+            () = drained => Err(ConnectionEnd::Closed),
         }
     }
 

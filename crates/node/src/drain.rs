@@ -7,24 +7,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// The signal to leave: set once, seen by every clone.
+/// The signal to leave: set once, seen by every clone. It may be announced some time before, so that others send nothing here any more.
 #[derive(Clone)]
 pub struct Drain {
     flag: Arc<AtomicBool>,
-    sender: Arc<watch::Sender<bool>>,
+    stage: Arc<watch::Sender<Stage>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Serving,
+    /// This process will drain; it serves as before, and says that it is not ready.
+    Announced,
+    Begun,
 }
 
 impl Default for Drain {
     fn default() -> Self {
-        Self { flag: Arc::default(), sender: Arc::new(watch::channel(false).0) }
+        Self { flag: Arc::default(), stage: Arc::new(watch::channel(Stage::Serving).0) }
     }
 }
 
 impl Drain {
+    /// Says that the drain will begin. Repeating it, and after the drain has begun, it changes nothing.
+    pub fn announce(&self) {
+        self.raise(Stage::Announced);
+    }
+
     /// Sets it. Repeating it changes nothing.
     pub fn begin(&self) {
         self.flag.store(true, Ordering::Release);
-        self.sender.send_replace(true);
+        self.raise(Stage::Begun);
     }
 
     #[must_use]
@@ -32,17 +45,40 @@ impl Drain {
         self.flag.load(Ordering::Acquire)
     }
 
+    /// Whether it was announced or has begun.
+    #[must_use]
+    pub fn is_announced(&self) -> bool {
+        *self.stage.borrow() >= Stage::Announced
+    }
+
+    /// Waits for the announcement.
+    pub async fn announced(&self) {
+        self.reached(Stage::Announced).await;
+    }
+
     /// Waits for it.
     pub async fn begun(&self) {
-        let mut receiver = self.sender.subscribe();
-        // The sender lives in `self`, so the wait can only end with the flag set.
-        let _ = receiver.wait_for(|is_draining| *is_draining).await;
+        self.reached(Stage::Begun).await;
     }
 
     /// Waits for it and for a random time more, so that clients that are sent away do not all return in one instant.
     pub async fn begun_with_jitter(&self) {
         self.begun().await;
         sleep(jitter(DRAIN_JITTER_MAX)).await;
+    }
+
+    fn raise(&self, to: Stage) {
+        self.stage.send_if_modified(|stage| {
+            let is_later = *stage < to;
+            *stage = to.max(*stage);
+            is_later
+        });
+    }
+
+    async fn reached(&self, wanted: Stage) {
+        let mut stages = self.stage.subscribe();
+        // The sender lives in `self`, so the wait can only end with the stage reached.
+        let _ = stages.wait_for(|stage| *stage >= wanted).await;
     }
 }
 

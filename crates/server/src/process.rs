@@ -252,12 +252,12 @@ async fn run_until_shutdown(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(serve_gateway(app.clone(), listener, ops));
-    let mut drained = pin!(begin_drain(app, shutdown));
+    let mut leaving = pin!(wait_until_leaving(app, shutdown));
     let claim = AddressClaim::of(app);
     // The drain first: the gateway ends with it.
     let checked = tokio::select! {
         biased;
-        () = &mut drained => Ok(false),
+        () = &mut leaving => Ok(false),
         checked = claim.check() => checked.map(|()| true).map_err(ServeError::from),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
@@ -277,7 +277,10 @@ async fn run_until_shutdown(
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
         biased;
-        () = &mut drained => Ok(()),
+        () = async {
+            leaving.await;
+            delay_drain(app).await;
+        } => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
     tracing::info!("draining: no new work, requests in flight are finished, matches are released");
@@ -301,11 +304,20 @@ async fn run_until_shutdown(
     ended.and(result_of_run)
 }
 
-/// Completes when the drain has begun: by the signal, or because an admin asked for it.
-async fn begin_drain(app: &App, shutdown: impl Future<Output = ()>) {
+/// Completes when this process is to leave: by the signal, or because an admin asked for it.
+async fn wait_until_leaving(app: &App, shutdown: impl Future<Output = ()>) {
     tokio::select! {
-        () = shutdown => app.drain.begin(),
-        () = app.drain.begun() => {}
+        () = shutdown => app.drain.announce(),
+        () = app.drain.announced() => {}
+    }
+}
+
+/// Serves as before, but is not ready, for as long as a load balancer may take to notice.
+async fn delay_drain(app: &App) {
+    let delay = app.config.drain_delay;
+    if !delay.is_zero() {
+        tracing::info!(?delay, "leaving: not ready any more; the drain begins after the delay");
+        sleep(delay).await;
     }
 }
 

@@ -192,6 +192,8 @@ settings! {
     /// Separate TCP port for /healthz, /readyz, /metrics, /api/admin and policies: it responds even when the API accepts no further
     /// connection.
     ops_port: Option<u16> = ranged("server.ops_port", "ops-port", 0..=65_535, "port; 0 for any free one", "off");
+    /// How long the server goes on as before while /readyz already says that it leaves: for a load balancer to notice it first.
+    drain_delay: Duration = millis("server.drain_delay_ms", "drain-delay-ms", 0..=ms(limits::DRAIN_DELAY_MAX), "0");
     /// Which services run: all of them, or the rate limiter alone, without games and runners.
     serve_mode: ServeMode = plain("server.only", "only", "all");
     /// Threads that run tasks.

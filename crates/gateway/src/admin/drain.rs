@@ -21,11 +21,11 @@ pub(super) struct DrainQuery {
 
 /// Drain the server that answers
 ///
-/// For admins. It does what SIGTERM does: this process takes no new work, answers what is under way, releases its matches, tables and worlds,
+/// For admins. It does what SIGTERM does: after `server.drain_delay_ms`, in which it only says that it is not ready, this process takes no new work, answers what is under way, releases its matches, tables and worlds,
 /// and ends. Other nodes go on with these at once, or the next process where it left off. Whoever supervises the process starts it again,
 /// or does not. It cannot be called off, and repeating it changes nothing.
 #[utoipa::path(post, path = "/api/admin/drain", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(DrainQuery), responses(
-    (status = 202, description = "It drains, whether it did before or not.", body = DrainStarted),
+    (status = 202, description = "It drains, whether it did before or not; `ends_within_ms` counts from the first time.", body = DrainStarted),
 ))]
 pub(super) async fn drain(
     State(app): State<App>,
@@ -39,10 +39,10 @@ pub(super) async fn drain(
         );
         return Err(ApiError::bad_value("address", reason));
     }
-    if !app.drain.has_begun() {
+    if !app.drain.is_announced() {
         tracing::warn!(asked_by = %caller.account, "an admin asked this process to leave");
     }
-    app.drain.begin();
-    let ends_within_ms = DRAIN_MAX.as_millis() as u64;
+    app.drain.announce();
+    let ends_within_ms = (app.config.drain_delay + DRAIN_MAX).as_millis() as u64;
     Ok((StatusCode::ACCEPTED, Json(DrainStarted { address: own, ends_within_ms })))
 }

@@ -31,7 +31,7 @@ impl Accept for TcpListener {
 
 /// Accepts connections without end.
 pub(super) async fn accept_loop(
-    mut listener: impl Accept,
+    listener: &mut impl Accept,
     context: &Arc<ListenerContext<impl RequestHandler>>,
     permits: &Arc<ConnectionPermits>,
 ) {

@@ -415,6 +415,27 @@ async fn a_drain_finishes_requests_in_progress_and_accepts_no_new_ones() {
     timeout(NEVER, server.served).await.expect("the server has drained").unwrap();
 }
 
+/// The kernel has accepted the connection and the request: a reset would leave its client in doubt about what was done.
+#[tokio::test]
+async fn a_drain_answers_what_had_arrived_before_it() {
+    use std::io::Write;
+    for is_seen in [false, true] {
+        let mut server = TestServer::new(PATIENT).await;
+        let mut client = std::net::TcpStream::connect(server.address).unwrap();
+        if is_seen {
+            while server.sample("gauntlet_http_connections ") != "1" {
+                tokio::task::yield_now().await;
+            }
+        }
+        // Nothing runs between these two.
+        client.write_all(FAST.as_bytes()).unwrap();
+        server.drain();
+        client.set_nonblocking(true).unwrap();
+        let received = rest(TcpStream::from_std(client).unwrap()).await;
+        assert!(received.starts_with("HTTP/1.1 200 OK") && received.ends_with("fast"), "{is_seen}: {received:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_drain_is_bounded_although_a_request_does_not_end() {
     let mut server = TestServer::new(ListenerConfig { drain_max: SOON, ..PATIENT }).await;

@@ -71,7 +71,7 @@ fn check_tables(app: &App) -> CheckResult {
 
 /// Every check, and whether all passed.
 pub(super) async fn check_readiness(app: &App, probe: &Probe) -> Readiness {
-    let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
+    let serving = if app.drain.is_announced() { Err("this server is leaving") } else { Ok(()) };
     let checks = [("serving", serving), ("tables", check_tables(app)), ("store", probe.check_store(app).await)];
     let checks = checks.map(|(name, result)| ReadinessCheck {
         name: name.to_owned(),

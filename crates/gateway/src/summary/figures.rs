@@ -62,7 +62,7 @@ pub(super) async fn read(app: &App) -> ApiResult<Summary> {
 }
 
 fn health(app: &App) -> ServerHealth {
-    if app.drain.has_begun() {
+    if app.drain.is_announced() {
         ServerHealth::Draining
     } else if app.node.store.refusal().is_some() {
         ServerHealth::Degraded

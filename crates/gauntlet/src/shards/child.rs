@@ -12,9 +12,6 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, Lines};
 use tokio::process::{Child as Process, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// How long a shard may take to stop: what a server takes at most, and a little for a busy machine.
-const STOP_TIMEOUT: Duration = engine::limits::DRAIN_MAX.saturating_add(Duration::from_secs(5));
-
 /// A running process of a shard.
 pub(super) struct Child {
     process: Process,
@@ -62,11 +59,11 @@ impl Child {
         self.process.wait().await
     }
 
-    /// Sends it SIGTERM, and waits; kills it when it does not end.
-    pub(super) async fn stop(mut self) {
+    /// Sends it SIGTERM, and waits; kills it when it does not end within `stop_max`.
+    pub(super) async fn stop(mut self, stop_max: Duration) {
         send_signal(self.pid(), Signal::TERM);
-        if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
-            tracing::error!(pid = self.pid(), "a shard did not stop within {STOP_TIMEOUT:?}, and is killed");
+        if timeout(stop_max, self.process.wait()).await.is_err() {
+            tracing::error!(pid = self.pid(), "a shard did not stop within {stop_max:?}, and is killed");
             let _ = self.process.kill().await;
         }
     }

@@ -1,9 +1,14 @@
 //! The plan of each shard: port, data file, command line. Pure: knows settings, and starts nothing.
 
+use engine::limits::DRAIN_MAX;
 use settings::Config;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// For a busy machine.
+const STOP_MARGIN: Duration = Duration::from_secs(5);
 
 /// Settings that differ from shard to shard, or that make a process the supervisor.
 const PER_SHARD_FLAGS: [&str; 4] = ["port", "ops-port", "data", "shards"];
@@ -17,6 +22,8 @@ pub(super) struct ShardPlan {
     pub(super) address: SocketAddr,
     /// Where it answers the supervisor, if operators have a port of their own.
     pub(super) ops: Option<SocketAddr>,
+    /// How long it may take to stop, before it is killed.
+    pub(super) stop_max: Duration,
     data: PathBuf,
     args: Vec<OsString>,
 }
@@ -32,6 +39,7 @@ impl ShardPlan {
             number,
             address: SocketAddr::new(config.interface.0, shard_port(config.port, number)),
             ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_interface.0, shard_port(ops, number))),
+            stop_max: config.drain_delay + DRAIN_MAX + STOP_MARGIN,
             data: shard_path(&config.data, number),
             args: words.clone(),
         };

@@ -146,7 +146,7 @@ impl ShardRegistry {
         };
         self.update(plan.number, |shard| shard.pid = None);
         if ended.is_none() {
-            child.stop().await;
+            child.stop(plan.stop_max).await;
         }
         ended
     }

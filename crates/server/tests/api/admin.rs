@@ -110,13 +110,13 @@ async fn an_admin_drains_the_server_and_may_ask_twice() {
     let cookie = "gauntlet_session=admin";
     drain().by("").header("cookie", cookie).check("403 cross_site").await;
     server.call("POST /api/admin/drain?address=10.9.9.9:4000").by("admin").check("400 bad_value").await;
-    assert!(!server.app.drain.has_begun());
+    assert!(!server.app.drain.is_announced());
     let want = json!({"address": server.app.node.address(), "ends_within_ms": 5_000});
     assert_eq!(
         drain().by("").header("cookie", cookie).header("x-requested-with", "fetch").check("202").await.body,
         want
     );
-    assert!(server.app.drain.has_begun());
+    assert!(server.app.drain.is_announced());
     assert_eq!(drain().by("admin").check("202").await.body, want);
     let named = format!("POST /api/admin/drain?address={}", server.app.node.address());
     assert_eq!(server.call(&named).by("admin").check("202").await.body, want);

@@ -299,6 +299,8 @@ async fn a_server_that_leaves_is_not_ready() {
     let server = test_server().await;
     server.serve_tables().await;
     ready(&server, 200, &[]).await;
+    server.app.drain.announce();
+    ready(&server, 503, &["serving: this server is leaving"]).await;
     server.app.drain.begin();
     ready(&server, 503, &["serving: this server is leaving"]).await;
 }

@@ -39,6 +39,6 @@ pub struct NodeView {
 pub struct DrainStarted {
     /// Where other nodes reach it, as the list of nodes has it.
     pub address: String,
-    /// The process has ended after this time, in milliseconds.
+    /// The process has ended this long after the drain was asked for, in milliseconds.
     pub ends_within_ms: u64,
 }
