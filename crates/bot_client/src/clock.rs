@@ -7,8 +7,9 @@
 use engine::health::CallFault;
 use engine::limits::{BOT_STALL_TIMEOUTS_MAX, BOT_STALL_WAIT_MIN, BOT_STALLS_PER_CALL};
 use metrics::Metrics;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -40,12 +41,13 @@ impl<'a> CallClock<'a> {
     /// Whose fault it is that there is no output.
     pub(super) async fn run<F: Future>(&self, part: F) -> Result<F::Output, CallFault> {
         let mut part = pin!(part);
-        let mut wait = self.timeout.saturating_sub(self.begun.elapsed());
+        let mut now = Instant::now();
+        let mut wait = self.timeout.saturating_sub(now - self.begun);
         loop {
-            if let Ok(output) = timeout_at(Instant::now() + wait, &mut part).await {
+            if let Ok(output) = timeout_at(now + wait, &mut part).await {
                 return Ok(output);
             }
-            let now = Instant::now();
+            now = Instant::now();
             match judge(now - self.begun, self.stalled(now), self.timeout) {
                 Judgement::Wait(longer) => wait = longer,
                 Judgement::Late => return Err(CallFault::TooLate),
@@ -56,6 +58,11 @@ impl<'a> CallClock<'a> {
 
     /// Waits for something that is not the bot's: its clock stands still meanwhile. What was counted before is moved to the end of the wait.
     pub(super) async fn aside<F: Future>(&mut self, wait: F) -> F::Output {
+        let mut wait = pin!(wait);
+        // Mostly there is nothing to wait for, and no time to measure.
+        if let Poll::Ready(output) = poll_fn(|context| Poll::Ready(wait.as_mut().poll(context))).await {
+            return output;
+        }
         let begun = Instant::now();
         let output = wait.await;
         self.begun += begun.elapsed();

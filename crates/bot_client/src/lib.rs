@@ -92,9 +92,9 @@ impl BotClient {
         let is_move = call.webhook == Webhook::Move;
         let purpose = if is_move { Purpose::Move } else { Purpose::Notice };
         let subject = CallSubject { target: &target, account: call.account, purpose };
-        let route = CallRoute { subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
-        let requested_at = Instant::now();
         let mut clock = CallClock::start(&self.metrics, call.timeout);
+        let requested_at = clock.begun_at();
+        let route = CallRoute { subject, give_up_at: gate::give_up_at(requested_at), permit_wait_max: None };
         let result = self.exchange(&route, request, is_move, &mut clock).await;
         let took = clock.elapsed();
         self.metrics.matches.bot_permit_wait.observe(clock.begun_at() - requested_at);
@@ -151,7 +151,7 @@ impl BotClient {
     async fn fetch_face(&self, target: &Target, signer: Option<CallSigner>, account: AccountId) -> Option<Face> {
         let request = Request::get(target, signer.as_ref());
         let subject = CallSubject { target, account, purpose: Purpose::Index };
-        let route = CallRoute { subject, give_up_at: gate::give_up_at(), permit_wait_max: None };
+        let route = CallRoute { subject, give_up_at: gate::give_up_at(Instant::now()), permit_wait_max: None };
         match self.exchange(&route, request, true, &mut CallClock::start(&self.metrics, BOT_INDEX_TIMEOUT)).await {
             Ok((response, admission)) if response.status == 200 => {
                 admission.settle(Ending::Neutral);

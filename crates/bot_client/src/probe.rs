@@ -105,7 +105,7 @@ impl BotClient {
         };
         let subject = CallSubject { target: &target, account: call.account, purpose: Purpose::Probe };
         let permit_wait_max = Some(HEALTH_CALL_TIMEOUT);
-        let route = CallRoute { subject, give_up_at: gate::give_up_at(), permit_wait_max };
+        let route = CallRoute { subject, give_up_at: gate::give_up_at(Instant::now()), permit_wait_max };
         let mut trace = Trace::default();
         let mut clock = CallClock::start(&self.metrics, HEALTH_CALL_TIMEOUT);
         let ended = self.run_probe(&route, &request, &mut clock, &mut trace).await;

@@ -326,9 +326,9 @@ impl Drop for CountedCall {
     }
 }
 
-/// When a call that begins to wait now is given up.
-pub(super) fn give_up_at() -> Instant {
-    Instant::now() + CALL_BUDGET_WAIT_MAX
+/// When a call that begins to wait at this moment is given up.
+pub(super) fn give_up_at(begun: Instant) -> Instant {
+    begun + CALL_BUDGET_WAIT_MAX
 }
 
 const _: () = assert!(CALL_BUDGET_WAIT_MAX.as_millis() < CALL_BUDGET_PERIOD.as_millis());

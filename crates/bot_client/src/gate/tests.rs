@@ -59,12 +59,12 @@ async fn a_call_waits_until_others_are_answered_or_its_patience_ends() {
         }
     }
     let begun = Instant::now();
-    assert!(gate.admit(ip("192.0.2.1"), subject(1, &urls[99]), give_up_at()).await.is_err());
+    assert!(gate.admit(ip("192.0.2.1"), subject(1, &urls[99]), give_up_at(Instant::now())).await.is_err());
     let waited = begun.elapsed();
     assert!((CALL_BUDGET_WAIT_MAX..CALL_BUDGET_WAIT_MAX * 2).contains(&waited), "{waited:?}");
     let waiting = tokio::spawn({
         let (gate, url) = (gate.clone(), urls[99].clone());
-        async move { gate.admit(ip("192.0.2.1"), subject(1, &url), give_up_at()).await.is_ok() }
+        async move { gate.admit(ip("192.0.2.1"), subject(1, &url), give_up_at(Instant::now())).await.is_ok() }
     });
     tokio::task::yield_now().await;
     admitted.pop().unwrap().settle(Ending::ValidMove);
@@ -104,15 +104,23 @@ async fn connections_to_an_address_are_shared_between_accounts() {
     let mut held = Vec::new();
     for account in [1, 2] {
         let url = format!("http://{account}.example/");
-        gate.admit(address, subject(account, &url), give_up_at()).await.unwrap().settle(Ending::ValidMove);
+        gate.admit(address, subject(account, &url), give_up_at(Instant::now()))
+            .await
+            .unwrap()
+            .settle(Ending::ValidMove);
         for _ in 0..ACCOUNT_CONNECTIONS_PER_ADDRESS_MAX {
-            held.push(gate.admit(address, subject(account, &url), give_up_at()).await.unwrap());
+            held.push(gate.admit(address, subject(account, &url), give_up_at(Instant::now())).await.unwrap());
         }
-        let more =
-            tokio::time::timeout(Duration::from_secs(60), gate.admit(address, subject(account, &url), give_up_at()));
+        let more = tokio::time::timeout(
+            Duration::from_secs(60),
+            gate.admit(address, subject(account, &url), give_up_at(Instant::now())),
+        );
         assert!(more.await.is_err(), "the others wait for a connection");
     }
     let begun = Instant::now();
-    gate.admit(address, subject(3, "http://honest.example/"), give_up_at()).await.unwrap().settle(Ending::ValidMove);
+    gate.admit(address, subject(3, "http://honest.example/"), give_up_at(Instant::now()))
+        .await
+        .unwrap()
+        .settle(Ending::ValidMove);
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
