@@ -50,7 +50,7 @@ class Client:
             status, answer = 0, repr(error).encode()
         slowest_s = max(slowest_s, time.monotonic() - began)
         if status == 0 or status >= 500:
-            code = json.loads(answer).get("code", "") if answer.startswith(b"{") else answer.decode(errors="replace")[:80]
+            code = json.loads(answer).get("code", "") if answer.startswith(b"{") else answer.decode(errors="replace").partition("\n")[0]
             failures[f"{method} {path.replace(self.table or '-', 'ID')}: {status} {code}"] += 1
         return status, json.loads(answer) if answer.startswith((b"{", b"[")) else None
 
