@@ -53,9 +53,15 @@ unlinked_pages() {
 stale_paths() {
     scripts/map_paths.py
 }
+# Where Prometheus's own tool is installed.
+wrong_alerts() {
+    command -v promtool >/dev/null || return
+    { promtool check rules monitoring/alerts.yml && promtool test rules monitoring/alerts_test.yml; } 2>&1 >/dev/null
+}
 
 refuse "split these along their ideas: no file over 600 lines" < <(long_files)
 refuse "begin these with a //! head: why the file exists, what it refuses to know" < <(headless_files)
+refuse "promtool does not take the alerts" < <(wrong_alerts)
 refuse "finish these, or take them out" < <(unfinished)
 refuse "pure crates may not depend on anything that has a clock, a wire or a disk" < <(impure_dependencies)
 refuse "the lab may not know the server's code: it tests anybody's service" < <(lab_dependencies)

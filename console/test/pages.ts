@@ -1,4 +1,6 @@
 // One browser for a file of tests; each test opens pages in a context of its own, and no page may complain.
+// With CONSOLE_PICTURES=FOLDER every state that is looked at is kept as a picture, in every scheme.
+import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, ViewportSize } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { FakeApi } from './api.ts';
@@ -8,6 +10,7 @@ import { launch } from './chromium.ts';
 /** What a test broke on purpose shows in the browser's own log. */
 const EXPECTED = /Failed to load resource|net::ERR_FAILED|WebSocket connection|EventSource/;
 
+const PICTURES = process.env['CONSOLE_PICTURES'];
 const SIZE = { width: 1_000, height: 800 };
 const COLOURS = ['color-contrast'];
 /** How a page must work, and which of axe's rules may find something there that they do not find in the first: all of them, or these. */
@@ -48,7 +51,10 @@ export class Pages {
 }
 
 /** Nothing stands in the way of a reader, and nothing is wider than the window. */
-export const expectGood = async (page: Page) => expect(await faultsOf(page)).toEqual([]);
+export async function expectGood(page: Page) {
+  await keepPicture(page, '');
+  expect(await faultsOf(page)).toEqual([]);
+}
 
 /** The same in both themes, forced colours, on a phone and on a wide screen: the page that is open changes with what is around it. */
 export async function expectGoodInEveryScheme(page: Page) {
@@ -59,6 +65,7 @@ export async function expectGoodInEveryScheme(page: Page) {
     await page.setViewportSize(viewport ?? size);
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     faults.push(...(await faultsOf(page, rules)).map((fault) => `${name}: ${fault}`));
+    await keepPicture(page, name);
   }
   await page.emulateMedia({ colorScheme: null, forcedColors: null });
   await page.setViewportSize(size);
@@ -69,4 +76,11 @@ async function faultsOf(page: Page, rules: readonly string[] | null = null): Pro
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   const findings = rules?.length === 0 ? [] : await findingsOf(page, rules);
   return [...findings, ...(beyond > 0 ? [`${beyond} points wider than the window`] : [])];
+}
+
+let pictures = 0;
+async function keepPicture(page: Page, scheme: string) {
+  if (!PICTURES) return;
+  const words = [expect.getState().currentTestName, String((pictures += 1)), scheme].join(' ').replace(/[^\p{L}\p{N}]+/gu, '-');
+  await page.screenshot({ path: join(PICTURES, `${words.slice(0, 150)}.png`) });
 }

@@ -66,7 +66,7 @@ pub async fn drive<E, F>(
 }
 
 /// The competitions of a kind, and which of them could not be advanced.
-pub(crate) struct Driver<E, A> {
+pub(crate) struct Driver<E: ArenaEnvironment, A> {
     environment: E,
     kind: CompetitionKind,
     advance: A,
@@ -133,7 +133,7 @@ where
                 self.environment.metrics().ladders.results_waiting.set(pass.results_waiting);
             }
         }
-        self.set_failing();
+        self.set_failing(self.retries.len() as u64);
         Ok(pass.driven)
     }
 
@@ -155,15 +155,27 @@ where
             }
         }
     }
+}
 
-    fn set_failing(&self) {
+impl<E: ArenaEnvironment, A> Driver<E, A> {
+    fn set_failing(&self, count: u64) {
         let metrics = self.environment.metrics();
         let failing = match self.kind {
             CompetitionKind::Duel => &metrics.duels.failing,
             CompetitionKind::Ladder => &metrics.ladders.failing,
             CompetitionKind::Tournament => &metrics.tournaments.failing,
         };
-        failing.set(self.retries.len() as u64);
+        failing.set(count);
+    }
+}
+
+/// Whoever drives them next has the figures: here they would stand still.
+impl<E: ArenaEnvironment, A> Drop for Driver<E, A> {
+    fn drop(&mut self) {
+        self.set_failing(0);
+        if self.kind == CompetitionKind::Ladder {
+            self.environment.metrics().ladders.results_waiting.set(0);
+        }
     }
 }
 
@@ -202,13 +214,17 @@ mod tests {
                 }
             }
         };
+        let metrics = arena.metrics.clone();
         let mut driver = Driver::new(arena, CompetitionKind::Duel, advance);
         for _ in 0..2 {
             assert_eq!(driver.pass(&|| true).await, Ok(Driven::Unchanged));
             assert_eq!(driver.retries.len(), are_failing.iter().filter(|is_failing| **is_failing).count());
         }
         assert_eq!(driver.pass(&|| false).await, Ok(Driven::Unchanged));
+        let failing = || metrics.duels.failing.get();
+        assert_eq!(failing() as usize, are_failing.iter().filter(|is_failing| **is_failing).count());
         drop(driver);
+        assert_eq!(failing(), 0, "another process has it, or nobody");
         assert_eq!(*tried.lock().unwrap(), want);
     }
 

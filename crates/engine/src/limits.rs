@@ -211,8 +211,9 @@ pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
 pub const DRAIN_DELAY_MAX: Duration = Duration::from_secs(300);
 /// A draining process has released everything and ended after this time.
 pub const DRAIN_MAX: Duration = Duration::from_secs(5);
-/// A draining process takes the connections that the kernel made before, and waits on these for the beginning of a request.
-pub const DRAIN_ACCEPTS_FOR: Duration = Duration::from_millis(20);
+/// A draining process goes on for so long to take the connections that the kernel has made.
+pub const DRAIN_ACCEPTS_FOR: Duration = Duration::from_millis(50);
+/// How long it waits on a new connection for the beginning of a request.
 pub const DRAIN_FIRST_BYTES_MAX: Duration = Duration::from_millis(100);
 /// Time over which a draining process spreads the answers to requests that are held, so that their clients do not come back in
 /// one instant.

@@ -282,8 +282,8 @@ impl<H: RequestHandler> ListenerContext<H> {
         }
     }
 
-    /// Waits for the client's next bytes, in a drain for `drain_wait_max` more. What has arrived is served, drain or not. An idle connection
-    /// costs no buffer: hyper gets it only once there is something to read.
+    /// Waits for the client's next bytes, in a drain for `drain_wait_max` more. An idle connection costs no buffer: hyper gets it only once
+    /// there is something to read.
     async fn wait_for_bytes<T>(
         &self,
         wait_max: Duration,

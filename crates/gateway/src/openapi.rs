@@ -70,7 +70,7 @@ const ZSTD_LEVEL: i32 = 12;
 #[derive(Clone)]
 pub(super) struct Document {
     plain: Bytes,
-    /// A tenth of it, for clients that take it (RFC 8878).
+    /// A ninth of it, for clients that take it (RFC 8878).
     zstd: Bytes,
 }
 

@@ -77,6 +77,13 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     let mut page = app.metrics.page();
     let waiting = Some(app.node.store.commands_waiting());
     page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
+    let is_refusing = u64::from(app.node.store.refusal().is_some());
+    page.number(
+        "gauntlet_store_refusing",
+        "Whether the store was lost, and every change is refused until it can be opened again.",
+        "gauge",
+        Some(is_refusing),
+    );
     let missing = app.node.store.missing_readers().map_or(0, |(count, _)| count);
     page.number(
         "gauntlet_store_readers_missing",

@@ -3,19 +3,17 @@
 use crate::clock::jitter;
 use engine::limits::DRAIN_JITTER_MAX;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// The signal to leave: set once, seen by every clone. It may be announced some time before, so that others send nothing here any more.
 #[derive(Clone)]
 pub struct Drain {
-    flag: Arc<AtomicBool>,
-    stage: Arc<watch::Sender<Stage>>,
+    stage: Arc<watch::Sender<DrainStage>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum DrainStage {
     Serving,
     /// This process will drain; it serves as before, and says that it is not ready.
     Announced,
@@ -24,41 +22,40 @@ enum Stage {
 
 impl Default for Drain {
     fn default() -> Self {
-        Self { flag: Arc::default(), stage: Arc::new(watch::channel(Stage::Serving).0) }
+        Self { stage: Arc::new(watch::channel(DrainStage::Serving).0) }
     }
 }
 
 impl Drain {
     /// Says that the drain will begin. Repeating it, and after the drain has begun, it changes nothing.
     pub fn announce(&self) {
-        self.raise(Stage::Announced);
+        self.raise(DrainStage::Announced);
     }
 
     /// Sets it. Repeating it changes nothing.
     pub fn begin(&self) {
-        self.flag.store(true, Ordering::Release);
-        self.raise(Stage::Begun);
+        self.raise(DrainStage::Begun);
     }
 
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.flag.load(Ordering::Acquire)
+        *self.stage.borrow() == DrainStage::Begun
     }
 
     /// Whether it was announced or has begun.
     #[must_use]
     pub fn is_announced(&self) -> bool {
-        *self.stage.borrow() >= Stage::Announced
+        *self.stage.borrow() >= DrainStage::Announced
     }
 
     /// Waits for the announcement.
     pub async fn announced(&self) {
-        self.reached(Stage::Announced).await;
+        self.reached(DrainStage::Announced).await;
     }
 
     /// Waits for it.
     pub async fn begun(&self) {
-        self.reached(Stage::Begun).await;
+        self.reached(DrainStage::Begun).await;
     }
 
     /// Waits for it and for a random time more, so that clients that are sent away do not all return in one instant.
@@ -67,7 +64,7 @@ impl Drain {
         sleep(jitter(DRAIN_JITTER_MAX)).await;
     }
 
-    fn raise(&self, to: Stage) {
+    fn raise(&self, to: DrainStage) {
         self.stage.send_if_modified(|stage| {
             let is_later = *stage < to;
             *stage = to.max(*stage);
@@ -75,7 +72,7 @@ impl Drain {
         });
     }
 
-    async fn reached(&self, wanted: Stage) {
+    async fn reached(&self, wanted: DrainStage) {
         let mut stages = self.stage.subscribe();
         // The sender lives in `self`, so the wait can only end with the stage reached.
         let _ = stages.wait_for(|stage| *stage >= wanted).await;

@@ -31,6 +31,7 @@ use std::time::Duration;
 use supervisor_api::SupervisorApi;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 /// Time in which requests under way at the supervisor's port are answered.
 const API_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -78,8 +79,16 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
             let limits = listener::ListenerConfig { connections_max: OPS_CONNECTIONS_MAX, ..limits };
             listener::serve(ops, api.clone(), limits, metrics, pending()).await;
         };
+        // Shards say at once that they leave, and so does the supervisor, by theirs; it serves for as long as they do.
+        let left = async {
+            shutdown.await;
+            if !config.drain_delay.is_zero() {
+                commands.send_modify(|commands| commands.stop = true);
+                sleep(config.drain_delay).await;
+            }
+        };
         tokio::select! {
-            () = listener::serve(listener, api.clone(), limits, resources, shutdown) => {}
+            () = listener::serve(listener, api.clone(), limits, resources, left) => {}
             () = operators => {}
             () = forward_reloads => {}
         }

@@ -144,10 +144,10 @@ impl ShardRegistry {
             ended = serving => Some(describe_exit(&ended)),
             () = follow_commands(commands, pid) => None,
         };
-        self.update(plan.number, |shard| shard.pid = None);
         if ended.is_none() {
             child.stop(plan.stop_max).await;
         }
+        self.update(plan.number, |shard| shard.pid = None);
         ended
     }
 }

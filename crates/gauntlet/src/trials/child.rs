@@ -327,7 +327,9 @@ mod tests {
 
     #[test]
     fn a_trial_is_asked_to_end_once() {
-        let mut child = Command::new("/bin/sh").args(["-c", ASKED_TWICE]).stdout(Stdio::piped()).spawn().unwrap();
+        // A shell cannot trap what it was started to ignore, as the jobs of another shell's background are.
+        let shell = ["--default-signal=INT", "/bin/sh", "-c", ASKED_TWICE];
+        let mut child = Command::new("env").args(shell).stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = [0; 6];
         let mut said = child.stdout.take().unwrap();
         said.read_exact(&mut ready).unwrap();

@@ -5,6 +5,8 @@ use crate::support::bots::Bots;
 use crate::support::games::ObservedGames;
 use crate::support::viewer::Viewer;
 use crate::support::{Folder, until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// What RFC 6455's registry calls "service restart": come back, to another.
@@ -77,4 +79,25 @@ fn any_number_of_drains_uses_up_no_attempt() {
     let end = ObservedGames::record(&server, &bots, &games);
     past.check_kept(&end);
     assert!(games.iter().all(|id| end.calls_by_seat(id, "start") == [1, 1]));
+}
+
+/// A load balancer reads there that it should send nothing here any more, while all that still comes is served.
+#[test]
+fn a_server_with_a_drain_delay_says_that_it_leaves_and_serves_on() {
+    let folder = Folder::new();
+    let mut server = folder.serve_games("--drain-delay-ms 300000");
+    let guest = |name: &str| server.request("POST /api/stories/guests", &json!({ "name": name })).status;
+    assert_eq!((server.request("GET /readyz", &Value::Null).status, guest("before")), (200, 201));
+    server.signal(Signal::TERM);
+    until("it is not ready", || (server.request("GET /readyz", &Value::Null).status == 503).then_some(()));
+    assert_eq!(guest("meanwhile"), 201);
+    // The second signal waits for nothing.
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(143));
+
+    let mut server = folder.serve_games("--drain-delay-ms 1");
+    assert_eq!(server.stop(), Some(0));
+    let mut server = folder.serve_games("--drain-delay-ms 1");
+    assert_eq!(server.request("POST /api/admin/drain", &Value::Null).status, 202);
+    assert_eq!(server.code(), Some(0), "an admin asked for it");
 }

@@ -78,6 +78,30 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
 }
 
 #[test]
+fn with_a_drain_delay_shards_and_supervisor_say_that_they_leave_and_serve_on() {
+    let folder = Folder::new();
+    let mut server = folder.serve("--shards 2 --drain-delay-ms 300000");
+    let shards = addresses(&server).split_off(1);
+    until("all are ready", || (status(&server, "/readyz") == "200").then_some(()));
+    server.signal(Signal::TERM);
+    until("none is ready", || (status(&server, "/readyz") == "503").then_some(()));
+    let worlds = server.request_ok("GET /api/worlds", &serde_json::Value::Null);
+    let places: BTreeSet<&str> =
+        worlds.as_array().unwrap().iter().filter_map(|world| world["address"].as_str()).collect();
+    assert_eq!(places, shards.iter().map(String::as_str).collect(), "the worlds of all shards are listed still");
+    // The second signal waits for nothing, and no shard outlives the supervisor.
+    let left = shards_of(&server);
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(143));
+    until("the shards are gone", || left.iter().all(|pid| is_gone(*pid)).then_some(()));
+
+    let mut server = folder.serve("--shards 2 --drain-delay-ms 1");
+    let shards = shards_of(&server);
+    assert_eq!(server.stop(), Some(0));
+    assert!(shards.into_iter().all(is_gone));
+}
+
+#[test]
 fn what_the_shards_count_is_added_up() {
     let folder = Folder::new();
     let server = folder.serve("--shards 2");

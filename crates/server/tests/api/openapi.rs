@@ -46,7 +46,7 @@ async fn the_served_document_is_the_generated_one() {
 }
 
 #[tokio::test]
-async fn whoever_takes_zstd_gets_a_tenth_of_it() {
+async fn clients_that_take_zstd_get_an_eighth_of_it_at_most() {
     let server = TestServer::open().await;
     let plain = server.call("GET /api/openapi.json").by("").check("200").await;
     assert!(!plain.headers.contains_key("content-encoding"));

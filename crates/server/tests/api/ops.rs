@@ -14,6 +14,7 @@ use metrics::Metrics;
 use serde_json::Value;
 use server::assembly::assemble;
 use settings::{Config, ServeMode};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use store::{Backend, Database, MatchFilter, Reader, Store, StoreConfig, StoreError};
@@ -349,4 +350,38 @@ async fn a_flood_of_questions_is_one_question_to_the_store() {
     futures_util::future::join_all(asked).await;
     let probes = server.probes.load(SeqCst);
     assert!(probes < 20, "200 questions at once became {probes} writes");
+}
+
+/// What the alerts and the dashboard ask for, and the settings that an alert tells to change, exist.
+#[tokio::test]
+async fn monitoring_asks_for_metrics_and_settings_that_exist() {
+    /// These are on the page of a supervisor of shards.
+    const OF_SUPERVISORS: [&str; 2] = ["gauntlet_shard_up", "gauntlet_shard_restarts_total"];
+    let (_, page) = test_server().await.get("/metrics", None).await;
+    let types: BTreeMap<&str, &str> =
+        page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+    let is_metric = |word: &&str| match word.strip_suffix("_bucket") {
+        Some(histogram) => types.get(histogram) == Some(&"histogram"),
+        None => types.get(word).is_some_and(|kind| *kind != "histogram") || OF_SUPERVISORS.contains(word),
+    };
+    let settings: BTreeSet<&str> = settings::SETTINGS.iter().map(|setting| setting.key).collect();
+    let is_setting = |word: &&str| {
+        let is_part =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        word.split_once('.')
+            .is_some_and(|(section, key)| is_part(section) && is_part(key) && !["md", "conf"].contains(&key))
+    };
+    for name in ["alerts.yml", "grafana.json"] {
+        let path = format!("{}/../../monitoring/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+        let words: BTreeSet<&str> = words.map(|word| word.trim_matches('.')).collect();
+        let is_asked = |word: &&&str| word.starts_with("gauntlet_") || word.starts_with("process_");
+        let asked: Vec<&str> = words.iter().filter(is_asked).copied().collect();
+        assert!(asked.len() > 10, "{name}: {asked:?}");
+        let unknown: Vec<_> = asked.iter().filter(|word| !is_metric(word)).collect();
+        assert!(unknown.is_empty(), "{name} asks for metrics that are not there: {unknown:?}");
+        let unknown: Vec<_> = words.iter().filter(|word| is_setting(word) && !settings.contains(*word)).collect();
+        assert!(unknown.is_empty(), "{name} names settings that are not there: {unknown:?}");
+    }
 }
