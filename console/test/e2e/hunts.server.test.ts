@@ -93,8 +93,11 @@ test('a hunt from the lobby to its winner, on a desk and a phone, while its serv
   await ann.getByRole('combobox', { name: 'Rounds' }).selectOption('1');
   await ann.getByRole('combobox', { name: 'Minutes a round' }).selectOption('1');
   await ann.getByRole('button', { name: 'Begin' }).click();
+  // The list that she comes from has links to enter other hunts.
+  await ann.waitForURL(`${server}/hunts/harbour`);
   await ann.getByRole('link', { name: 'Enter' }).click();
   await playing(ann);
+  expect(new URL(ann.url()).searchParams.get('world')).toBe('harbour');
   const ben = await come('Ben', { width: 390, height: 760 });
   await ben.getByRole('link', { name: 'Enter harbour' }).click();
   await playing(ben);
@@ -109,7 +112,8 @@ test('a hunt from the lobby to its winner, on a desk and a phone, while its serv
   await expect.poll(() => score(ann), SOON).toBeGreaterThanOrEqual(before);
   await hunt(ann, before);
 
-  await ann.getByRole('link', { name: 'See who won' }).click({ timeout: 150_000 });
+  const link = ann.getByRole('link', { name: 'See who won' });
+  await link.click({ timeout: 150_000 }).catch(async () => expect.fail(`the hunt did not end on this page: ${await ann.locator('main').innerText()}`));
   await ann.waitForURL(`${server}/hunts/harbour`);
   await ann.locator('ol strong').getByText('Ann').waitFor(SOON);
   await ann.getByRole('main').getByRole('link', { name: 'Ann' }).click();
