@@ -58,6 +58,15 @@ test('the pages of accounts are accessible, in every scheme', { timeout: 120_000
   await expectGoodInEveryScheme(page);
 });
 
+test('a link that is gone is looked at once, and says so however soon the answer is there', async () => {
+  const api = server().on('POST /api/sign-in-links/inspect', GONE);
+  for (let n = 0; n < 5; n += 1) {
+    const page = await pages.open(api, `/sign-in#${LINK}`);
+    await page.getByText('This link is not open').waitFor();
+  }
+  expect(asked(api, '/api/sign-in-links/inspect')).toHaveLength(5);
+});
+
 test('an invitation is redeemed, and its code stays nowhere', async () => {
   const api = signsIn(server(), 'POST /api/invites/redeem');
   const page = await pages.open(api, `/join#${INVITE}`);
