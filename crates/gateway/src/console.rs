@@ -6,7 +6,7 @@
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
 use super::extract::PathId;
-use super::header_values::is_not_modified;
+use super::header_values::{accepts, is_not_modified};
 use super::problem::ApiError;
 use super::response_budget::BudgetExempt;
 use crate::app::App;
@@ -115,7 +115,7 @@ pub(super) fn framed_page(headers: &HeaderMap) -> Response {
 
 /// The answer where nothing is: to a browser that opens a page, the console's own; to programs, a problem.
 pub(super) async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
-    let is_page = !uri.path().starts_with("/api/") && accepts(&headers, header::ACCEPT, "text/html");
+    let is_page = !uri.path().starts_with("/api/") && accepts(&headers, &header::ACCEPT, "text/html");
     match pages::asset(DOCUMENT, takes_brotli(&headers)).filter(|_| is_page) {
         Some(asset) => (StatusCode::NOT_FOUND, asset_response(asset, &HeaderMap::new())).into_response(),
         None => ApiError::NoSuchRoute.into_response(),
@@ -123,18 +123,7 @@ pub(super) async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
 }
 
 fn takes_brotli(headers: &HeaderMap) -> bool {
-    accepts(headers, header::ACCEPT_ENCODING, "br")
-}
-
-/// Whether a list names this value, and does not exclude it with a weight of 0 (RFC 9110, section 12.4.2).
-pub(super) fn accepts(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
-    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(',')).any(|item| {
-        let mut parts = item.split(';').map(str::trim);
-        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(value));
-        let weight = parts.find_map(|part| part.strip_prefix("q="));
-        is_named && weight.is_none_or(|weight| weight.parse().is_ok_and(|weight: f32| weight > 0.0))
-    })
+    accepts(headers, &header::ACCEPT_ENCODING, "br")
 }
 
 fn page_response(asset: Option<Asset>, headers: &HeaderMap) -> Response {

@@ -16,6 +16,16 @@ pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> 
     members(headers, name).any(|member| member.eq_ignore_ascii_case(token))
 }
 
+/// Whether a list names this value, and does not exclude it with a weight of 0 (RFC 9110, section 12.4.2).
+pub(super) fn accepts(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
+    members(headers, name).any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(value));
+        let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));
+        is_named && weight.is_none_or(|weight| weight.parse().is_ok_and(|weight: f32| weight > 0.0))
+    })
+}
+
 /// Whether the client has the version with this tag already: `If-None-Match`, compared weakly (RFC 9110, section 13.1.2).
 pub(super) fn is_not_modified(headers: &HeaderMap, tag: &[u8]) -> bool {
     members(headers, &header::IF_NONE_MATCH)
@@ -35,14 +45,9 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
 }
 
-/// Whether the client wants events rather than one response. A weight of 0 means that it does not (RFC 9110, section 12.4.2).
+/// Whether the client wants events rather than one response.
 pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
-    members(headers, &header::ACCEPT).any(|range| {
-        let mut parts = range.split(';').map(str::trim);
-        let is_event_stream = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(EVENT_STREAM));
-        let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));
-        is_event_stream && weight.and_then(|weight| weight.parse::<f32>().ok()) != Some(0.0)
-    })
+    accepts(headers, &header::ACCEPT, EVENT_STREAM)
 }
 
 #[cfg(test)]

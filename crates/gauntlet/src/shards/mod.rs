@@ -83,7 +83,7 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
         let left = async {
             shutdown.await;
             if !config.drain_delay.is_zero() {
-                commands.send_modify(|commands| commands.stop = true);
+                stop_shards(&commands);
                 sleep(config.drain_delay).await;
             }
         };
@@ -93,10 +93,21 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
             () = forward_reloads => {}
         }
     }
-    tracing::info!("stopping: every shard is sent SIGTERM");
-    commands.send_modify(|commands| commands.stop = true);
+    stop_shards(&commands);
     while supervisors.join_next().await.is_some() {}
     opened.map(drop)
+}
+
+/// Repeating it changes nothing.
+fn stop_shards(commands: &watch::Sender<ShardCommands>) {
+    commands.send_if_modified(|commands| {
+        let is_first = !commands.stop;
+        if is_first {
+            tracing::info!("stopping: every shard is sent SIGTERM");
+        }
+        commands.stop = true;
+        is_first
+    });
 }
 
 fn supervise_all(

@@ -376,10 +376,10 @@ async fn monitoring_asks_for_metrics_and_settings_that_exist() {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
         let words: BTreeSet<&str> = words.map(|word| word.trim_matches('.')).collect();
-        let is_asked = |word: &&&str| word.starts_with("gauntlet_") || word.starts_with("process_");
-        let asked: Vec<&str> = words.iter().filter(is_asked).copied().collect();
-        assert!(asked.len() > 10, "{name}: {asked:?}");
-        let unknown: Vec<_> = asked.iter().filter(|word| !is_metric(word)).collect();
+        let is_name = |word: &&&str| word.starts_with("gauntlet_") || word.starts_with("process_");
+        let names: Vec<&str> = words.iter().filter(is_name).copied().collect();
+        assert!(names.len() > 10, "{name}: {names:?}");
+        let unknown: Vec<_> = names.iter().filter(|word| !is_metric(word)).collect();
         assert!(unknown.is_empty(), "{name} asks for metrics that are not there: {unknown:?}");
         let unknown: Vec<_> = words.iter().filter(|word| is_setting(word) && !settings.contains(*word)).collect();
         assert!(unknown.is_empty(), "{name} names settings that are not there: {unknown:?}");

@@ -160,7 +160,7 @@ async fn kill_by_step(world: &World, nodes: &mut Vec<Process>, start: impl Fn() 
 /// While no game ends: all processes die, and the next one knows what is under way. How much that is.
 ///
 /// It may create one match of a ladder that the one before waited with: that one forgot the oldest results while its ladder had fewer entries, and
-/// the next one reads them, so their plans can differ. So may each season that begins meanwhile: whoever has no games in it goes first. If it did
+/// the next one reads them, so their plans can differ. So may each season that begins meanwhile. If it did
 /// not know what is under way, it would fill the whole budget again.
 async fn take_over(world: &World, ids: &[CompetitionId], nodes: Vec<Process>) -> u64 {
     sleep(SETTLED_FOR).await;
