@@ -9,7 +9,7 @@ import { documents } from './plugins/documents.ts';
 
 const server = process.env['CONSOLE_SERVER_URL'] ?? 'http://127.0.0.1:4000';
 
-/** Writes `x.br` beside every file that Brotli makes smaller: the server sends it to browsers that take it, and never compresses. Of the
+/** Writes `x.br` beside every file that Brotli makes smaller: the server sends it to browsers that take it, and compresses no page itself. Of the
  * files as they are written: until then other plugins change what is in them. */
 function compressed(): Plugin {
   return {
@@ -27,7 +27,7 @@ function compressed(): Plugin {
 export default defineConfig({
   plugins: [svelte(), documents(), compressed()],
   base: '/console/',
-  build: { outDir: 'dist/site', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, manifest: 'manifest.json' },
+  build: { outDir: 'dist/site', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, manifest: 'manifest.json', rolldownOptions: { checks: { pluginTimings: false } } },
   // The pictures of maps are those of the documentation.
   server: { proxy: { '/api': { target: server, ws: true } }, fs: { allow: ['..'] } },
 });

@@ -11,6 +11,6 @@ export default defineConfig({
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     modulePreload: false,
-    rolldownOptions: { input: 'src/report/main.ts', output: { codeSplitting: false } },
+    rolldownOptions: { checks: { pluginTimings: false }, input: 'src/report/main.ts', output: { codeSplitting: false } },
   },
 });
