@@ -42,10 +42,12 @@ pub(super) async fn watch_events(
     State(app): State<App>,
     client: ClientAddress,
     PathId(id): PathId<MatchId>,
-    OutboundUpgrade(upgrade): OutboundUpgrade,
+    upgrade: ApiResult<OutboundUpgrade>,
 ) -> ApiResult<Response> {
     let address = client.address_key();
+    // Before the upgrade: browsers hide why a socket is refused, so pages repeat the request without one.
     let permit = app.spectators.acquire(address).map_err(spectator_refusal)?;
+    let OutboundUpgrade(upgrade) = upgrade?;
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
     Ok(upgrade.on_upgrade(move |socket| async move {
         app.metrics.process.spectators.inc();

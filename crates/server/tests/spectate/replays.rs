@@ -154,7 +154,11 @@ async fn one_address_cannot_take_all_permits_of_spectators() {
     let id = server.create(&["http://nowhere.example".to_owned()], 500).await.id;
     let viewers = [Viewer::watch(&server, id).await, Viewer::watch(&server, id).await];
     assert_eq!(Viewer::refused(&server, id).await, 429);
+    // A browser hides why a socket is refused: its page asks again without one.
+    let feed = format!("/api/games/{id}/events");
+    assert_eq!(server.ask(&feed, [127, 0, 0, 1]).await.status(), 429);
     drop(viewers);
     server.wait_for_watched(0).await;
+    assert_eq!(server.ask(&feed, [127, 0, 0, 1]).await.status(), 426);
     Viewer::watch(&server, id).await;
 }
