@@ -35,6 +35,11 @@ export const stats = (more: Partial<Schemas['AdminStats']> = {}): Schemas['Admin
     bot_call_ms: time(12.5, 480),
     rating_lag_ms: time(null, null),
   },
+  tables: { loaded: 5, players: 14, waiters: 20, changes: 4_310 },
+  worlds: { loaded: 2, movers: 61, connected: 9, inputs: 1_200_450, inputs_refused: 0, claims: 312 },
+  hunts: { tickets_waiting: 3, tickets_matched: 41, tickets_timed_out: 2, claims_uncounted: 0 },
+  competitions: { results_waiting: 0, results_rated: 90_211, ladder_matches: 120, tournament_results: 514, duel_pairs: 77, failing: 0 },
+  limiter: { allowed: 3_400_000, refused: 812, shadow: 6 },
   ...more,
 });
 
@@ -80,6 +85,13 @@ const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at 
 export const table = (phase = 'vote') => ({ table: ID, role: 'visitor', bots: true, seq: 4, chat: [], committed_at_us: null, members: [{ player: uuid(7), name: 'Rude guest', level: 1, is_bot: false }], next_storyteller: null, settings: null, presence: { players: [], visitors: 0 }, game: { phase, storyteller: uuid(7), sentence: 'Something nobody should read' } });
 export const inspection = (more: object = {}) => ({ id: ID, account_id: uuid(8), attempts: { epoch: 2, charged: 1 }, worker: { id: uuid(9), address: '10.0.0.2:4000' }, log: { version: 61, tail: [] }, status: 'running', turns: 60, late_moves: 0, failure: null, node: '10.0.0.2:4000', created_at: AT, enqueued_at: AT, started_at: AT, finished_at: null, updated_at: AT, ...more });
 
+/** A minute of points of these series, with a gap in it. */
+export const remembered = (series: string, stepS: number, count = 60): Schemas['HistoryView'] => ({
+  from: AT,
+  step_s: stepS,
+  series: series.split(',').map((name, of) => ({ name, unit: '', values: Array.from({ length: count }, (_, at) => (at === 20 ? null : (of + 1) * (at + 1))) })),
+});
+
 /** Pages of so many rows, a hundred at a time, as the server's `Link` header has them. */
 export const paged = <T>(path: string, count: number, row: (at: number) => T, perPage = 100) => ({ query }: { query: URLSearchParams }) => {
   const from = Number(query.get('after') ?? 0);
@@ -93,6 +105,7 @@ export function operated(session: object = ADMIN): FakeApi {
   const api = Object.assign(new FakeApi(), { session });
   api.on('GET /api/admin/stats', { json: stats() });
   api.on('GET /metrics', { body: metrics(), headers: { 'content-type': 'text/plain' } });
+  api.on('GET /api/admin/history', ({ query }) => ({ json: remembered(query.get('series') ?? '', Number(query.get('step') ?? 1)) }));
   api.on('GET /readyz', { json: { ready: true, checks: [{ name: 'store', ok: true }] } });
   api.on('GET /api/admin/nodes', { json: [node({ lease_ends_at: '2026-01-02T03:04:10Z' }), ...others] });
   api.on('GET /api/admin/accounts', { json: [1, 2, 5].map(listedAccount) });

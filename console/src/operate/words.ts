@@ -23,11 +23,17 @@ export const NEEDED = {
 } as const;
 
 export const LOAD = {
-  collecting: 'Charts begin with the first reading of this page, and take one more every five seconds while it is looked at. Nothing of it is stored.',
   noMetrics: 'The metrics of this server could not be read: what is made of them is missing.',
   ready: 'Ready for work',
   notReady: 'Not ready for work',
   noErrors: 'No match failed in the last 24 hours.',
+} as const;
+
+export const PAST = {
+  title: 'The past',
+  spans: 'How far back',
+  nothing: 'This process has just begun: it remembers nothing yet.',
+  scope: 'The process that answers remembers the last ten minutes by the second, two hours by ten seconds, and a day by the minute, since it began. A gap is time of which it knows nothing.',
 } as const;
 
 export const NODES = {

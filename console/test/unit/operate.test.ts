@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { decidedSince, EVERY_MS, KEPT_MAX, levels, placesOf, rates, type Reading, withReading } from '../../src/operate/history.ts';
 import { gameOf, huntOf, idIn, inspected, tableOfState, worldOf } from '../../src/operate/kinds.ts';
 import { decisionsOf, readMetrics, sumOf } from '../../src/operate/metrics.ts';
+import { chartsOf, SERIES, SPANS } from '../../src/operate/past.ts';
 import { changesText, definitionOf, formOf, triedText, wordsOf } from '../../src/operate/tried.ts';
 import { bytes, duration, jobText, type KindName, nodesText, span, storyTitle, uptime } from '../../src/operate/words.ts';
 import { menuFor } from '../../src/shell/menu.ts';
 import { routeOf } from '../../src/shell/routes.ts';
-import { ID, inspection, listedGame, metrics, node, others, policy, stats, table } from '../operate.ts';
+import { ID, inspection, listedGame, metrics, node, others, policy, remembered, stats, table } from '../operate.ts';
 
 describe('metrics', () => {
   const page = readMetrics(metrics(40, 6));
@@ -56,6 +57,27 @@ describe('history', () => {
     ['not over a restart', [reading(0, 1_000, 40), reading(5, 2, 3), reading(10, 7, 4)], 1],
     ['not without metrics', [reading(0, 1_000, 40), reading(5, 1_005, null), reading(10, 1_010, 60)], 0],
   ])('refused: %s', (_, history, want) => expect(decidedSince(history, 'search').refused).toBe(want));
+});
+
+describe('the past', () => {
+  test('one request has room for all series', () => expect(SERIES.split(',').length).toBeLessThanOrEqual(32));
+  test('points begin a step apart, gaps stay, and each line has its own figures', () => {
+    const { places, charts } = chartsOf(remembered(SERIES, 10));
+    expect(places.slice(0, 3).map((place) => place - (places[0] ?? 0))).toEqual([0, 10, 20]);
+    expect(new Date((places[0] ?? 0) * 1_000).toISOString()).toBe(new Date(remembered('turns', 1).from).toISOString());
+    expect(charts.map(({ lines }) => lines.length)).toEqual([2, 3, 3, 4, 2, 1, 2, 3]);
+    expect(charts[0]?.lines[0]?.values.slice(19, 22)).toEqual([20, null, 22]);
+    expect(charts.every(({ lines }) => lines.every(({ values }) => values.length === places.length))).toBe(true);
+  });
+  test('what the system does not say has no line, and a chart without lines is none', () => {
+    const view = remembered(SERIES, 1);
+    const without = { ...view, series: view.series.map((series) => (/memory|allocated|open_files/.test(series.name) ? { ...series, values: series.values.map(() => null) } : series)) };
+    const { charts } = chartsOf(without);
+    expect(charts.map(({ title }) => title)).not.toContain('Memory');
+    expect(charts.find(({ title }) => title === 'Sockets')?.lines.map(({ label }) => label)).toEqual(['Clients']);
+  });
+  test('a server that has just begun has no places', () => expect(chartsOf(remembered(SERIES, 60, 0)).places).toEqual([]));
+  test.each(SPANS.map((span) => [span] as const))('%j is asked for again when its next point is there, or later', ({ stepS, everyMs }) => expect(everyMs).toBeGreaterThanOrEqual(stepS * 1_000));
 });
 
 describe('what can be ended', () => {

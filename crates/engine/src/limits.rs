@@ -33,6 +33,8 @@ pub const BULK_GAMES_MAX: usize = 1_000;
 pub const STATUS_IDS_MAX: usize = 500;
 /// Rows of one page of any list.
 pub const PAGE_MAX: usize = 100;
+/// Series of the history in one request: 32 have 46,080 points at most.
+pub const HISTORY_SERIES_MAX: usize = 32;
 /// Requests that read runs of trials at the same time: each may read a hundred megabytes.
 pub const TRIAL_READS_AT_ONCE: usize = 2;
 /// Bytes of the record of a run or a sweep, and of each of a run's files over time, that a page shows: longer runs have their `report.html`.

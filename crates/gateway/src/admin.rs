@@ -1,7 +1,8 @@
-//! `/api/admin`: what operators and admins may see of the nodes, and do to this one and to the games, accounts and tokens of all accounts.
+//! `/api/admin`: what operators and admins may see of the nodes and their past, and do to this one and to the games, accounts and tokens of all accounts.
 
 mod accounts;
 mod drain;
+mod history;
 mod nodes;
 
 use super::extract::{Admin, JsonBody, Operator, PathId};
@@ -31,6 +32,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))
         .routes(routes!(nodes::list_nodes))
+        .routes(routes!(history::get_history))
+        .routes(routes!(history::list_history_series))
         .routes(routes!(drain::drain))
 }
 

@@ -21,7 +21,7 @@ use bot_client::{BotClient, SigningSecrets};
 use hunts::Hunts;
 use matches::notifier::Notifier;
 use matches::spectate::{Replays, SpectatorPermits};
-use metrics::Metrics;
+use metrics::{History, Metrics};
 use node::Node;
 use node::drain::Drain;
 use quotas::Quotas;
@@ -46,6 +46,8 @@ pub struct AppState {
     pub node: Node,
     pub config: Arc<Config>,
     pub metrics: Arc<Metrics>,
+    /// What was measured in the last day.
+    pub history: History,
     /// Decides whether the server is too busy for new games.
     pub shedder: Arc<LoadShedder>,
     pub limits: Arc<RateLimiter>,

@@ -29,6 +29,7 @@ mod games;
 pub mod grants;
 pub mod guests;
 mod header_values;
+pub mod history;
 mod home;
 mod hunts;
 mod idempotency;

@@ -22,6 +22,8 @@ pub enum DecisionOutcome {
 
 impl DecisionOutcome {
     const ALL: [Self; 5] = [Self::Allowed, Self::Denied, Self::Exceeds, Self::Full, Self::Shadow];
+    /// Those that keep a request from passing.
+    pub const REFUSED: &[Self] = &[Self::Denied, Self::Exceeds, Self::Full];
 
     fn name(self) -> &'static str {
         match self {
@@ -70,6 +72,14 @@ impl Decisions {
             drop(known);
             self.counters(policy, class).inc(decided);
         }
+    }
+
+    /// How many decisions had one of these outcomes, of all policies together.
+    #[must_use]
+    pub fn total(&self, outcomes: &[DecisionOutcome]) -> u64 {
+        let policies = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let counters = policies.values().flat_map(BTreeMap::values);
+        counters.flat_map(|counters| outcomes.iter().map(|outcome| counters.0[*outcome as usize].get())).sum()
     }
 
     #[must_use]

@@ -77,6 +77,12 @@ impl ByKind {
             self.0[at].inc();
         }
     }
+
+    /// Refusals of all kinds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(Counter::get).sum()
+    }
 }
 
 impl Exposed for ByKind {
@@ -115,6 +121,13 @@ impl ByRoute {
             return counters.inc(status);
         }
         self.counters(route).inc(status);
+    }
+
+    /// How many requests of all routes had a status of this class: 2 for 2xx, and so on.
+    #[must_use]
+    pub fn total(&self, class: usize) -> u64 {
+        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        routes.values().filter_map(|counters| counters.0.get(class)).map(Counter::get).sum()
     }
 
     /// The counters of a route, for callers that count later, or too often to look them up.

@@ -96,6 +96,7 @@ pub fn assemble(
         spectators: SpectatorPermits::new(config.spectators_max, config.spectators_per_address_max),
         replays: Replays::new(&node.store, config.replays_threads, config.replays_cache_bytes, &metrics),
         live_matches: LiveMatches::default(),
+        history: gateway::history::new(),
         response_budgets: Arc::new(ResponseBudgets::new(&config, &metrics)),
         bodies: Budget::new(
             config.http_bodies_bytes_max,

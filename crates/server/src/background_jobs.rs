@@ -6,7 +6,6 @@ use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
 use gateway::app::App;
 use gateway::grants;
-use metrics::Metrics;
 use settings::ServeMode;
 use std::time::Duration;
 use store::StoreError;
@@ -57,7 +56,7 @@ pub async fn run(app: App) {
             of_games,
             run_periodically(CLOCK_EVERY, "clock", &app, compare_clocks),
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
-            tick_metrics(&app.metrics),
+            tick_metrics(&app),
             probe_scheduler(&app),
             app.shedder.watch(&app.node.store, &app.metrics),
             app.limits.sweep(),
@@ -234,12 +233,14 @@ async fn compare_clocks(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Records the recent past, for rates and quantiles.
-async fn tick_metrics(metrics: &Metrics) {
+/// Records the recent past, for rates, quantiles and the history.
+async fn tick_metrics(app: &App) {
     let mut turns = interval(TICK_EVERY);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        metrics.tick(turns.tick().await.into_std());
+        let now = turns.tick().await.into_std();
+        app.metrics.tick(now);
+        gateway::history::record(app, now).await;
     }
 }
 

@@ -2,11 +2,14 @@
 
 use crate::app::App;
 use engine::rows::{MatchCounts, MatchStats, RecentFailure, WindowCounts};
-use metrics::{ProcessUsage, Quantiles, Timing};
+use metrics::{
+    DecisionOutcome, Decisions, Gauge, HuntMetrics, Metrics, ProcessUsage, Quantiles, TableMetrics, Timing,
+    WorldMetrics,
+};
 use std::time::Instant;
 use wire::api::{
-    AdminStats, ConnectionStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, RecentCounts,
-    RecentError, TimingStats,
+    AdminStats, CompetitionFigures, ConnectionStats, GameCounts, HuntFigures, JobCount, JobQueue, LimiterFigures,
+    ProcessStats, QuantileStats, RecentCounts, RecentError, TableFigures, TimingStats, WorldFigures,
 };
 use wire::time::Timestamp;
 
@@ -36,6 +39,11 @@ pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instan
         process: process(own, app.metrics.uptime(now).as_secs_f64()),
         connections: connections(app),
         timing: timing(&app.metrics.timing()),
+        tables: tables(&app.metrics.tables),
+        worlds: worlds(&app.metrics.worlds),
+        hunts: hunts(&app.metrics.hunts),
+        competitions: competitions(&app.metrics),
+        limiter: limiter(&app.metrics.process.limiter_decisions),
     }
 }
 
@@ -96,6 +104,60 @@ fn timing(timing: &Timing) -> TimingStats {
         bot_call_ms: quantiles(timing.bot_call_ms),
         rating_lag_ms: quantiles(timing.rating_lag_ms),
     }
+}
+
+fn tables(metrics: &TableMetrics) -> TableFigures {
+    TableFigures {
+        loaded: level(&metrics.loaded),
+        players: level(&metrics.players),
+        waiters: level(&metrics.waiters),
+        changes: metrics.changes.get(),
+    }
+}
+
+fn worlds(metrics: &WorldMetrics) -> WorldFigures {
+    WorldFigures {
+        loaded: level(&metrics.loaded),
+        movers: level(&metrics.movers),
+        connected: level(&metrics.sinks),
+        inputs: metrics.inputs.get(),
+        inputs_refused: metrics.inputs_refused.get(),
+        claims: metrics.claims.get(),
+    }
+}
+
+fn hunts(metrics: &HuntMetrics) -> HuntFigures {
+    HuntFigures {
+        tickets_waiting: level(&metrics.tickets_waiting),
+        tickets_matched: metrics.tickets_matched.get(),
+        tickets_timed_out: metrics.tickets_timed_out.get(),
+        claims_uncounted: level(&metrics.claims_uncounted),
+    }
+}
+
+fn competitions(metrics: &Metrics) -> CompetitionFigures {
+    let Metrics { ladders, tournaments, duels, pairing, .. } = metrics;
+    CompetitionFigures {
+        results_waiting: level(&ladders.results_waiting),
+        results_rated: ladders.results_rated.get(),
+        ladder_matches: level(&pairing.matches_unapplied),
+        tournament_results: tournaments.results_applied.get(),
+        duel_pairs: duels.pairs_counted.get(),
+        failing: level(&ladders.failing) + level(&tournaments.failing) + level(&duels.failing),
+    }
+}
+
+fn limiter(decisions: &Decisions) -> LimiterFigures {
+    LimiterFigures {
+        allowed: decisions.total(&[DecisionOutcome::Allowed]),
+        refused: decisions.total(DecisionOutcome::REFUSED),
+        shadow: decisions.total(&[DecisionOutcome::Shadow]),
+    }
+}
+
+/// A gauge is below zero for a moment at most, between two threads.
+fn level(gauge: &Gauge) -> u64 {
+    gauge.get().try_into().unwrap_or_default()
 }
 
 fn quantiles(quantiles: Quantiles) -> QuantileStats {

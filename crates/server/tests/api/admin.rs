@@ -3,6 +3,7 @@
 use crate::test_server::{ANN, BOB, BOOTSTRAP, TestServer};
 use node::lease::LeaseContext;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 #[tokio::test]
 async fn an_operator_sees_the_nodes_and_which_one_answers() {
@@ -18,6 +19,50 @@ async fn an_operator_sees_the_nodes_and_which_one_answers() {
     );
     assert_eq!(node["lease_ends_at"], Value::Null, "no other process can take over: its leases have no end");
     assert_eq!(node["tables"], 1, "{node}");
+}
+
+#[tokio::test]
+async fn operators_read_what_was_measured_second_by_second() {
+    let server = TestServer::open().await;
+    let begun = Instant::now();
+    let later = |seconds| begun + Duration::from_secs(seconds);
+    gateway::history::record(&server.app, later(100)).await;
+    server.app.metrics.matches.turns.add(30);
+    server.app.metrics.tables.loaded.set(7);
+    gateway::history::record(&server.app, later(101)).await;
+    gateway::history::record(&server.app, later(104)).await;
+
+    let read = async |query: &str| {
+        server.call(&format!("GET /api/admin/history?{query}")).by("operator").check("200").await.body
+    };
+    let seconds = read("series=tables,turns").await;
+    assert_eq!((&seconds["step_s"], seconds["series"].as_array().unwrap().len()), (&json!(1), 2));
+    let values = |of: usize| {
+        seconds["series"][of]["values"].as_array().unwrap().iter().rev().take(4).rev().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(values(0), [json!(0.0), json!(7.0), json!(null), json!(null)], "{seconds}");
+    assert_eq!((&values(1)[..2], &seconds["series"][1]["unit"]), (&[json!(null), json!(30.0)][..], &json!("1/s")));
+    // Nothing before the process, whatever is asked for.
+    let points = |view: &Value| view["series"][0]["values"].as_array().map(Vec::len);
+    assert_eq!(points(&read("series=turns&from=2001-01-01T00:00:00Z").await), points(&seconds));
+    assert_eq!(points(&read("series=turns&step=60").await), Some(1));
+
+    let listed = server.call("GET /api/admin/history/series").by("operator").check("200").await.body;
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|series| series["name"].as_str().unwrap()).collect();
+    assert!(
+        names.contains(&"turns") && names.contains(&"memory_bytes") && names.contains(&"world_people"),
+        "{names:?}"
+    );
+    for (query, want) in [
+        ("series=turn", "400 bad_value"),
+        ("series=", "400 bad_value"),
+        ("series=turns&step=5", "400 bad_value"),
+        ("series=turns&from=yesterday", "400 bad_query"),
+        ("", "400 bad_query"),
+        (&format!("series={}", names[..33].join(",")), "400 bad_value"),
+    ] {
+        server.call(&format!("GET /api/admin/history?{query}")).by("operator").check(want).await;
+    }
 }
 
 /// The names on a page, with the numbers of snakes and tokens, and the path of the next page.

@@ -93,6 +93,8 @@ async fn the_whole_table() {
         ("POST /api/admin/tokens", "??xxx.."),
         ("GET /api/admin/stats", "??xx..."),
         ("GET /api/admin/nodes", "??xx..."),
+        ("GET /api/admin/history/series", "??xx..."),
+        ("GET /api/admin/history?series=turns", "??xx..."),
         ("GET /api/admin/config", "??xx..."),
         ("GET /api/trials", "??xx..."),
         ("GET /api/trials/runs", "??xx..."),
@@ -213,6 +215,7 @@ async fn the_whole_table() {
 /// What the document says of a request without a token and of one with an unknown token, as in the table.
 fn documented_security(paths: &Paths, line: &str) -> &'static str {
     let (method, path) = line.split_once(' ').unwrap();
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
     let segments: Vec<&str> = path.split('/').collect();
     let is_same = |(have, want): (&str, &&str)| have == *want || have.contains('{');
     let is_meant =

@@ -35,6 +35,122 @@ pub struct AdminStats {
     pub connections: ConnectionStats,
     /// Times over the last minute, apart.
     pub timing: TimingStats,
+    /// Card tables of this process.
+    pub tables: TableFigures,
+    /// Worlds of this process.
+    pub worlds: WorldFigures,
+    /// Hunts, as far as this process leads their jobs.
+    pub hunts: HuntFigures,
+    /// Ladders, tournaments and duels, as far as this process leads their jobs.
+    pub competitions: CompetitionFigures,
+    /// Decisions of this process's rate limiter.
+    pub limiter: LimiterFigures,
+}
+
+/// Card tables in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TableFigures {
+    /// Tables now.
+    pub loaded: u64,
+    /// Players who are present now, counted once a table.
+    pub players: u64,
+    /// Polls, streams and sockets that wait for an update now.
+    pub waiters: u64,
+    /// Changes that were saved, since this process began.
+    pub changes: u64,
+}
+
+/// Worlds in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct WorldFigures {
+    /// Worlds now.
+    pub loaded: u64,
+    /// Movers in them now, actors included.
+    pub movers: u64,
+    /// Movers with a connection now.
+    pub connected: u64,
+    /// Inputs that were applied, since this process began.
+    pub inputs: u64,
+    /// Inputs that were refused because too many waited, since this process began.
+    pub inputs_refused: u64,
+    /// Claims and other durable facts that were saved, since this process began.
+    pub claims: u64,
+}
+
+/// Around hunts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct HuntFigures {
+    /// Tickets of parties that wait now.
+    pub tickets_waiting: u64,
+    /// Tickets that ended with a hunt, since this process began.
+    pub tickets_matched: u64,
+    /// Tickets that timed out, since this process began.
+    pub tickets_timed_out: u64,
+    /// Claims that nobody has counted yet.
+    pub claims_uncounted: u64,
+}
+
+/// Ladders, tournaments and duels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompetitionFigures {
+    /// Results of ladders that wait to be rated.
+    pub results_waiting: u64,
+    /// Results of ladders that were rated, since this process began.
+    pub results_rated: u64,
+    /// Matches of ladders that are under way.
+    pub ladder_matches: u64,
+    /// Results that were applied to tournaments, since this process began.
+    pub tournament_results: u64,
+    /// Pairs of games that were counted in duels, since this process began.
+    pub duel_pairs: u64,
+    /// Competitions that could not be moved on when that was last tried.
+    pub failing: u64,
+}
+
+/// What a rate limiter decided since its process began, all policies together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LimiterFigures {
+    /// Requests that a policy let pass.
+    pub allowed: u64,
+    /// Requests that a policy refused.
+    pub refused: u64,
+    /// Requests that a policy in shadow mode would have refused.
+    pub shadow: u64,
+}
+
+/// A series of the history. `/api/admin/history/series`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct HistorySeriesInfo {
+    /// Its name, to ask for.
+    pub name: String,
+    /// Of what a value is: empty for a count of things.
+    pub unit: String,
+    /// `level`: a value that goes up and down. `rate`: the increase of a count per second.
+    pub kind: String,
+    /// What it says.
+    pub what: String,
+}
+
+/// Points of the past, in equal steps. `/api/admin/history`
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct HistoryView {
+    /// When the first point begins; each further one begins `step_s` later.
+    pub from: Timestamp,
+    /// Seconds from point to point.
+    pub step_s: u64,
+    /// The series that were asked for, in this order.
+    pub series: Vec<HistorySeries>,
+}
+
+/// The points of one series.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct HistorySeries {
+    /// Its name.
+    pub name: String,
+    /// Of what a value is: empty for a count of things.
+    pub unit: String,
+    /// The mean of what was read in each step; `null` where nothing was.
+    pub values: Vec<Option<f32>>,
 }
 
 /// Connections of clients, since this process began.
