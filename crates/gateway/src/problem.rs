@@ -350,6 +350,7 @@ fn public_overload_text(overload: Overload) -> &'static str {
         Overload::Queue => "more games wait to be played than this server accepts",
         Overload::CommitWait => "saving takes longer now than this server lets new games wait",
         Overload::SchedulerDelay => "this server's processors are too busy now to take on new games",
+        Overload::Memory => "this server has too little memory left to take on more",
     }
 }
 

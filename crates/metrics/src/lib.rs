@@ -4,6 +4,7 @@
 //! Knows no store, no HTTP and no clock but the monotonic one that is passed in.
 
 mod allocator;
+mod control_group;
 mod decisions;
 mod duels;
 mod gateway;
@@ -29,6 +30,7 @@ mod world_connections;
 mod worlds;
 
 pub use allocator::{AllocatorStats, set_allocator_stats_source};
+pub use control_group::{ControlGroup, MemoryUse};
 pub use decisions::OWN_CLASS_PREFIX;
 pub use decisions::{DecisionCounters, DecisionOutcome, Decisions};
 pub use duels::DuelMetrics;

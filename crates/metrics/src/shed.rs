@@ -12,10 +12,12 @@ pub enum Overload {
     CommitWait,
     /// Tasks wait for a processor.
     SchedulerDelay,
+    /// The memory of the control group is nearly used up.
+    Memory,
 }
 
 impl Overload {
-    pub const ALL: [Self; 3] = [Self::Queue, Self::CommitWait, Self::SchedulerDelay];
+    pub const ALL: [Self; 4] = [Self::Queue, Self::CommitWait, Self::SchedulerDelay, Self::Memory];
 
     /// The name in metrics and logs.
     #[must_use]
@@ -24,6 +26,7 @@ impl Overload {
             Self::Queue => "queue",
             Self::CommitWait => "commit_wait",
             Self::SchedulerDelay => "scheduler_delay",
+            Self::Memory => "memory",
         }
     }
 }
@@ -34,6 +37,12 @@ pub struct ByOverload([Counter; Overload::ALL.len()]);
 impl ByOverload {
     pub fn inc(&self, overload: Overload) {
         self.0[overload as usize].inc();
+    }
+
+    /// Refusals for any reason.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(Counter::get).sum()
     }
 }
 

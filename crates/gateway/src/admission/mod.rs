@@ -25,6 +25,7 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use metrics::Overload;
 use route::RouteClass;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
@@ -105,6 +106,10 @@ fn acquire_proxied_permit(
 /// # Errors
 /// The refusal; nothing was charged.
 pub(super) fn admit_connection(app: &App, address: Option<IpAddr>) -> ApiResult<()> {
+    if app.shedder.is_short_of_memory() {
+        app.metrics.process.shed.inc(Overload::Memory);
+        return Err(shed::refusal(Overload::Memory));
+    }
     RateLimitSubject::new(RouteClass::Watch, None, address).charge(&app.limits).map(drop)
 }
 
@@ -124,12 +129,19 @@ fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
     Some(client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
 }
 
-/// New games are the work that can wait. Operators are admitted: they find out what is wrong. A caller whose token will be refused
-/// is not shed.
+/// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. Operators are admitted: they
+/// find out what is wrong. A caller whose token will be refused is not shed.
 fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
-    let is_of_a_user = identity.principal().is_some_and(|principal| !principal.is_operator());
-    let is_sheddable = class == RouteClass::Create && is_of_a_user;
-    match app.shedder.overload().filter(|_| is_sheddable) {
+    let principal = identity.principal();
+    let overload = match class {
+        RouteClass::Create => app.shedder.overload().filter(|_| principal.is_some_and(|caller| !caller.is_operator())),
+        RouteClass::Watch => {
+            let is_shed = app.shedder.is_short_of_memory() && !principal.is_some_and(Principal::is_operator);
+            is_shed.then_some(Overload::Memory)
+        }
+        RouteClass::Read | RouteClass::Write => None,
+    };
+    match overload {
         None => Ok(()),
         Some(overload) => {
             app.metrics.process.shed.inc(overload);

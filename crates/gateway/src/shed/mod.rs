@@ -1,13 +1,15 @@
 //! The load shedder: an overloaded server refuses new games, so that what was accepted is done in time. It has a code and a metric of its
 //! own: a rate limiter that happens to keep the load down hides that there is too much of it, and from whom.
 //!
-//! The settings say how much is too much; all are off by default. A reason begins above its ceiling and ends below 80 % of it (hysteresis).
+//! The settings say how much is too much; all are off by default but for memory, which counts where a control group limits it. A reason
+//! begins above its ceiling and ends below 80 % of it, that of memory below 95 % (hysteresis). While memory is short, nothing that keeps a
+//! connection open is taken on either.
 //! The load is sampled once a second; a request costs one load of an atomic.
 
 mod recent;
 
 use super::problem::ApiError;
-use metrics::{Metrics, Overload};
+use metrics::{ControlGroup, Metrics, Overload};
 use node::clock::random_bytes;
 use recent::{RecentWaits, StallDetector};
 use settings::Config;
@@ -34,15 +36,18 @@ pub struct Load {
     pub commit_wait: Option<Duration>,
     /// Delay of tasks for want of a processor: 99 of 100 in the last seconds.
     pub scheduler_delay: Option<Duration>,
+    /// Memory of the control group that is taken, in thousandths of its limit.
+    pub memory_permille: Option<u64>,
 }
 
 impl Load {
-    /// Matches, or microseconds.
+    /// Matches, microseconds, or thousandths.
     fn value(&self, overload: Overload) -> Option<u64> {
         match overload {
             Overload::Queue => self.queue,
             Overload::CommitWait => self.commit_wait.map(whole_us),
             Overload::SchedulerDelay => self.scheduler_delay.map(whole_us),
+            Overload::Memory => self.memory_permille,
         }
     }
 }
@@ -54,20 +59,25 @@ fn whole_us(time: Duration) -> u64 {
 /// Whether the server is overloaded, and by what.
 #[derive(Debug, Default)]
 pub struct LoadShedder {
-    /// In matches, or microseconds; `None` where a reason is off.
+    /// In matches, microseconds, or thousandths; `None` where a reason is off.
     ceilings: [Option<u64>; Overload::ALL.len()],
     /// One bit for each reason that has begun and not ended.
     active: AtomicU8,
+    /// What limits this process's memory.
+    group: Option<ControlGroup>,
 }
 
 impl LoadShedder {
     /// A shedder with these ceilings, and no reason to shed.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        let group = config.shed_memory_percent.and_then(|_| ControlGroup::find());
         let (commit, scheduler) = (config.shed_commit_wait, config.shed_scheduler_delay);
+        let memory = config.shed_memory_percent.map(|percent| percent * 10);
         Self {
-            ceilings: [config.shed_queue_max, commit.map(whole_us), scheduler.map(whole_us)],
+            ceilings: [config.shed_queue_max, commit.map(whole_us), scheduler.map(whole_us), memory],
             active: AtomicU8::default(),
+            group,
         }
     }
 
@@ -76,6 +86,12 @@ impl LoadShedder {
     pub fn overload(&self) -> Option<Overload> {
         let over = self.active.load(Ordering::Relaxed);
         Overload::ALL.into_iter().find(|overload| over & bit(*overload) != 0)
+    }
+
+    /// Whether memory is short: then nothing is taken on that keeps a connection open.
+    #[must_use]
+    pub fn is_short_of_memory(&self) -> bool {
+        self.active.load(Ordering::Relaxed) & bit(Overload::Memory) != 0
     }
 
     /// Updates the reasons by this load. What is unknown changes nothing.
@@ -89,7 +105,7 @@ impl LoadShedder {
 
     fn update_reason(&self, overload: Overload, value: u64, ceiling: u64) {
         let was_over = self.active.load(Ordering::Relaxed) & bit(overload) != 0;
-        let is_over = is_over(was_over, value, ceiling);
+        let is_over = is_over(overload, was_over, value, ceiling);
         let what = overload.name();
         match (was_over, is_over) {
             (false, true) => {
@@ -118,12 +134,15 @@ impl LoadShedder {
             let stalled = stall.observe(now, waits.batches, store.commands_waiting());
             let (commit_wait, scheduler_delay) = recent.p99(waits);
             let queue = self.queue_length(store).await;
-            self.update(&Load { queue, commit_wait: commit_wait.max(stalled), scheduler_delay });
+            let memory = self.group.as_ref().and_then(ControlGroup::memory);
+            let memory_permille = memory.map(metrics::MemoryUse::permille);
+            self.update(&Load { queue, commit_wait: commit_wait.max(stalled), scheduler_delay, memory_permille });
         }
     }
 
     fn is_enabled(&self) -> bool {
-        self.ceilings.iter().any(Option::is_some)
+        let of_load = [Overload::Queue, Overload::CommitWait, Overload::SchedulerDelay];
+        self.group.is_some() || of_load.into_iter().any(|overload| self.ceilings[overload as usize].is_some())
     }
 
     async fn queue_length(&self, store: &Store) -> Option<u64> {
@@ -137,9 +156,10 @@ fn bit(overload: Overload) -> u8 {
     1 << overload as u8
 }
 
-/// Begins above the ceiling, ends below 80 % of it.
-fn is_over(was_over: bool, value: u64, ceiling: u64) -> bool {
-    if was_over { u128::from(value) * 100 >= u128::from(ceiling) * 80 } else { value > ceiling }
+/// Begins above the ceiling, and ends well below it. Most of a process's memory stays taken, whatever it refuses.
+fn is_over(overload: Overload, was_over: bool, value: u64, ceiling: u64) -> bool {
+    let end_percent = if overload == Overload::Memory { 95 } else { 80 };
+    if was_over { u128::from(value) * 100 >= u128::from(ceiling) * end_percent } else { value > ceiling }
 }
 
 /// The refusal of a request because of this.
@@ -157,9 +177,9 @@ mod tests {
     /// A queue of these lengths, second by second, under a ceiling of 1,000: where new games are refused.
     #[track_caller]
     fn check(lengths: &[u64], want: &str) {
-        let shedder = LoadShedder { ceilings: [Some(1_000), None, None], ..LoadShedder::default() };
+        let shedder = LoadShedder { ceilings: [Some(1_000), None, None, None], ..LoadShedder::default() };
         let shed = lengths.iter().map(|length| {
-            shedder.update(&Load { queue: Some(*length), commit_wait: Some(9_999 * MS), scheduler_delay: None });
+            shedder.update(&Load { queue: Some(*length), commit_wait: Some(9_999 * MS), ..Load::default() });
             if shedder.overload().is_some() { 'x' } else { '.' }
         });
         assert_eq!(shed.collect::<String>(), want, "{lengths:?}");
@@ -180,10 +200,14 @@ mod tests {
         config.shed_scheduler_delay = Some(20 * MS);
         let shedder = LoadShedder::new(&config);
         let (queue, commit_wait, scheduler_delay) = (Some(0), Some(MS), Some(MS));
-        let calm = Load { queue, commit_wait, scheduler_delay };
+        let calm = Load { queue, commit_wait, scheduler_delay, memory_permille: Some(854) };
         let rows = [
             (calm, None),
             (Load { queue: Some(11), ..calm }, Some(Overload::Queue)),
+            (calm, None),
+            (Load { memory_permille: Some(900), ..calm }, None),
+            (Load { memory_permille: Some(901), ..calm }, Some(Overload::Memory)),
+            (Load { memory_permille: Some(855), ..calm }, Some(Overload::Memory)),
             (calm, None),
             (Load { commit_wait: Some(51 * MS), ..calm }, Some(Overload::CommitWait)),
             // Not known is not over.
@@ -205,7 +229,12 @@ mod tests {
         let shedder = LoadShedder::new(&Config::default());
         assert!(!shedder.is_enabled());
         let much = Duration::from_secs(3_600);
-        shedder.update(&Load { queue: Some(u64::MAX), commit_wait: Some(much), scheduler_delay: Some(much) });
+        shedder.update(&Load {
+            queue: Some(u64::MAX),
+            commit_wait: Some(much),
+            scheduler_delay: Some(much),
+            ..Load::default()
+        });
         assert_eq!(shedder.overload(), None);
     }
 

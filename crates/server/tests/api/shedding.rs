@@ -10,8 +10,9 @@ use std::time::Duration;
 use store::testing::MemoryDatabase;
 use tokio::time::timeout;
 
-const BUSY: Load = Load { queue: Some(11), commit_wait: None, scheduler_delay: None };
-const CALM: Load = Load { queue: Some(7), commit_wait: None, scheduler_delay: None };
+const CALM: Load = Load { queue: Some(7), commit_wait: None, scheduler_delay: None, memory_permille: Some(854) };
+const BUSY: Load = Load { queue: Some(11), ..CALM };
+const FULL: Load = Load { memory_permille: Some(901), ..CALM };
 
 /// At most ten matches in the queue, at most 50 ms to the store's writer.
 async fn server() -> TestServer {
@@ -48,6 +49,29 @@ async fn new_games_are_refused_while_there_is_too_much_to_do() {
     assert_eq!(server.sample(r#"gauntlet_shed_total{reason="queue"}"#), 3);
     assert_eq!(server.sample(r#"gauntlet_shed_total{reason="commit_wait"}"#), 1);
     assert_eq!(server.sample(r#"gauntlet_shed_total{reason="scheduler_delay"}"#), 0);
+}
+
+#[tokio::test]
+async fn while_memory_is_short_no_connection_is_kept_open_for_anybody_new() {
+    let server = server().await;
+    let id = server.game().await;
+    let feeds = ["GET /api/summary/feed".to_owned(), format!("GET /api/games/{id}/events")];
+    server.app.shedder.update(&FULL);
+    create(&server).check("503 overloaded").await;
+    for feed in &feeds {
+        let reply = server.call(feed).check("503 overloaded").await;
+        assert!(reply.body["detail"].as_str().unwrap().contains("too little memory"), "{}", reply.body);
+        server.call(feed).by("").check("503 overloaded").await;
+    }
+    server.call("GET /api/games").check("200").await;
+    server.call(&feeds[1]).by("operator").check("426 upgrade_required").await;
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="memory"}"#), 5);
+    // It goes on until there is some room.
+    server.app.shedder.update(&Load { memory_permille: Some(855), ..CALM });
+    create(&server).check("503 overloaded").await;
+    server.app.shedder.update(&CALM);
+    server.call(&feeds[1]).check("426 upgrade_required").await;
+    create(&server).check("201").await;
 }
 
 #[tokio::test]
