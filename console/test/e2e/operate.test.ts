@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { FakeApi, problem } from '../api.ts';
-import { ADMIN, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, stats, table, tokenOf, uuid } from '../operate.ts';
+import { ADMIN, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, remembered, stats, table, tokenOf, uuid } from '../operate.ts';
 import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
 
 const pages = new Pages();
@@ -61,6 +61,7 @@ test.each(STATES)('%s: good to read in every scheme', { timeout: 120_000 }, asyn
 
 const PARTS: readonly [string, string, string][] = [
   [PAGE, 'GET /api/admin/stats', 'In memory: tables'],
+  [`${PAGE}?span=day`, 'GET /api/admin/history', 'Processor: of one core'],
   [`${PAGE}?tab=limits`, 'GET /api/limits/policies', 'Policies in force'],
   [`${PAGE}?tab=end`, 'GET /api/stories/lobby', 'Guest 2’s table'],
   [`${PAGE}?tab=nodes`, 'GET /api/admin/nodes', '10.0.0.2:4000'],
@@ -104,6 +105,28 @@ test('nothing of operators is asked for by others', async () => {
     expect(await page.getByRole('link', { name: 'Operate' }).count()).toBe(0);
     expect(api.asked.filter(({ path }) => /admin|limits|metrics|invites/.test(path))).toEqual([]);
   }
+});
+
+test('charts show how far back one asks, and the link names it', async () => {
+  const api = operated();
+  const page = await pages.open(api, PAGE);
+  await page.locator('[data-step="1"]').waitFor();
+  expect(await page.locator('[data-step] figure').count()).toBe(8);
+  await page.getByRole('link', { name: '2 hours' }).click();
+  await page.locator('[data-step="10"]').waitFor();
+  expect(page.url()).toContain('span=hours');
+  expect(askedFor(api, 'GET', '/api/admin/history').map(({ query }) => query.get('step'))).toEqual(['1', '10']);
+  await page.getByText('Figures of “Memory”').click();
+  await expect.poll(() => page.locator('figure').filter({ hasText: 'Held by the program' }).locator('tbody tr').filter({ hasText: /–.*–/s }).count()).toBe(1);
+  await expectGoodInEveryScheme(page);
+});
+
+test('a server that has just begun says that it remembers nothing', async () => {
+  const api = operated();
+  api.on('GET /api/admin/history', ({ query }) => ({ json: remembered(query.get('series') ?? '', 1, 0) }));
+  const page = await pages.open(api, PAGE);
+  await text(page, 'it remembers nothing yet');
+  expect(await page.locator('[data-step]').count()).toBe(0);
 });
 
 test('charts grow with what is read, not while the page is hidden', async () => {
