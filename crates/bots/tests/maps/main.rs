@@ -57,6 +57,14 @@ fn our_games_keep_the_laws() {
     check_branches(&tallies);
 }
 
+/// The first turns of a game of the official program. In the last of them eleven of fourteen snakes die: there are more moves that they may
+/// have died of than can be tried one after the other.
+#[test]
+fn a_turn_in_which_most_snakes_die_is_decided() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/maps/crowded.jsonl");
+    check(&transcript::read(&file), &mut Tallies::new());
+}
+
 /// A change that no rule makes is noticed, whatever the map: each row alters one frame of a good game.
 #[test]
 fn a_broken_law_is_noticed() {

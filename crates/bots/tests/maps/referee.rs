@@ -3,6 +3,7 @@
 use super::{food, hazards, maze, start};
 use rules::chance::Seed;
 use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Seat, Snake, is_over, turn};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The board as bots see it: living snakes only.
@@ -90,21 +91,33 @@ fn next(
     }
     let without_map = Rules { map: Map::Empty, ..*rules };
     let mut reason = "no moves lead to these snakes".to_owned();
-    for orders in possible_orders(rules, before, after)? {
-        let ruled = turn(&without_map, before, &orders, Seed(0)).map_err(|error| error.to_string())?;
-        if !has_survivors(rules, &ruled, after) {
-            continue;
+    let mut tried = 0;
+    let agreed = try_orders(rules, before, after, &mut |orders| {
+        tried += 1;
+        if tried > COMBINATIONS_MAX {
+            return ControlFlow::Break(Err(format!("undecided: {COMBINATIONS_MAX} combinations of moves were tried")));
         }
+        let ruled = match turn(&without_map, before, &orders, Seed(0)) {
+            Ok(ruled) if has_survivors(rules, &ruled, after) => ruled,
+            Ok(_) => return ControlFlow::Continue(()),
+            Err(error) => return ControlFlow::Break(Err(error.to_string())),
+        };
         let step = Step { rules, before, ruled: &ruled, after, orders: &orders };
         match laws(&step, memory, tally) {
             Ok(()) => {
                 tally.count(&step);
-                return Ok(adopt(ruled, after));
+                ControlFlow::Break(Ok(adopt(ruled, after)))
             }
-            Err(broken) => reason = broken,
+            Err(broken) => {
+                reason = broken;
+                ControlFlow::Continue(())
+            }
         }
+    })?;
+    match agreed {
+        ControlFlow::Break(verdict) => verdict,
+        ControlFlow::Continue(()) => Err(reason),
     }
-    Err(reason)
 }
 
 fn laws(step: &Step<'_>, memory: &mut hazards::Memory, tally: &mut Tally) -> Result<(), String> {
@@ -116,11 +129,16 @@ fn laws(step: &Step<'_>, memory: &mut hazards::Memory, tally: &mut Tally) -> Res
 }
 
 /// Combinations of moves that are tried before a turn counts as wrong.
-const COMBINATIONS_MAX: usize = 65_536;
+const COMBINATIONS_MAX: usize = 1_000_000;
 
-/// All orders that may have been given: one for each survivor, and for each snake that was seen last before this turn those that it may have
-/// died of.
-fn possible_orders(rules: &Rules, before: &Board, after: &Frame) -> Result<Vec<Vec<MoveOrder>>, String> {
+/// Tries all orders that may have been given, until one is decisive: one for each survivor, and for each snake that was seen last before
+/// this turn those that it may have died of.
+fn try_orders<B>(
+    rules: &Rules,
+    before: &Board,
+    after: &Frame,
+    attempt: &mut impl FnMut(Vec<MoveOrder>) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, String> {
     let mut choices = vec![];
     for (seat, snake) in before.living() {
         let head = snake.head().ok_or("a snake without a body")?;
@@ -137,9 +155,9 @@ fn possible_orders(rules: &Rules, before: &Board, after: &Frame) -> Result<Vec<V
     }
     // Survivors first: where they are is known, so most of what the others cannot have done is seen early.
     choices.sort_by_key(|choice| choice.steps.len());
-    let mut found = vec![];
-    combine(&choices, &mut vec![], &mut found);
-    Ok(found)
+    let is_gone = |food: &&Point| rules.map != Map::SoloMaze && !after.food.contains(food);
+    let eaten: Vec<_> = before.food.iter().filter(is_gone).copied().collect();
+    Ok(combine(&choices, &eaten, &mut vec![], attempt))
 }
 
 /// What a snake may have done.
@@ -178,22 +196,36 @@ impl PossibleStep {
     }
 }
 
-/// Adds the orders that begin with what is chosen for the first snakes.
-fn combine<'a>(choices: &'a [Choice], chosen: &mut Vec<&'a PossibleStep>, found: &mut Vec<Vec<MoveOrder>>) {
-    if found.len() == COMBINATIONS_MAX || !is_possible(choices, chosen) {
-        return;
+/// Tries the orders that begin with what is chosen for the first snakes.
+fn combine<'a, B>(
+    choices: &'a [Choice],
+    eaten: &[Point],
+    chosen: &mut Vec<&'a PossibleStep>,
+    attempt: &mut impl FnMut(Vec<MoveOrder>) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    if !is_possible(choices, chosen) || !may_be_eaten(choices, eaten, chosen) {
+        return ControlFlow::Continue(());
     }
     let Some(choice) = choices.get(chosen.len()) else {
         let order =
             |(choice, chosen): (&Choice, &&PossibleStep)| MoveOrder { seat: choice.seat, direction: Some(chosen.step) };
-        found.push(choices.iter().zip(chosen.iter()).map(order).collect());
-        return;
+        return attempt(choices.iter().zip(chosen.iter()).map(order).collect());
     };
     for step in &choice.steps {
         chosen.push(step);
-        combine(choices, chosen, found);
+        combine(choices, eaten, chosen, attempt)?;
         chosen.pop();
     }
+    ControlFlow::Continue(())
+}
+
+/// Whether each food that is gone has somebody who ate it, or still may.
+fn may_be_eaten(choices: &[Choice], eaten: &[Point], chosen: &[&PossibleStep]) -> bool {
+    let open = &choices[chosen.len()..];
+    eaten.iter().all(|food| {
+        chosen.iter().any(|step| step.cell == *food)
+            || open.iter().any(|choice| choice.steps.iter().any(|step| step.cell == *food))
+    })
 }
 
 /// Whether what is chosen for the first snakes may lead to who lives: no survivor meets the head of a snake that is as long, and each of the
