@@ -1,8 +1,8 @@
 // What a server remembers of its last day, as charts. Pure.
 import type { Schemas } from '../api/client.ts';
 import type { ChartLine } from '../common/chart.ts';
-import { decimal, number, percent } from '../common/format.ts';
-import { bytes, duration } from './words.ts';
+import { number, percent } from '../common/format.ts';
+import { aSecond, bytes, duration } from './words.ts';
 
 /** How far back charts show, by the name in the URL. */
 export const SPANS = [
@@ -18,7 +18,6 @@ interface Drawn {
   readonly lines: readonly Line[];
 }
 
-const aSecond = (value: number) => `${decimal(value, value < 1 ? 2 : value < 10 ? 1 : 0)}/s`;
 const CHARTS: readonly Drawn[] = [
   { title: 'Turns played', valueText: aSecond, lines: [['Turns', 'turns', '--own'], ['Late moves', 'late_moves', '--bad']] },
   { title: 'Requests answered', valueText: aSecond, lines: [['Fine', 'requests_ok', '--own'], ['Refused (4xx)', 'requests_refused', '--accent'], ['Failed (5xx)', 'requests_failed', '--bad']] },

@@ -85,7 +85,7 @@ export const TIMES: readonly (readonly [name: keyof Schemas['TimingStats'], text
 /** Counts of things that went wrong since the process began, from the metrics. */
 export const TROUBLES: readonly (readonly [metric: string, text: string])[] = [
   ['gauntlet_matches_failed_total', 'Matches that ended without a result'],
-  ['gauntlet_shed_total', 'Creations of games refused under overload'],
+  ['gauntlet_shed_total', 'Requests refused under overload'],
   ['gauntlet_store_batches_failed_total', 'Batches that were not saved'],
   ['gauntlet_store_queries_failed_total', 'Reads that failed'],
   ['gauntlet_store_readers_missing', 'Readers of the store that cannot be opened'],
@@ -279,6 +279,9 @@ export function inspectionFacts({ account_id, attempts, failure, log, node, turn
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** How often something happens. */
+export const aSecond = (value: number) => `${decimal(value, value < 1 ? 2 : value < 10 ? 1 : 0)}/s`;
 
 /** In steps of a thousand: `66.2 MB`. */
 export function bytes(value: number): string {

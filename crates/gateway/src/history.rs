@@ -28,25 +28,18 @@ pub(crate) struct Series {
     pub(crate) unit: &'static str,
     pub(crate) kind: SeriesKind,
     pub(crate) what: &'static str,
-    read: fn(&Reading<'_>) -> Option<f64>,
+    read: ReadSeries,
 }
 
-const fn level(
-    name: &'static str,
-    unit: &'static str,
-    what: &'static str,
-    read: fn(&Reading<'_>) -> Option<f64>,
-) -> Series {
+/// `None` where it is unknown.
+type ReadSeries = fn(&Reading<'_>) -> Option<f64>;
+
+const fn level(name: &'static str, unit: &'static str, what: &'static str, read: ReadSeries) -> Series {
     Series { name, unit, kind: SeriesKind::Level, what, read }
 }
 
 /// `unit` is that of the count's increase in a second.
-const fn rate(
-    name: &'static str,
-    unit: &'static str,
-    what: &'static str,
-    read: fn(&Reading<'_>) -> Option<f64>,
-) -> Series {
+const fn rate(name: &'static str, unit: &'static str, what: &'static str, read: ReadSeries) -> Series {
     Series { name, unit, kind: SeriesKind::Rate, what, read }
 }
 
@@ -77,7 +70,7 @@ pub(crate) static SERIES: &[Series] = &[
         |at| sum([&at.metrics.process.http_refused_full, &at.metrics.process.http_refused_address])),
     level("parked_requests", "", "Long polls that wait.", |at| now(&at.metrics.process.http_parked)),
     rate("quota_refusals", "1/s", "Requests beyond the quota of their address.", |at| number(at.metrics.process.quota_exceeded.total())),
-    rate("shed", "1/s", "Creations of games that were refused under overload.", |at| number(at.metrics.process.shed.total())),
+    rate("shed", "1/s", "Requests that were refused under overload.", |at| number(at.metrics.process.shed.total())),
     rate("limiter_allowed", "1/s", "Decisions of policies that let a request pass.",
         |at| number(at.metrics.process.limiter_decisions.total(&[DecisionOutcome::Allowed]))),
     rate("limiter_refused", "1/s", "Decisions of policies that refused a request.", |at| number(at.metrics.process.limiter_decisions.total(DecisionOutcome::REFUSED))),

@@ -90,7 +90,7 @@ metrics! {
         "Connections that were evicted for new ones: first of unknown clients, then of guests.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total", "Connections that could not be accepted for lack of files or memory.";
-    shed: ByOverload = "gauntlet_shed_total", "Creations of games that the load shedder refused, by kind of overload.";
+    shed: ByOverload = "gauntlet_shed_total", "Requests that the load shedder refused, by kind of overload: creations of games, and while memory is short also what keeps a connection open.";
     limiter_decisions: Decisions = "gauntlet_limiter_decisions_total", "Decisions of the rate limiter, by policy, class and outcome.";
     limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
         "Time that the rate limiter took for a decision over all its policies, in seconds.";

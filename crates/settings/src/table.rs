@@ -308,8 +308,8 @@ settings! {
     shed_commit_wait: Option<Duration> = millis("shed.commit_wait_ms", "shed-commit-wait-ms", 1..=60_000, "off");
     /// Delay of tasks for want of a processor (99th percentile of the last seconds) beyond which new games are refused.
     shed_scheduler_delay: Option<Duration> = millis("shed.scheduler_delay_ms", "shed-scheduler-delay-ms", 1..=60_000, "off");
-    /// Share of its control group's memory that this process may take before new games, feeds and connections to worlds are refused. Where
-    /// no control group limits memory it has no effect.
+    /// Share of its control group's memory that this process may take before new games, event streams, sockets and connections to worlds
+    /// are refused. Where no control group limits memory it has no effect.
     shed_memory_percent: Option<u64> = ranged("shed.memory_percent", "shed-memory-percent", 10..=99, "percent", "90");
     /// The rate limiter's built-in policies are in force; one of the same name in limiter.policies takes the place of a built-in one.
     limiter_defaults: bool = plain("limiter.defaults", "limiter-defaults", AUTO)

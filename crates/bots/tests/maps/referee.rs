@@ -128,7 +128,7 @@ fn laws(step: &Step<'_>, memory: &mut hazards::Memory, tally: &mut Tally) -> Res
     hazards::check(step, memory)
 }
 
-/// Combinations of moves that are tried before a turn counts as wrong.
+/// Combinations of moves that are tried before a turn counts as undecided.
 const COMBINATIONS_MAX: usize = 1_000_000;
 
 /// Tries all orders that may have been given, until one is decisive: one for each survivor, and for each snake that was seen last before

@@ -26,7 +26,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use metrics::Overload;
-use route::RouteClass;
+use route::{RouteClass, is_poll};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 
@@ -70,7 +70,7 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     let subject = RateLimitSubject::new(class, identity.principal(), client);
     // The node that received the request has charged its client.
     let charge = || if forwarded.is_some() { Ok(RateLimitCharge::default()) } else { subject.charge(&app.limits) };
-    let charge = match shed_if_overloaded(&app, class, &identity).and_then(|()| charge()) {
+    let charge = match shed_if_overloaded(&app, class, &parts, &identity).and_then(|()| charge()) {
         Ok(charge) => charge,
         Err(refusal) => return refusal.into_response(),
     };
@@ -129,17 +129,17 @@ fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
     Some(client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
 }
 
-/// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. Operators are admitted: they
-/// find out what is wrong. A caller whose token will be refused is not shed.
-fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
+/// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. Whoever polls is there
+/// already, and goes on. Operators are admitted: they find out what is wrong. A creation whose token will be refused is not shed.
+fn shed_if_overloaded(app: &App, class: RouteClass, parts: &Parts, identity: &Identity) -> ApiResult<()> {
     let principal = identity.principal();
     let overload = match class {
         RouteClass::Create => app.shedder.overload().filter(|_| principal.is_some_and(|caller| !caller.is_operator())),
-        RouteClass::Watch => {
-            let is_shed = app.shedder.is_short_of_memory() && !principal.is_some_and(Principal::is_operator);
-            is_shed.then_some(Overload::Memory)
+        RouteClass::Watch if app.shedder.is_short_of_memory() => {
+            let is_admitted = is_poll(parts) || principal.is_some_and(Principal::is_operator);
+            (!is_admitted).then_some(Overload::Memory)
         }
-        RouteClass::Read | RouteClass::Write => None,
+        RouteClass::Watch | RouteClass::Read | RouteClass::Write => None,
     };
     match overload {
         None => Ok(()),

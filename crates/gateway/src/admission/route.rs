@@ -1,6 +1,9 @@
 //! The class of a request by its route and method: the part of a rate limit's class that says what is done.
 
+use crate::header_values::accepts_event_stream;
+use axum::extract::MatchedPath;
 use axum::http::Method;
+use axum::http::request::Parts;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,16 @@ const WATCH_ROUTES: [&str; 8] = [
     "/api/tournaments/{id}/socket",
     "/api/worlds/{world}/socket",
 ];
+
+/// Of these the ones that also answer one poll after the other, which keeps nothing open beyond the next event.
+const POLL_ROUTES: [&str; 3] =
+    ["/api/stories/tables/{table}/feed", "/api/hunts/tickets/{id}", "/api/tournaments/{id}/feed"];
+
+/// Whether a request to watch is a poll, and no stream of events.
+pub(super) fn is_poll(parts: &Parts) -> bool {
+    let route = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    route.is_some_and(|route| POLL_ROUTES.contains(&route)) && !accepts_event_stream(&parts.headers)
+}
 
 impl RouteClass {
     /// The class of a request whose path matched this pattern (`None`: no route at all); `None` if it is never limited.

@@ -55,6 +55,8 @@ async fn new_games_are_refused_while_there_is_too_much_to_do() {
 async fn while_memory_is_short_no_connection_is_kept_open_for_anybody_new() {
     let server = server().await;
     let id = server.game().await;
+    let table = server.call("POST /api/stories/games").json(&json!({})).check("201").await.body["table"].clone();
+    let table = table.as_str().unwrap();
     let feeds = ["GET /api/summary/feed".to_owned(), format!("GET /api/games/{id}/events")];
     server.app.shedder.update(&FULL);
     create(&server).check("503 overloaded").await;
@@ -64,8 +66,12 @@ async fn while_memory_is_short_no_connection_is_kept_open_for_anybody_new() {
         server.call(feed).by("").check("503 overloaded").await;
     }
     server.call("GET /api/games").check("200").await;
+    // Who is at a table goes on with polls, which hold nothing for longer than until the next event.
+    let poll = format!("GET /api/stories/tables/{table}/feed?wait=0");
+    server.call(&poll).check("200").await;
+    server.call(&poll).header("accept", "text/event-stream").check("503 overloaded").await;
     server.call(&feeds[1]).by("operator").check("426 upgrade_required").await;
-    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="memory"}"#), 5);
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="memory"}"#), 6);
     // It goes on until there is some room.
     server.app.shedder.update(&Load { memory_permille: Some(855), ..CALM });
     create(&server).check("503 overloaded").await;
