@@ -2,7 +2,9 @@
 //!
 //! The first byte of an archive shows its form: a packed one begins with its format byte, a compressed one with the
 //! magic number of zstd. So [`crate::Store`] compresses on the caller's thread, a backend used alone compresses itself,
-//! and nothing is compressed twice. Does not know what an entry means.
+//! and nothing is compressed twice. A frame ends with the checksum of what is in it (RFC 8878, section 3.1.1), so that no
+//! archive in which a bit was flipped is taken for a log. Archives of versions before have none, and are read as well.
+//! Does not know what an entry means.
 
 use crate::contract::StoreError;
 use engine::commands::Command;
@@ -42,7 +44,11 @@ pub(crate) fn compressed(archive: &[u8]) -> Result<Cow<'_, [u8]>, StoreError> {
     let compressed = COMPRESSOR.with_borrow_mut(|slot| {
         let compressor = match slot {
             Some(compressor) => compressor,
-            None => slot.insert(Compressor::new(LEVEL)?),
+            None => {
+                let mut compressor = Compressor::new(LEVEL)?;
+                compressor.include_checksum(true)?;
+                slot.insert(compressor)
+            }
         };
         compressor.compress(archive)
     });
@@ -131,6 +137,24 @@ mod tests {
     fn nothing_is_compressed_twice() {
         let once = compressed(&archive::pack(&log(3))).unwrap().into_owned();
         assert!(matches!(compressed(&once), Ok(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn no_flipped_bit_changes_a_log() {
+        let mut whole = compressed(&archive::pack(&log(40))).unwrap().into_owned();
+        for bit in 0..whole.len() * 8 {
+            whole[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(rows) = decode_rows(ID, &whole, 40, 0, usize::MAX) {
+                assert_eq!(rows, log(40), "bit {bit}");
+            }
+            whole[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn archives_without_a_checksum_are_read() {
+        let frame = zstd::bulk::compress(&archive::pack(&log(9)), LEVEL).unwrap();
+        assert_eq!(decode_rows(ID, &frame, 9, 0, usize::MAX), Ok(log(9)));
     }
 
     #[track_caller]
