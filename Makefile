@@ -37,6 +37,12 @@ check-long: deps-test ## What takes hours: more seeds for every simulator, more 
 format: ## Format the code in place
 	cargo fmt --all
 
+deny: ## Hold the dependencies to deny.toml: licences, bans, sources; known vulnerabilities where their database can be reached
+	@scripts/deny.sh
+
+sbom: ## Write what the binary is made of: target/gauntlet.cdx.json (CycloneDX)
+	@mkdir -p $(TARGET_DIR) && scripts/sbom.py > $(TARGET_DIR)/gauntlet.cdx.json && echo $(TARGET_DIR)/gauntlet.cdx.json
+
 bench: build ## List the measurements, and how each is run
 	@sed -n '/^## Commands/,/^## /p' bench/README.md | sed '$$d'
 
@@ -46,4 +52,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build pages console screenshots test check-long format bench deps deps-test
+.PHONY: help demo build pages console screenshots test check-long format deny sbom bench deps deps-test

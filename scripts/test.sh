@@ -27,6 +27,7 @@ counted() { # a command whose output has `test result:` lines
 compiling_steps() {
     step "format" cargo fmt --all --check
     step "tidy" scripts/tidy.sh
+    step "bill of materials" scripts/sbom_test.py
     step "console: types, rules" scripts/console.sh check test
     step "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
     # The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
