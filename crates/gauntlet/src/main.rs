@@ -7,7 +7,9 @@ mod api_client;
 mod backup;
 mod bots_command;
 mod cli_settings;
+mod documents;
 mod duel;
+mod health;
 mod output;
 mod ratings;
 mod replay;
@@ -41,6 +43,7 @@ fn command() -> Command {
         .subcommand(serve::config_command())
         .subcommand(backup::backup_command())
         .subcommand(backup::restore_command())
+        .subcommand(health::command())
         .subcommand(token::command())
         .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
@@ -50,6 +53,8 @@ fn command() -> Command {
         .subcommand(lab::report::cli::ReportArgs::augment_args(Command::new("report")))
         .subcommand(lab::compare::cli::CompareArgs::augment_args(Command::new("compare")))
         .subcommand(lab::sweep::cli::SweepArgs::augment_args(Command::new("sweep")))
+        .subcommand(documents::completions_command())
+        .subcommand(documents::manual_command())
         .subcommand(Command::new(lab::generator::WORKER_COMMAND).hide(true))
         .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
 }
@@ -60,6 +65,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("backup", typed)) => backup::back_up(typed),
         Some(("restore", typed)) => backup::restore(typed),
+        Some(("health", typed)) => health::run(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
@@ -67,6 +73,8 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("replay", typed)) => replay::run(&args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
+        Some(("completions", typed)) => documents::print_completions(typed, command()),
+        Some(("manual", typed)) => documents::write_manual(typed, command()),
         Some((lab::generator::WORKER_COMMAND, _)) => Ok(lab::generator::run_worker_process()),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(("compare", typed)) => Ok(lab::compare::cli::run(args(typed)?)),
