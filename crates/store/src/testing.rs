@@ -8,6 +8,7 @@ use crate::postgres::PostgresDatabase;
 use crate::sqlite::SqliteDatabase;
 use engine::competitions::CompetitionResult;
 use engine::ids::CompetitionId;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,8 @@ pub struct PostgresCluster {
     programs: PathBuf,
     is_durable: bool,
     connections_max: usize,
+    /// Its port on 127.0.0.1, if it has one.
+    tcp_port: Option<u16>,
     server: Mutex<Option<Child>>,
     guard: Child,
     /// The guard acts when this is closed.
@@ -146,7 +149,7 @@ impl PostgresCluster {
     /// When PostgreSQL is not installed (the message names the package) or does not start.
     #[must_use]
     pub fn start() -> Self {
-        Self::start_as(false, CONNECTIONS_MAX)
+        Self::start_as(false, CONNECTIONS_MAX, None)
     }
 
     /// The same with so many connections.
@@ -155,7 +158,7 @@ impl PostgresCluster {
     /// As for [`PostgresCluster::start`].
     #[must_use]
     pub fn start_with_connections(connections_max: usize) -> Self {
-        Self::start_as(false, connections_max)
+        Self::start_as(false, connections_max, None)
     }
 
     /// A cluster that waits for the disk at every commit.
@@ -164,7 +167,47 @@ impl PostgresCluster {
     /// As for [`PostgresCluster::start`].
     #[must_use]
     pub fn start_durable() -> Self {
-        Self::start_as(true, CONNECTIONS_MAX)
+        Self::start_as(true, CONNECTIONS_MAX, None)
+    }
+
+    /// A cluster that listens on 127.0.0.1, too, and on no other address.
+    ///
+    /// # Panics
+    /// As for [`PostgresCluster::start`].
+    #[must_use]
+    pub fn start_on_tcp() -> Self {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        Self::start_as(false, CONNECTIONS_MAX, Some(free.expect("there is a free port").port()))
+    }
+
+    /// Its port on 127.0.0.1; 5432 stands in the name of the Unix socket of one that has none.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.tcp_port.unwrap_or(5432)
+    }
+
+    /// Starts it again with this certificate and key (PEM), and these lines of who may connect (`pg_hba.conf`).
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn restart_with_tls(&self, certificate: &str, key: &str, access: &str) {
+        for (name, text) in [("server.crt", certificate), ("server.key", key), ("pg_hba.conf", access)] {
+            let path = self.dir.join("data").join(name);
+            std::fs::write(&path, text).expect("the cluster's directory can be written");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+            give_to_postgres(&path);
+        }
+        self.restart_with("ALTER SYSTEM SET ssl = on");
+    }
+
+    /// Starts it again after this statement.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn restart_with(&self, sql: &str) {
+        self.run(sql);
+        self.stop();
+        self.resume();
     }
 
     /// The one cluster that tests of a process share, for those that do not stop it.
@@ -176,7 +219,7 @@ impl PostgresCluster {
         SHARED.get_or_init(Self::start)
     }
 
-    fn start_as(is_durable: bool, connections_max: usize) -> Self {
+    fn start_as(is_durable: bool, connections_max: usize, tcp_port: Option<u16>) -> Self {
         let programs = programs();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("gauntlet-pg-{}-{count}", std::process::id()));
@@ -185,7 +228,8 @@ impl PostgresCluster {
         guard.args(["-c", GUARD, "guard"]).arg(&dir).stdin(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn().expect("a shell can be started");
         let lifeline = guard.stdin.take();
-        let cluster = Self { dir, programs, is_durable, connections_max, server: Mutex::new(None), guard, lifeline };
+        let cluster =
+            Self { dir, programs, is_durable, connections_max, tcp_port, server: Mutex::new(None), guard, lifeline };
         cluster.init();
         cluster.resume();
         cluster
@@ -207,7 +251,9 @@ impl PostgresCluster {
         let mut postgres = self.program("postgres");
         postgres.arg("-D").arg(self.dir.join("data")).arg("-k").arg(&self.dir);
         let connections = format!("max_connections={}", self.connections_max);
-        for setting in ["listen_addresses=", fsync, &connections, "shared_buffers=64MB"] {
+        let port = format!("port={}", self.port());
+        let addresses = if self.tcp_port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" };
+        for setting in [addresses, &port, fsync, &connections, "shared_buffers=64MB"] {
             postgres.args(["-c", setting]);
         }
         let log = std::fs::File::create(self.dir.join("log")).expect("a log can be written");
@@ -255,7 +301,7 @@ impl PostgresCluster {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         // A session in template1, be it the database's own cleaner, would be in the way of a copy.
         self.run(&format!("CREATE DATABASE {name} TEMPLATE template0"));
-        format!("host={} user=gauntlet dbname={name}", self.dir.display())
+        format!("host={} port={} user=gauntlet dbname={name}", self.dir.display(), self.port())
     }
 
     /// Runs one statement as the superuser.
@@ -270,7 +316,16 @@ impl PostgresCluster {
 
     fn psql(&self, sql: &str) -> Result<(), String> {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.arg("-h").arg(&self.dir).args(["-U", "gauntlet", "-d", "postgres", "-c", sql]);
+        psql.arg("-h").arg(&self.dir).args([
+            "-p",
+            &self.port().to_string(),
+            "-U",
+            "gauntlet",
+            "-d",
+            "postgres",
+            "-c",
+            sql,
+        ]);
         let ran = psql.stdin(Stdio::null()).output().map_err(|error| format!("psql cannot be started: {error}"))?;
         if ran.status.success() {
             return Ok(());
@@ -314,6 +369,11 @@ fn make_own_dir(dir: &Path) {
     let _ = std::fs::remove_dir_all(dir);
     std::fs::create_dir_all(dir).expect("a temporary directory can be made");
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
+    give_to_postgres(dir);
+}
+
+/// What root made, given to the user as whom PostgreSQL runs.
+fn give_to_postgres(path: &Path) {
     if is_root() {
         let id = |flag: &str| -> Option<u32> {
             let output = Command::new("id").args([flag, "postgres"]).output().ok()?;
@@ -321,7 +381,7 @@ fn make_own_dir(dir: &Path) {
         };
         let (user, group) = (id("-u"), id("-g"));
         assert!(user.is_some(), "there is no user postgres, as whom PostgreSQL must run here: {INSTALL}");
-        chown(dir, user, group).expect("root may give a directory away");
+        chown(path, user, group).expect("root may give a file away");
     }
 }
 

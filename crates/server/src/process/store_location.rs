@@ -153,19 +153,28 @@ fn create_parent_dir(data: &Path) -> Result<(), StoreLocationError> {
 /// # Errors
 /// [`StoreLocationError`] as [`super::ServeError::StoreLocation`], and the store's errors.
 pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<Store, super::ServeError> {
+    let mut postgres = None;
     let database: Arc<dyn Database> = match config.store() {
         StoreLocation::Sqlite(data) => {
             create_parent_dir(data)?;
             create_file(data)?;
             Arc::new(SqliteDatabase::new(data))
         }
-        StoreLocation::Postgres(url) => Arc::new(PostgresDatabase::new(url.expose())?),
+        StoreLocation::Postgres(url) => Arc::new(postgres.insert(PostgresDatabase::new(url.expose())?).clone()),
     };
     let sizes = StoreConfig { readers: config.store_connections };
     // Opening migrates the schema and may take long: not on a runtime thread.
     let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
     let opened =
         opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
+    let hosts = postgres.map(|database| database.plain_text_hosts()).unwrap_or_default();
+    if opened.is_ok() && !hosts.is_empty() {
+        tracing::warn!(
+            "the connection to the database at {} is not encrypted: whoever is in the network between reads and changes what is stored; \
+             turn TLS on there and add sslmode=verify-full&sslrootcert=FILE to --store-url (docs/operate.md)",
+            hosts.join(", ")
+        );
+    }
     opened.map_err(|error| open_error(config, error))
 }
 

@@ -1,9 +1,15 @@
-//! Connecting to the database within bounded time. Connections are not encrypted: database and nodes share a private
-//! network.
+//! Connecting to the database within bounded time, encrypted as its address says.
 
+use super::address;
 use super::session::Session;
+use super::statement_error::store_error;
+use super::tls::{SslMode, TlsConfig};
 use crate::contract::StoreError;
-use ::postgres::{Config, NoTls};
+use ::postgres::error::SqlState;
+use ::postgres::{Client, Config};
+use std::error::Error as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,35 +37,81 @@ pub(crate) const SETTINGS: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local');";
 
-pub(super) fn configured(address: &str) -> Result<Config, StoreError> {
-    let mut config: Config = address.parse().map_err(|_| StoreError::Unavailable {
-        why: "the database's address cannot be read; expected postgres://user:password@host:port/name".to_owned(),
-    })?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    if config.get_application_name().is_none() {
-        config.application_name("gauntlet");
-    }
-    config.tcp_user_timeout(TCP_USER_TIMEOUT).keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
-    config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
-    Ok(config)
+/// How connections are made.
+#[derive(Clone)]
+pub(super) struct Connector {
+    config: Config,
+    tls: TlsConfig,
+    /// Whether the newest connection is encrypted.
+    is_encrypted: Arc<AtomicBool>,
 }
 
-pub(super) fn open(config: &Config) -> Result<Session, StoreError> {
-    let client = config.connect(NoTls).map_err(|error| super::statement_error::store_error(&error))?;
-    let mut session = Session::new(client);
-    session.script(SETTINGS)?;
-    Ok(session)
+impl Connector {
+    pub(super) fn new(address: &str) -> Result<Self, StoreError> {
+        let (mut config, tls) = address::parse(address)?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("gauntlet");
+        }
+        config.tcp_user_timeout(TCP_USER_TIMEOUT).keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
+        config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+        Ok(Self { config, tls, is_encrypted: Arc::default() })
+    }
+
+    pub(super) fn open(&self) -> Result<Session, StoreError> {
+        let mut session = Session::new(self.connect()?);
+        session.script(SETTINGS)?;
+        Ok(session)
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.is_encrypted.load(Relaxed)
+    }
+
+    /// The hosts of other machines, if the newest connection is in plain text.
+    pub(super) fn plain_text_hosts(&self) -> Vec<String> {
+        if self.is_encrypted() { Vec::new() } else { address::remote_hosts(&self.config) }
+    }
+
+    fn connect(&self) -> Result<Client, StoreError> {
+        let (connector, verifier) = self.tls.connector()?;
+        let connected = self.config.connect(connector.clone());
+        let handshake = verifier.handshake();
+        self.is_encrypted.store(handshake.has_begun, Relaxed);
+        let error = match connected {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        // As libpq does: a server whose TLS is too old, or which lets this client in without TLS alone, is no worse off than one without.
+        if self.tls.mode() == SslMode::Prefer && (handshake.has_begun || is_tls_failure(&error)) && may_retry(&error) {
+            self.is_encrypted.store(false, Relaxed);
+            let mut plain = self.config.clone();
+            plain.ssl_mode(::postgres::config::SslMode::Disable);
+            return plain.connect(connector).map_err(|error| store_error(&error));
+        }
+        Err(match handshake.refusal {
+            Some(why) => StoreError::Unavailable { why },
+            None if is_without_tls(&error) => StoreError::Unavailable { why: WITHOUT_TLS.to_owned() },
+            None => store_error(&error),
+        })
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+const WITHOUT_TLS: &str = "the database's server speaks no TLS, which sslmode in its address requires: turn it on there (ssl = on), or use \
+    sslmode=prefer where nobody else is in the network";
 
-    #[test]
-    fn an_address_that_cannot_be_read_is_not_repeated() {
-        let Err(error) = configured("postgres://me:secret@host:notaport/db") else { panic!("it was taken") };
-        assert!(!error.to_string().contains("secret"), "{error}");
-    }
+/// A refusal that another connection could avoid: any but that of a user, a password or a database.
+fn may_retry(error: &::postgres::Error) -> bool {
+    error.code().is_none_or(|code| *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
+}
+
+// The library has no code for these.
+fn is_tls_failure(error: &::postgres::Error) -> bool {
+    error.to_string().starts_with("error performing TLS handshake")
+}
+
+fn is_without_tls(error: &::postgres::Error) -> bool {
+    is_tls_failure(error) && error.source().is_some_and(|cause| cause.to_string() == "server does not support TLS")
 }

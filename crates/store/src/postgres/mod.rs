@@ -5,6 +5,7 @@
 //! openings, accounts, matches by id, tables by id, worlds by id, totals of hunts, standings by player, counters by
 //! name, so that two nodes do not deadlock; where the database still finds a deadlock, the batch is retried.
 
+mod address;
 mod appends;
 mod batch;
 mod batch_plan;
@@ -16,6 +17,7 @@ mod statement_error;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 #[cfg(feature = "testing")]
 pub(crate) use {
@@ -26,7 +28,6 @@ pub(crate) use {
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::sql;
-use ::postgres::Config;
 
 /// One transaction on its way.
 type Batch<'s> = sql::Batch<'s, session::Session>;
@@ -34,28 +35,41 @@ type Batch<'s> = sql::Batch<'s, session::Session>;
 /// A PostgreSQL database; its schema is made when a writer is first opened.
 #[derive(Clone)]
 pub struct PostgresDatabase {
-    config: Config,
+    connector: connection::Connector,
 }
 
 impl PostgresDatabase {
-    /// The database at this address: `postgres://user:password@host:port/name`, or `key=value` pairs as in libpq.
+    /// The database at this address: `postgres://user:password@host:port/name`, with the parameters of libpq (`sslmode`, `sslrootcert`,
+    /// `passfile` and those that the library reads), or `key=value` pairs.
     ///
     /// # Errors
-    /// When this is no such address. The error does not repeat it: it may hold a password.
+    /// When this is no such address, or a file that it names cannot be read. The error does not repeat it: it may hold a password.
     pub fn new(address: &str) -> Result<Self, StoreError> {
-        connection::configured(address).map(|config| Self { config })
+        connection::Connector::new(address).map(|connector| Self { connector })
+    }
+
+    /// Whether the newest connection is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.connector.is_encrypted()
+    }
+
+    /// The hosts of other machines to which the newest connection went in plain text, if it did.
+    #[must_use]
+    pub fn plain_text_hosts(&self) -> Vec<String> {
+        self.connector.plain_text_hosts()
     }
 }
 
 impl Database for PostgresDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
-        let mut session = connection::open(&self.config)?;
+        let mut session = self.connector.open()?;
         migrate::migrate(&mut session)?;
         Ok(Box::new(batch::PostgresWriter::new(session)))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
-        let mut session = connection::open(&self.config)?;
+        let mut session = self.connector.open()?;
         migrate::check(&mut session)?;
         Ok(Box::new(session))
     }
@@ -76,7 +90,7 @@ impl crate::testing::RecordUnplayed for PostgresDatabase {
         ladder: engine::ids::CompetitionId,
         results: &[engine::competitions::CompetitionResult],
     ) -> Result<(), StoreError> {
-        let mut session = connection::open(&self.config)?;
+        let mut session = self.connector.open()?;
         session.begin(&[])?;
         sql::competitions::record_unplayed(&mut session, ladder, results)?;
         session.script("COMMIT")

@@ -200,9 +200,7 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
 /// A match in the hands of a worker; entries of its log follow.
 fn writer_of_a_match() -> PostgresWriter {
     let url = PostgresCluster::shared().new_database_url();
-    let mut writer = PostgresWriter::new(
-        crate::postgres::connection::open(&crate::postgres::connection::configured(&url).unwrap()).unwrap(),
-    );
+    let mut writer = PostgresWriter::new(crate::postgres::connection::Connector::new(&url).unwrap().open().unwrap());
     crate::postgres::migrate::migrate(&mut writer.session).unwrap();
     let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
     let settings =
