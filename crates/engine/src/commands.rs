@@ -4,6 +4,7 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
+mod bans;
 mod codes;
 mod competitions;
 mod health;
@@ -13,6 +14,7 @@ mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
+pub use bans::BanCommand;
 pub use codes::{CodeCommand, NewSession, RedeemCode, SignedIn};
 pub use competitions::{AddMatches, Advance, CompetitionCommand};
 pub use health::BotCommand;
@@ -201,6 +203,8 @@ pub enum Command {
     Bot(BotCommand),
     /// Something about an invitation, a sign-in link or a browser's session.
     Code(CodeCommand),
+    /// Something about a ban.
+    Ban(BanCommand),
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.

@@ -100,6 +100,10 @@ id! {
     CodeId
 }
 id! {
+    /// A ban of an account, a guest or an address.
+    BanId
+}
+id! {
     /// One life of one runner: a process that starts again is another worker.
     WorkerId
 }

@@ -1,7 +1,9 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
+mod bans;
 mod ladders;
 
+pub use bans::BanReader;
 pub use ladders::LadderReader;
 
 use engine::commands::{Command, Outcome};
@@ -290,6 +292,8 @@ pub trait Reader: Send {
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// What is read of ladders alone.
     fn ladders(&mut self) -> &mut dyn LadderReader;
+    /// What can be read of bans.
+    fn bans(&mut self) -> &mut dyn BanReader;
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
     /// Competitions, newest first.
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;

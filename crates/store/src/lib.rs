@@ -17,7 +17,7 @@ pub mod sqlite;
 pub mod testing;
 
 pub use contract::{
-    AccountFilter, Backend, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader, MatchFilter, MatchList,
-    Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader, MatchFilter,
+    MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 pub use handle::{ReaderPool, Store, StoreConfig};

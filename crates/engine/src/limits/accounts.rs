@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+/// Bans in force at the same time. Every node holds them all in memory.
+pub const BANS_MAX: usize = 10_000;
+/// Longest reason of a ban, in characters.
+pub const BAN_REASON_CHARS_MAX: usize = 200;
+/// Longest time that a ban with an end may last.
+pub const BAN_LIFETIME_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 /// Invitations that are neither used nor expired, of all who may invite together.
 pub const INVITES_MAX: usize = 1_000;
 /// How long an invitation is valid when its maker names no time …

@@ -66,6 +66,10 @@ impl Reader for FlakyReader {
         self.inner.ladders()
     }
 
+    fn bans(&mut self) -> &mut dyn store::BanReader {
+        self.inner.bans()
+    }
+
     pass! {
         token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
         tokens(account: AccountId) -> Vec<engine::rows::Token>;

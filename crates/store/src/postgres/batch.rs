@@ -78,6 +78,9 @@ impl Batch<'_> {
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
+        if commands.iter().any(|command| matches!(command, Command::Ban(_))) {
+            self.session.run("SELECT 1 FROM ban_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
         if commands.iter().any(creates_invite) {
             self.session.run(LOCK_INVITES, &[])?;
         }

@@ -137,7 +137,8 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::Ladder(_)
         | Command::World(_)
         | Command::Bot(_)
-        | Command::Code(_) => Vec::new(),
+        | Command::Code(_)
+        | Command::Ban(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()
         }

@@ -6,7 +6,7 @@ use crate::contract::StoreError;
 use crate::sql::{Session as _, values};
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 25] = [
+const MIGRATIONS: [&str; 26] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -32,6 +32,7 @@ const MIGRATIONS: [&str; 25] = [
     include_str!("../../migrations/postgres/0023_one_time_codes.sql"),
     include_str!("../../migrations/postgres/0024_bot_pages.sql"),
     include_str!("../../migrations/postgres/0025_accounts_by_name.sql"),
+    include_str!("../../migrations/postgres/0026_bans.sql"),
 ];
 const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
 /// "Gntl": the advisory lock held while the schema is changed.

@@ -118,6 +118,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::World(command) => self.world(command),
             Command::Bot(command) => self.bot_command(command),
             Command::Code(command) => self.code_command(command),
+            Command::Ban(command) => self.ban_command(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)
             | Command::OpenTable(_)

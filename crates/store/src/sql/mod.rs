@@ -4,6 +4,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod activity;
+pub(crate) mod bans;
 mod batch;
 pub(crate) mod bot_health;
 pub(crate) mod claims;

@@ -7,8 +7,8 @@ use super::{
 use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    AccountFilter, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter, Reader,
-    RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter,
+    Reader, RecordedGame, RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, PROBES_COUNTED_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
@@ -397,6 +397,10 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn ladders(&mut self) -> &mut dyn LadderReader {
+        self
+    }
+
+    fn bans(&mut self) -> &mut dyn BanReader {
         self
     }
 

@@ -2,7 +2,8 @@
 
 use super::IdBytes;
 use engine::ids::{
-    AccountId, BotId, CodeId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId,
+    AccountId, BanId, BotId, CodeId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId,
+    WorldId,
 };
 use engine::time::UnixMs;
 use postgres::types::private::BytesMut;
@@ -44,6 +45,7 @@ macro_rules! from {
 from! {
     IdBytes: id => Self::Id(id);
     AccountId: id => Self::Id(id.to_bytes());
+    BanId: id => Self::Id(id.to_bytes());
     BotId: id => Self::Id(id.to_bytes());
     CodeId: id => Self::Id(id.to_bytes());
     EntryId: id => Self::Id(id.to_bytes());

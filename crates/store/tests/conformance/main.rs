@@ -5,6 +5,7 @@
 
 mod accounts;
 mod activity;
+mod bans;
 mod bot_health;
 mod claims;
 mod codes;
@@ -62,6 +63,12 @@ laws! {
         bots_come_with_their_owners
         public_bots_of_all_accounts_are_listed
         uses_of_tokens_only_go_forward
+    }
+    bans {
+        every_form_of_a_target_is_read_back
+        a_target_is_banned_once_at_a_time
+        bans_are_read_in_pages
+        bans_expire_and_are_bounded
     }
     codes {
         an_invitation_makes_one_account
