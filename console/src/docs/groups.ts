@@ -9,7 +9,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['Play', ['stories', 'world', 'hunt', 'games', 'maps']],
   ['Bots and competitions', ['bots', 'ladders', 'tournaments', 'duels', 'replay']],
   ['Trials', ['scenario', 'run']],
-  ['Run a server', ['accounts', 'limiter', 'proxy', 'console']],
+  ['Run a server', ['accounts', 'moderation', 'limiter', 'proxy', 'console']],
 ];
 
 /** Every document once: what no group names stands under the last heads, so that a new one is never lost. */

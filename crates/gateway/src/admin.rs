@@ -1,6 +1,7 @@
 //! `/api/admin`: what operators and admins may see of the nodes and their past, and do to this one and to the games, accounts and tokens of all accounts.
 
 mod accounts;
+mod bans;
 mod drain;
 mod history;
 mod nodes;
@@ -31,6 +32,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(accounts::list_account_tokens))
         .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))
+        .routes(routes!(bans::create_ban, bans::list_bans))
+        .routes(routes!(bans::lift_ban))
         .routes(routes!(nodes::list_nodes))
         .routes(routes!(history::get_history))
         .routes(routes!(history::list_history_series))

@@ -2,6 +2,7 @@
 //! works.
 
 use super::auth::Authenticator;
+use super::bans::Bans;
 use super::budget::Budget;
 use super::check_quotas::CheckQuotas;
 use super::forward_permits::ForwardPermits;
@@ -60,6 +61,8 @@ pub struct AppState {
     pub guests: GuestTokens,
     /// Open connections and feeds by the credential that opened them; they end with it.
     pub grants: Arc<Grants>,
+    /// Who may not use the server.
+    pub bans: Arc<Bans>,
     pub tables: Tables,
     /// The aggregator of claims, and the matchmaker.
     pub hunts: Arc<Hunts>,

@@ -1,11 +1,14 @@
 //! Open connections by credential: feeds, sockets, movers' connections. The credential may end before the connection does: a token is
-//! deleted, here or on another node; a guest's token expires. Everything that it opened is revoked then.
+//! deleted, here or on another node; a guest's token expires. Everything that it opened is revoked then. So is what a banned client has open,
+//! with a credential or without.
 //!
 //! One registry and one task for the process, so that an open connection costs an entry here and no timer, channel or query of its own.
 //! Knows ids and times; how a client learns of a revocation is up to the holder.
 
+use super::bans::{BanSubject, Bans};
 use engine::ids::{PlayerId, TokenId};
 use engine::limits::GRANTS_PER_READ_MAX;
+use engine::rows::Ban;
 use engine::time::UnixMs;
 use futures_util::task::AtomicWaker;
 use metrics::Metrics;
@@ -30,15 +33,19 @@ pub enum CredentialId {
         expires_at: UnixMs,
         player: PlayerId,
     },
+    /// No credential that ends before the process does: only a ban ends such a connection.
+    None,
 }
 
 /// Why a credential is no longer valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RevocationReason {
     /// The token was deleted.
     Deleted,
     /// The guest's token has expired.
     Expired,
+    /// The client was banned.
+    Banned(Arc<Ban>),
 }
 
 /// An open connection that can be revoked.
@@ -51,47 +58,77 @@ type GrantKey = (CredentialId, u64);
 
 #[derive(Default)]
 struct GrantTable {
-    holders: BTreeMap<GrantKey, Weak<dyn Revocable>>,
+    holders: BTreeMap<GrantKey, GrantEntry>,
     last_number: u64,
+}
+
+struct GrantEntry {
+    holder: Weak<dyn Revocable>,
+    subject: BanSubject,
 }
 
 /// Everything in this process that a credential has opened.
 pub struct Grants {
     open: Mutex<GrantTable>,
+    bans: Arc<Bans>,
     metrics: Arc<Metrics>,
 }
 
 impl Grants {
     #[must_use]
-    pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { open: Mutex::default(), metrics }
+    pub fn new(bans: Arc<Bans>, metrics: Arc<Metrics>) -> Self {
+        Self { open: Mutex::default(), bans, metrics }
     }
 
     /// Registers an open connection until the grant is dropped. Whether the credential still exists is checked at the next interval: it may
-    /// have ended after it was verified.
+    /// have ended after it was verified. One whose subject was banned meanwhile is revoked at once.
     #[must_use]
-    pub fn register(self: &Arc<Self>, credential: CredentialId, holder: Weak<dyn Revocable>) -> Grant {
-        let mut open = self.lock();
-        open.last_number += 1;
-        let key = (credential, open.last_number);
-        open.holders.insert(key, holder);
+    pub fn register(
+        self: &Arc<Self>,
+        credential: CredentialId,
+        subject: BanSubject,
+        holder: Weak<dyn Revocable>,
+    ) -> Grant {
+        let key = {
+            let mut open = self.lock();
+            open.last_number += 1;
+            let key = (credential, open.last_number);
+            open.holders.insert(key, GrantEntry { holder, subject });
+            key
+        };
+        // After the insertion: a ban comes into force either before this look or before that of `revoke_banned`.
+        if let Some(ban) = self.bans.find(&subject) {
+            self.revoke_range(key..=key, &RevocationReason::Banned(ban));
+        }
         Grant(Box::new((self.clone(), key)))
     }
 
     /// Ends everything that this credential has opened.
     pub fn revoke(&self, credential: CredentialId, reason: RevocationReason) {
-        self.revoke_range((credential, 0)..=(credential, u64::MAX), reason);
+        self.revoke_range((credential, 0)..=(credential, u64::MAX), &reason);
     }
 
-    fn revoke_range(&self, keys: RangeInclusive<GrantKey>, reason: RevocationReason) {
+    /// Ends everything that clients have open who are banned now.
+    pub fn revoke_banned(&self) {
+        let banned: Vec<(GrantKey, Arc<Ban>)> = {
+            let open = self.lock();
+            let entries = open.holders.iter();
+            entries.filter_map(|(key, entry)| Some((*key, self.bans.find(&entry.subject)?))).collect()
+        };
+        for (key, ban) in banned {
+            self.revoke_range(key..=key, &RevocationReason::Banned(ban));
+        }
+    }
+
+    fn revoke_range(&self, keys: RangeInclusive<GrantKey>, reason: &RevocationReason) {
         let holders: Vec<_> = {
             let mut open = self.lock();
             let keys: Vec<GrantKey> = open.holders.range(keys).map(|(key, _)| *key).collect();
             keys.iter().filter_map(|key| open.holders.remove(key)).collect()
         };
-        for holder in holders.iter().filter_map(Weak::upgrade) {
+        for holder in holders.iter().filter_map(|entry| entry.holder.upgrade()) {
             self.metrics.process.grants_revoked.inc();
-            holder.revoke(reason);
+            holder.revoke(reason.clone());
         }
     }
 
@@ -99,7 +136,7 @@ impl Grants {
         let guest = |expires_at, player| CredentialId::Guest { expires_at, player: PlayerId(player) };
         self.revoke_range(
             (guest(UnixMs(i64::MIN), 0), 0)..=(guest(now, u128::MAX), u64::MAX),
-            RevocationReason::Expired,
+            &RevocationReason::Expired,
         );
     }
 
@@ -149,6 +186,22 @@ pub async fn revoke_ended(grants: &Grants, store: &Store, now: UnixMs) -> Result
     Ok(())
 }
 
+/// Reads the bans if they have changed, and ends what the banned have open. While the store cannot be read, the last ones hold.
+///
+/// # Errors
+/// The store's.
+pub async fn refresh_bans(grants: &Grants, store: &Store, now: UnixMs) -> Result<(), StoreError> {
+    let version = store.read(|reader| reader.bans().ban_list_version()).await?;
+    if grants.bans.version() >= Some(version) {
+        return Ok(());
+    }
+    let list = store.read(move |reader| reader.bans().ban_list(now)).await?;
+    if grants.bans.install(list) {
+        grants.revoke_banned();
+    }
+    Ok(())
+}
+
 /// The revocation signal of a future.
 #[derive(Default)]
 struct RevocationSignal {
@@ -173,17 +226,17 @@ pub struct RevocationWatch {
 impl RevocationWatch {
     /// Registers something that this credential has opened.
     #[must_use]
-    pub fn new(grants: &Arc<Grants>, credential: CredentialId) -> Self {
+    pub fn new(grants: &Arc<Grants>, credential: CredentialId, subject: BanSubject) -> Self {
         let signal = Arc::new(RevocationSignal::default());
         let holder: Weak<RevocationSignal> = Arc::downgrade(&signal);
-        Self { signal, _grant: grants.register(credential, holder) }
+        Self { signal, _grant: grants.register(credential, subject, holder) }
     }
 
     /// Ready once it is revoked.
     pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
         // Registered before the check: a revocation in between wakes.
         self.signal.waker.register(context.waker());
-        self.signal.reason.get().map_or(Poll::Pending, |reason| Poll::Ready(*reason))
+        self.signal.reason.get().map_or(Poll::Pending, |reason| Poll::Ready(reason.clone()))
     }
 }
 
@@ -191,11 +244,13 @@ impl RevocationWatch {
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+    use node::clock::Clock;
     use proptest::prelude::*;
     use std::future::poll_fn;
 
     fn grants() -> Arc<Grants> {
-        Arc::new(Grants::new(Arc::new(Metrics::default())))
+        let metrics = Arc::new(Metrics::default());
+        Arc::new(Grants::new(Arc::new(Bans::new(Clock::default(), metrics.clone())), metrics))
     }
 
     fn guest(expires_at: i64, player: u128) -> CredentialId {
@@ -210,7 +265,7 @@ mod tests {
     fn a_guests_connection_ends_with_its_token_and_no_sooner() {
         let grants = grants();
         let [first, second, token] = [guest(10, u128::MAX), guest(11, 0), CredentialId::Token(TokenId(1))]
-            .map(|id| RevocationWatch::new(&grants, id));
+            .map(|id| RevocationWatch::new(&grants, id, BanSubject::default()));
         grants.expire(UnixMs(9));
         assert_eq!(revoked(&first), None);
         grants.expire(UnixMs(10));
@@ -220,7 +275,7 @@ mod tests {
     #[tokio::test]
     async fn a_waiting_future_is_woken() {
         let grants = grants();
-        let watch = RevocationWatch::new(&grants, CredentialId::Token(TokenId(1)));
+        let watch = RevocationWatch::new(&grants, CredentialId::Token(TokenId(1)), BanSubject::default());
         let waiting = tokio::spawn(async move { poll_fn(|context| watch.poll_revoked(context)).await });
         tokio::task::yield_now().await;
         grants.revoke(CredentialId::Token(TokenId(1)), RevocationReason::Deleted);
@@ -237,7 +292,7 @@ mod tests {
             for (what, which) in steps {
                 let id = if which < 4 { CredentialId::Token(TokenId(which)) } else { guest(5, which) };
                 match what {
-                    0 => open.push((id, RevocationWatch::new(&grants, id), false)),
+                    0 => open.push((id, RevocationWatch::new(&grants, id, BanSubject::default()), false)),
                     1 => if let Some(at) = open.iter().position(|(other, ..)| *other == id) { drop(open.remove(at)) },
                     _ => {
                         grants.revoke(id, RevocationReason::Deleted);

@@ -8,6 +8,7 @@ mod admin;
 mod admission;
 pub mod app;
 pub mod auth;
+pub mod bans;
 mod body;
 mod bot_url;
 pub mod budget;

@@ -6,7 +6,7 @@
 use crate::frame_rate::FrameRateLimiter;
 use crate::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use node::clock::Clock;
@@ -98,7 +98,7 @@ impl<'a> OutboundSocket<'a> {
     }
 
     /// Closes the socket with this status and reason.
-    pub(crate) async fn close(mut self, code: u16, reason: &'static str) {
+    pub(crate) async fn close(mut self, code: u16, reason: impl Into<Utf8Bytes>) {
         let handshake = async {
             let close = CloseFrame { code, reason: reason.into() };
             if self.socket.send(Message::Close(Some(close))).await.is_ok() {

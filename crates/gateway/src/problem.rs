@@ -3,6 +3,7 @@
 //! Handlers return [`ApiError`]; nothing else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+mod bans;
 mod duels;
 mod forward;
 mod hunts;
@@ -31,12 +32,13 @@ use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
 use engine::limits::MATCHES_WAITING_PER_ACCOUNT_MAX;
 use engine::matches::lifecycle::MatchState;
-use engine::rows::Role;
+use engine::rows::{Ban, Role};
 use engine::tables::Refusal;
 use metrics::Overload;
 use quotas::QuotaExceeded;
 use rate_limit::headers::RateLimitHeaders;
 use rules::snake::RuleError;
+use std::sync::Arc;
 use store::StoreError;
 use tables::TableError;
 use wire::problem::{PROBLEM_JSON, Problem};
@@ -75,6 +77,13 @@ pub enum ApiError {
     TokenUnknown,
     #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
     TokenExpired,
+    /// The caller's account, guest or address is banned.
+    #[error("{}", bans::text(.0))]
+    Banned(Arc<Ban>),
+    #[error(
+        "this account, guest or address is banned already: lift that ban first, with DELETE /api/admin/bans/{{id}}"
+    )]
+    BannedAlready,
     /// A guest asks for something that needs an account.
     #[error(
         "this needs the token of an account: guests can play Stories and hunts and walk in worlds, and nothing else"
@@ -401,6 +410,8 @@ impl ApiError {
             Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::Banned(_) => (StatusCode::FORBIDDEN, "banned"),
+            Self::BannedAlready => (StatusCode::CONFLICT, "banned_already"),
             Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
             Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
@@ -499,6 +510,7 @@ impl ApiError {
                 Some(EarlyRefusal::Routine)
             }
             Self::Quota(_)
+            | Self::Banned(_)
             | Self::ServerFull(_)
             | Self::TooManyConnections { .. }
             | Self::ConnectionsFull

@@ -2,6 +2,8 @@
 //! and ends when that is revoked. A poll ends with the refusal that its next request would get, a stream with a `problem` event.
 
 use super::auth::Principal;
+use super::bans::BanSubject;
+use super::client_address::ClientAddress;
 use super::listener::park::{ChunkStream, LongPoll, WaitEnd};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
@@ -10,7 +12,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use bytes::Bytes;
 use http::Response;
-use std::future::{pending, poll_fn};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
@@ -19,43 +23,89 @@ impl From<RevocationReason> for ApiError {
         match reason {
             RevocationReason::Deleted => Self::TokenUnknown,
             RevocationReason::Expired => Self::TokenExpired,
+            RevocationReason::Banned(ban) => Self::Banned(ban),
+        }
+    }
+}
+
+/// Longest reason of a close frame, in bytes (RFC 6455, section 5.5.1).
+const CLOSE_REASON_BYTES_MAX: usize = 123;
+
+impl RevocationReason {
+    /// The reason of the close frame that ends a WebSocket: the code, and of a ban its reason too.
+    pub(super) fn close_reason(self) -> String {
+        let code = |error: &ApiError| error.status_and_code().1;
+        match self {
+            Self::Banned(ban) => {
+                let mut text = format!("banned: {}", ban.reason);
+                text.truncate(text.floor_char_boundary(CLOSE_REASON_BYTES_MAX));
+                text
+            }
+            ended @ (Self::Deleted | Self::Expired) => code(&ended.into()).to_owned(),
         }
     }
 }
 
 /// The credential of a principal: none of an operator's bootstrap token, which lives as long as the process.
-pub(super) fn credential_id(principal: &Principal) -> Option<CredentialId> {
+fn credential_id(principal: Option<&Principal>) -> CredentialId {
     match principal {
-        Principal::Account(caller) => caller.token.map(CredentialId::Token),
-        Principal::Guest(guest) => Some(CredentialId::Guest { expires_at: guest.expires_at, player: guest.player }),
+        Some(Principal::Account(caller)) => caller.token.map_or(CredentialId::None, CredentialId::Token),
+        Some(Principal::Guest(guest)) => CredentialId::Guest { expires_at: guest.expires_at, player: guest.player },
+        None => CredentialId::None,
     }
 }
 
-/// Registers something that depends on the principal's credential, for as long as the grant lives.
-pub(super) fn register_grant(app: &App, principal: &Principal, holder: Weak<dyn Revocable>) -> Option<Grant> {
-    credential_id(principal).map(|credential| app.grants.register(credential, holder))
+/// Registers something that ends with the principal's credential, and when it or the address is banned, for as long as the grant lives.
+pub(super) fn register_grant(
+    app: &App,
+    principal: Option<&Principal>,
+    address: Option<IpAddr>,
+    holder: Weak<dyn Revocable>,
+) -> Grant {
+    app.grants.register(credential_id(principal), BanSubject::new(principal, address), holder)
 }
 
-/// The credential of a request that may stay open.
+/// The credential and the address of a request that may stay open.
 pub(super) struct RequestGrant {
     grants: Arc<Grants>,
-    credential: Option<CredentialId>,
+    credential: CredentialId,
+    subject: BanSubject,
 }
 
 impl FromRequestParts<App> for RequestGrant {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let credential = app.auth.resolve(parts).await.into_principal()?.as_ref().and_then(credential_id);
-        Ok(Self { grants: app.grants.clone(), credential })
+        let principal = app.auth.resolve(parts).await.into_principal()?;
+        let ClientAddress(address) = client_address_of(parts);
+        let subject = BanSubject::new(principal.as_ref(), address);
+        Ok(Self { grants: app.grants.clone(), credential: credential_id(principal.as_ref()), subject })
     }
+}
+
+/// The same of a request to a public route that may stay open: its token does not matter, and only a ban ends it.
+pub(super) struct PublicGrant(pub(super) RequestGrant);
+
+impl FromRequestParts<App> for PublicGrant {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let identity = app.auth.resolve(parts).await;
+        let subject = BanSubject::new(identity.principal(), client_address_of(parts).0);
+        Ok(Self(RequestGrant { grants: app.grants.clone(), credential: CredentialId::None, subject }))
+    }
+}
+
+/// A request that bypassed admission has no address.
+fn client_address_of(parts: &Parts) -> ClientAddress {
+    parts.extensions.get().copied().unwrap_or(ClientAddress(None))
 }
 
 impl RequestGrant {
     /// Wraps a wait that ends when the credential is revoked.
     pub(super) fn until_revoked<T>(self, inner: T) -> UntilRevoked<T> {
         UntilRevoked {
-            watch: self.credential.map(|credential| RevocationWatch::new(&self.grants, credential)),
+            watch: RevocationWatch::new(&self.grants, self.credential, self.subject),
             has_ended: false,
             inner,
         }
@@ -64,15 +114,14 @@ impl RequestGrant {
 
 /// A wait that ends when the credential is revoked.
 pub(super) struct UntilRevoked<T> {
-    /// `None` for a request without a token.
-    watch: Option<RevocationWatch>,
+    watch: RevocationWatch,
     has_ended: bool,
     inner: T,
 }
 
 impl<T> UntilRevoked<T> {
     fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
-        self.watch.as_ref().map_or(Poll::Pending, |watch| watch.poll_revoked(context))
+        self.watch.poll_revoked(context)
     }
 }
 
@@ -80,12 +129,7 @@ impl<F: Future> UntilRevoked<F> {
     /// The output of the future, or why it was revoked before.
     pub(super) async fn run(self) -> Result<F::Output, RevocationReason> {
         let Self { watch, inner, .. } = self;
-        let revoked = async {
-            match &watch {
-                Some(watch) => poll_fn(|context| watch.poll_revoked(context)).await,
-                None => pending().await,
-            }
-        };
+        let revoked = poll_fn(|context| watch.poll_revoked(context));
         tokio::select! {
             biased;
             reason = revoked => Err(reason),

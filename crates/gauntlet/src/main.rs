@@ -5,6 +5,7 @@
 mod allocator;
 mod api_client;
 mod backup;
+mod ban;
 mod bots_command;
 mod cli_settings;
 mod documents;
@@ -45,6 +46,7 @@ fn command() -> Command {
         .subcommand(backup::restore_command())
         .subcommand(health::command())
         .subcommand(token::command())
+        .subcommand(ban::command())
         .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
         .subcommand(duel::DuelArgs::augment_args(Command::new("duel")))
@@ -67,6 +69,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("restore", typed)) => backup::restore(typed),
         Some(("health", typed)) => health::run(typed),
         Some(("token", typed)) => token::run(typed),
+        Some(("ban", typed)) => ban::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("duel", typed)) => duel::run(&args(typed)?),

@@ -119,7 +119,7 @@ async fn open(mut config: Config) -> Result<Store, CliError> {
 }
 
 /// The existing store. Only a creation may make one: if a lookup finds no file, its name is mistyped.
-async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
+pub(crate) async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
     match config.store() {
         StoreLocation::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
             "there is no {sought}: there is no data file {}; name the server's with --data, or its database with --store-url",

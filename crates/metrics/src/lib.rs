@@ -75,7 +75,9 @@ metrics! {
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request waits without a task: it costs only its socket.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that disconnected while their request waited.";
     grants_revoked: Counter = "gauntlet_grants_revoked_total",
-        "Feeds and connections that were ended because their token was revoked or expired.";
+        "Feeds and connections that were ended because their token was revoked or expired, or their client was banned.";
+    bans: Gauge = "gauntlet_bans", "Bans that this process has in memory.";
+    banned_requests: Counter = "gauntlet_banned_requests_total", "Requests and connections that were refused because of a ban.";
     forwards: Counter = "gauntlet_forwards_total",
         "Requests that were forwarded to the node that owns their table, and got a response there.";
     forwards_failed: Counter = "gauntlet_forwards_failed_total",

@@ -10,6 +10,7 @@ use bot_client::{BotClient, LimitedAddresses, SigningSecrets};
 use engine::limits::LADDER_RECOMPUTATIONS_AT_ONCE;
 use gateway::app::AppState;
 use gateway::auth::{Authenticator, BootstrapToken};
+use gateway::bans::Bans;
 use gateway::budget::Budget;
 use gateway::check_quotas::CheckQuotas;
 use gateway::forward_permits::ForwardPermits;
@@ -53,6 +54,7 @@ pub fn assemble(
     let node = Node::new(store, Clock::default(), subsystem_configs::node_address(&config));
     let tables = Tables::new(subsystem_configs::tables(&config), metrics.clone());
     let guests = GuestTokens::new(node.store.clone());
+    let bans = Arc::new(Bans::new(node.clock.clone(), metrics.clone()));
     let socket_budget = Arc::new(SocketBudget::of(&config));
     let bots = BotClient::new(
         config.bot_connections_per_host,
@@ -78,7 +80,8 @@ pub fn assemble(
         quotas: Quotas::new(&config, metrics.clone(), random_bytes()),
         auth: Authenticator::new(&node, config.clone(), guests.clone(), bootstrap),
         guests,
-        grants: Arc::new(Grants::new(metrics.clone())),
+        grants: Arc::new(Grants::new(bans.clone(), metrics.clone())),
+        bans,
         forwards: ForwardPermits::new(config.stories_waiters_max, config.stories_waiters_per_address_max),
         tables,
         duels: Arc::default(),

@@ -1,11 +1,11 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use engine::commands::{CodeCommand, Command, Outcome, WorldCommand};
+use engine::commands::{BanCommand, CodeCommand, Command, Outcome, WorldCommand};
 use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
 use gateway::app::App;
-use gateway::grants;
+use gateway::{bans, grants};
 use settings::ServeMode;
 use std::time::Duration;
 use store::StoreError;
@@ -54,6 +54,8 @@ pub async fn run(app: App) {
     let all = async {
         tokio::join!(
             of_games,
+            run_periodically(bans::BANS_CHECK_EVERY, "bans", &app, refresh_bans),
+            run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
             run_periodically(CLOCK_EVERY, "clock", &app, compare_clocks),
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app),
@@ -194,6 +196,16 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
 
 async fn revoke_ended_grants(app: App) -> Result<(), StoreError> {
     grants::revoke_ended(&app.grants, &app.node.store, app.node.clock.now()).await
+}
+
+async fn refresh_bans(app: App) -> Result<(), StoreError> {
+    grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await
+}
+
+/// Deletes bans that have expired.
+async fn retire_expired_bans(app: App) -> Result<(), StoreError> {
+    retire(&app, "bans", || Command::Ban(BanCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH }))
+        .await
 }
 
 /// Forgets addresses that have created nothing for an hour.

@@ -170,6 +170,8 @@ pub async fn serve(
         worlds::ensure_built_in(&app.node.store, app.node.clock.now(), &subsystem_configs::actor_plan(&app.config))
             .await?;
     }
+    // In force before the first request.
+    gateway::grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await?;
     let rule_owner = start_rule_owner(&app).await?;
     let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
     let closed =

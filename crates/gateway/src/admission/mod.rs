@@ -1,6 +1,6 @@
 //! Admission: whether a request is accepted at all, decided before a byte of its body is read.
 //!
-//! Two independent decisions. The load shedder ([`super::shed`]) looks at the state of the server, and refuses new work with 503
+//! First, whether the caller or its address is banned ([`super::bans`]). Then two independent decisions. The load shedder ([`super::shed`]) looks at the state of the server, and refuses new work with 503
 //! from every caller; the rate limiter looks at the usage of *this* caller, and refuses with 429. Neither counts what the other
 //! refused. Identifies the caller on the way, once: extractors take it from here.
 //!
@@ -22,6 +22,7 @@ use super::problem::{ApiError, ApiResult};
 use super::shed;
 use crate::app::App;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::Method;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -44,10 +45,6 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     if let Some(connection) = connection_of(&parts) {
         connection.raise_rank(identity.principal().map_or(Rank::Anonymous, Principal::rank));
     }
-    if is_policy_repair(&parts, &identity) {
-        parts.extensions.insert(identity);
-        return next.run(Request::from_parts(parts, body)).await;
-    }
     // Only nodes of one database forward to each other.
     let forwarded = if app.node.store.is_shared() {
         forward::verify_forwarded(&app.guests, app.node.clock.now(), &parts).await
@@ -55,6 +52,15 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         None
     };
     let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
+    if !is_sign_out(&parts)
+        && let Err(refusal) = app.bans.check(identity.principal(), client)
+    {
+        return refusal.into_response();
+    }
+    if is_policy_repair(&parts, &identity) {
+        parts.extensions.insert(identity);
+        return next.run(Request::from_parts(parts, body)).await;
+    }
     let proxied_permit = match connection_of(&parts) {
         Some(connection) if forwarded.is_some() => {
             connection.mark_as_node();
@@ -115,6 +121,12 @@ pub(super) fn admit_connection(app: &App, address: Option<IpAddr>) -> ApiResult<
 
 fn route_class(parts: &Parts) -> Option<RouteClass> {
     RouteClass::of(&parts.method, parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str))
+}
+
+/// The banned may still leave.
+fn is_sign_out(parts: &Parts) -> bool {
+    let route = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    parts.method == Method::DELETE && route == Some("/api/session")
 }
 
 /// An operator whose policy is too strict must be able to change it.

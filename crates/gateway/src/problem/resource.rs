@@ -30,6 +30,8 @@ pub enum Resource {
     Invite,
     /// A sign-in link.
     SignInLink,
+    /// A ban of an account, a guest or addresses.
+    Ban,
 }
 
 impl Resource {
@@ -52,6 +54,7 @@ impl Resource {
             Self::Hunter => ["hunter", "hunters", "no_such_hunter"],
             Self::Leaderboard => ["leaderboard", "leaderboards", "no_such_leaderboard"],
             Self::Invite => ["invitation", "invitations", "no_such_invite"],
+            Self::Ban => ["ban", "bans", "no_such_ban"],
             Self::SignInLink => ["sign-in link", "sign-in links", "no_such_sign_in_link"],
         }
     }

@@ -37,7 +37,7 @@ impl<B: RequestBody> LimiterFuture<B> {
     pub(crate) fn new(handler: Arc<LimiterHandler>, label: RouteLabel, client: Peer<'_>, request: Request<B>) -> Self {
         let began = Instant::now();
         let (parts, body) = request.into_parts();
-        let plan = handler.plan_request(label, &parts);
+        let plan = handler.plan_request(label, client, &parts);
         let bytes_max = plan.body_bytes_max(&handler.config);
         let budget = || handler.body_budget(client, &parts);
         let reading = bytes_max.map(|bytes_max| BodyReader::new(&parts.headers, body, bytes_max, budget));

@@ -10,6 +10,7 @@ mod reference;
 pub(super) use limiter_future::LimiterFuture;
 pub(super) use policies::routes;
 
+use super::bans::Bans;
 use super::body::{BodyBudget, BodyError, ReadBody};
 use super::budget::{Budget, BudgetOwner};
 use super::client_address::client_address;
@@ -31,6 +32,7 @@ use quotas::address_key::AddressKey;
 use rate_limit::{RateLimiter, ServiceToken};
 use reference::{BodyKind, ReferenceRoute};
 use settings::Config;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use utoipa::OpenApi;
@@ -53,6 +55,7 @@ pub(super) struct LimiterHandler {
     metrics: Arc<Metrics>,
     config: Arc<Config>,
     bodies: Arc<Budget>,
+    bans: Arc<Bans>,
     /// The token that requests must carry, if one is configured.
     token: Option<ServiceToken>,
     /// In the order of [`RouteLabel::ALL`]: looked up once, because a look-up for each request would cost too much.
@@ -90,8 +93,8 @@ impl LimiterHandler {
     pub(super) fn new(app: &App) -> Self {
         let counters = RouteLabel::ALL.map(|(_, route)| app.metrics.process.http_requests.counters(route));
         let token = app.config.limiter_http_token.as_ref().map(|token| ServiceToken::new(token.expose()));
-        let (config, bodies) = (app.config.clone(), app.bodies.clone());
-        Self { rate_limiter: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, token, counters }
+        let (config, bodies, bans) = (app.config.clone(), app.bodies.clone(), app.bans.clone());
+        Self { rate_limiter: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, bans, token, counters }
     }
 
     /// The route of this path; `None` where the router has it.
@@ -109,8 +112,8 @@ impl LimiterHandler {
     }
 
     /// What is known before the body is read.
-    fn plan_request(&self, label: RouteLabel, parts: &Parts) -> RequestPlan {
-        let checked = self.authorize(parts).and_then(|()| match label {
+    fn plan_request(&self, label: RouteLabel, client: Peer<'_>, parts: &Parts) -> RequestPlan {
+        let checked = self.check_ban(client, parts).and_then(|()| self.authorize(parts)).and_then(|()| match label {
             RouteLabel::Check | RouteLabel::Batch => check::validate_head(parts),
             RouteLabel::Reference(_) => Ok(()),
         });
@@ -124,10 +127,21 @@ impl LimiterHandler {
 
     /// The budget for a large body from this peer.
     fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
-        let address =
-            AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies));
+        let address = AddressKey::of(self.client_address(client, parts));
         let connection = client.connection.map(Arc::downgrade);
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
+    }
+
+    /// Who calls is the service's token, or nobody: only bans of addresses hold here.
+    fn check_ban(&self, client: Peer<'_>, parts: &Parts) -> ApiResult<()> {
+        if parts.uri.path() == HEALTH {
+            return Ok(());
+        }
+        self.bans.check(None, Some(self.client_address(client, parts)))
+    }
+
+    fn client_address(&self, client: Peer<'_>, parts: &Parts) -> IpAddr {
+        client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies)
     }
 
     /// Health is public: a client without a token must see that the service is there.

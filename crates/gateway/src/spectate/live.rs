@@ -6,6 +6,7 @@ use crate::extract::PathId;
 use crate::live_matches::{Frames, LiveError, encode};
 use crate::outbound_socket::{Ended, OutboundSocket, OutboundUpgrade};
 use crate::problem::{ApiError, ApiResult, Resource};
+use crate::revocation::{PublicGrant, RequestGrant};
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, close_code};
 use axum::response::Response;
@@ -41,6 +42,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 pub(super) async fn watch_events(
     State(app): State<App>,
     client: ClientAddress,
+    PublicGrant(grant): PublicGrant,
     PathId(id): PathId<MatchId>,
     upgrade: ApiResult<OutboundUpgrade>,
 ) -> ApiResult<Response> {
@@ -52,7 +54,7 @@ pub(super) async fn watch_events(
     Ok(upgrade.on_upgrade(move |socket| async move {
         app.metrics.process.spectators.inc();
         match found {
-            Some(row) => watch(&app, address, row.spec, socket).await,
+            Some(row) => watch(&app, address, row.spec, grant, socket).await,
             None => refuse(&app, socket).await,
         }
         app.metrics.process.spectators.dec();
@@ -95,9 +97,13 @@ async fn refuse(app: &App, socket: WebSocket) {
     }
 }
 
-async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, socket: WebSocket) {
+async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, grant: RequestGrant, socket: WebSocket) {
     let mut socket = OutboundSocket::new(socket, PING_EVERY, &app.node.clock);
-    let Err(closing) = stream_frames(app, address, spec, &mut socket).await;
+    let closing = match grant.until_revoked(stream_frames(app, address, spec, &mut socket)).run().await {
+        Ok(Err(closing)) => closing,
+        Ok(Ok(never)) => match never {},
+        Err(reason) => return socket.close(close_code::POLICY, reason.close_reason()).await,
+    };
     let (events, code, reason) = match closing {
         Closing::Ended(Ended::Gone) => return,
         Closing::Ended(Ended::Closed(code, reason)) => (vec![], code, reason),

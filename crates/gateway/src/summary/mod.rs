@@ -10,6 +10,7 @@ use crate::client_address::ClientAddress;
 use crate::event_stream;
 use crate::listener::park::{MaybePark, ParkMarker};
 use crate::problem::{ApiError, ApiResult};
+use crate::revocation::PublicGrant;
 use crate::spectate::spectator_refusal;
 use crate::summaries::{SUMMARY_INTERVAL, Subscription};
 use axum::body::Body;
@@ -56,6 +57,7 @@ async fn get_summary(State(app): State<App>) -> ApiResult<Response> {
 async fn get_feed(
     State(app): State<App>,
     client: ClientAddress,
+    PublicGrant(grant): PublicGrant,
     method: Method,
     MaybePark(park_token): MaybePark,
 ) -> ApiResult<Response> {
@@ -67,7 +69,7 @@ async fn get_feed(
     };
     let permit = app.spectators.acquire(client.address_key()).map_err(spectator_refusal)?;
     let stream = SummaryStream::new(subscribe(&app).await?, permit);
-    Ok(ParkMarker::stream(park_token, event_stream::head(), FEED_HEARTBEAT_INTERVAL, stream))
+    Ok(ParkMarker::stream(park_token, event_stream::head(), FEED_HEARTBEAT_INTERVAL, grant.until_revoked(stream)))
 }
 
 /// What is newest now, and what follows.

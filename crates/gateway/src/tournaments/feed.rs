@@ -307,7 +307,7 @@ async fn serve_socket(reader: FeedReader, grant: RequestGrant, after: u32, socke
         Ok(Err(Ended::Gone)) => {}
         Ok(Err(Ended::Closed(code, reason))) => socket.close(code, reason).await,
         Ok(Ok(never)) => match never {},
-        Err(reason) => socket.close(close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
+        Err(reason) => socket.close(close_code::POLICY, reason.close_reason()).await,
     }
 }
 

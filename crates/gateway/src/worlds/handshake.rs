@@ -142,7 +142,7 @@ impl Handshake {
         let own_principal = principal.as_ref().filter(|_| !register.token.is_empty());
         let connection: Weak<WorldConnection> = Arc::downgrade(&self.connection);
         self.grants.registered =
-            own_principal.and_then(|principal| revocation::register_grant(&self.app, principal, connection));
+            own_principal.map(|principal| revocation::register_grant(&self.app, Some(principal), None, connection));
         let rank = principal.as_ref().map(Principal::rank);
         let identity = registration::resolve_identity(&self.app, principal).await?;
         // A client that may not enter must not load a world into memory, where it could evict another one.

@@ -59,11 +59,16 @@ pub(super) fn accept_raw(app: App, raw: listener::RawConnection) {
     let (reader, address) =
         (FrameReader::new(&raw.read_ahead), raw.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
     let connection = Arc::new(WorldConnection::new(raw.connection, Framing::Delimited));
-    if let Err(refusal) = admit_connection(&app, address) {
-        connection.close_with(&CloseMessage::try_later(&refusal).into());
+    let refusal = match app.bans.check(None, address) {
+        Err(banned) => Some(CloseMessage::refused(&banned)),
+        Ok(()) => admit_connection(&app, address).err().map(|refusal| CloseMessage::try_later(&refusal)),
+    };
+    if let Some(refusal) = refusal {
+        connection.close_with(&refusal.into());
         tokio::spawn(linger(connection));
         return;
     }
-    let (address, grants) = (app.quotas.subject_key(address), ConnectionGrants::default());
+    let grants = ConnectionGrants::connected(&app, &connection, None, address);
+    let address = app.quotas.subject_key(address);
     tokio::spawn(run_handshake(Handshake { app, connection, reader, principal: None, address, world: None, grants }));
 }

@@ -13,6 +13,7 @@ use crate::revocation;
 use engine::worlds::{Input, InputKind};
 use rules::world::Step;
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
@@ -38,21 +39,22 @@ pub(super) struct MoverConnection {
     pub(super) _grants: ConnectionGrants,
 }
 
-/// The grants that the connection depends on: of its request's credential, and of its registration's token.
-#[derive(Default)]
+/// The grants that the connection depends on: of its request's credential and address, and of its registration's token.
 pub(super) struct ConnectionGrants {
-    _connected: Option<Grant>,
+    _connected: Grant,
     pub(super) registered: Option<Grant>,
 }
 
 impl ConnectionGrants {
-    /// The grants of a connection that a request was upgraded to.
-    pub(super) fn connected(app: &App, connection: &Arc<WorldConnection>, principal: Option<&Principal>) -> Self {
+    /// The grants of a connection before a mover is registered.
+    pub(super) fn connected(
+        app: &App,
+        connection: &Arc<WorldConnection>,
+        principal: Option<&Principal>,
+        address: Option<IpAddr>,
+    ) -> Self {
         let connection: Weak<WorldConnection> = Arc::downgrade(connection);
-        Self {
-            _connected: principal.and_then(|principal| revocation::register_grant(app, principal, connection)),
-            registered: None,
-        }
+        Self { _connected: revocation::register_grant(app, principal, address, connection), registered: None }
     }
 }
 

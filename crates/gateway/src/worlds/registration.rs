@@ -49,7 +49,12 @@ pub(super) async fn resolve_principal(
     token: &str,
     connected: Option<&Principal>,
 ) -> Result<Option<Principal>, ApiError> {
-    if token.is_empty() { Ok(connected.cloned()) } else { app.auth.identify_secret(token).await.into_principal() }
+    if token.is_empty() {
+        return Ok(connected.cloned());
+    }
+    let principal = app.auth.identify_secret(token).await.into_principal()?;
+    app.bans.check(principal.as_ref(), None)?;
+    Ok(principal)
 }
 
 /// The identity under which the principal moves.

@@ -6,6 +6,7 @@ use super::handshake::{Handshake, run_handshake};
 use super::mover_connection::ConnectionGrants;
 use super::reader::FrameReader;
 use crate::app::App;
+use crate::client_address::ClientAddress;
 use crate::extract::PathId;
 use crate::header_values::has_token;
 use crate::listener::reclaim_connection;
@@ -49,6 +50,7 @@ pub(super) async fn open_socket(
     let (mut parts, _) = request.into_parts();
     let principal = app.auth.resolve(&parts).await.into_principal()?;
     let address = QuotaSubject::of(&parts, &app).await.address;
+    let client = parts.extensions.get::<ClientAddress>().and_then(|client| client.0);
     let accept = accept_key(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;
     tokio::spawn(async move {
@@ -56,7 +58,7 @@ pub(super) async fn open_socket(
         let Some(raw) = upgrade.await.ok().and_then(reclaim_connection) else { return };
         let reader = FrameReader::new(&raw.read_ahead);
         let connection = Arc::new(WorldConnection::new(raw.connection, Framing::Binary));
-        let grants = ConnectionGrants::connected(&app, &connection, principal.as_ref());
+        let grants = ConnectionGrants::connected(&app, &connection, principal.as_ref(), client);
         run_handshake(Handshake { app, connection, reader, principal, address, world: Some(world), grants }).await;
     });
     let mut response = Response::new(Body::empty());

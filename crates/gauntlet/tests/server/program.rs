@@ -109,6 +109,8 @@ fn help_is_help_and_a_wrong_flag_is_usage() {
         "token --help",
         "token create --help",
         "token sign-in --help",
+        "ban --help",
+        "ban add --help",
         "bots --help",
         "run --help",
     ] {
@@ -188,6 +190,43 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
     while !server.get("/api/admin/stats", &secret).starts_with("HTTP/1.1 401") {
         assert!(Instant::now() < until, "a revoked token still works");
     }
+}
+
+#[test]
+fn bans_are_made_listed_and_lifted_while_a_server_runs() {
+    let folder = Folder::new();
+    let server = folder.serve("--data games.db");
+    let run = |words: &str| folder.command(words).output().unwrap();
+    let add = "ban add --data games.db --reason floods --address";
+    for (given, shown) in [
+        ("192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7/24", "192.0.2.0/24"),
+        ("2001:db8::7", "2001:db8::7"),
+        ("::ffff:198.51.100.7", "198.51.100.7"),
+        ("127.0.0.1", "127.0.0.1"),
+    ] {
+        let added = text(&run(&format!("{add} {given}")).stdout);
+        assert!(added.contains(&format!("  address:{shown}  until lifted  floods")), "{added}");
+        check_refused(&run(&format!("{add} {given}")), 1, &["is banned already", "gauntlet ban remove"]);
+    }
+    until("the ban holds", || server.get("/api/games/live", "").starts_with("HTTP/1.1 403").then_some(()));
+    assert!(server.get("/healthz", "").starts_with("HTTP/1.1 200"));
+    let listed = text(&run("ban list --data games.db").stdout);
+    assert_eq!(listed.lines().count(), 5, "{listed}");
+    let id = listed.split_once(' ').unwrap().0;
+    assert!(listed.lines().next().unwrap().contains("127.0.0.1"), "newest first: {listed}");
+    let remove = format!("ban remove --data games.db {id}");
+    check_refused(&run(&remove), 0, &["is lifted"]);
+    check_refused(&run(&remove), 1, &["there is no ban"]);
+    until("the ban is lifted", || server.get("/api/games/live", "").starts_with("HTTP/1.1 200").then_some(()));
+    check_refused(&run("ban add --data games.db --reason x --account nobody"), 1, &["there is no account nobody"]);
+    check_refused(
+        &run("ban add --data games.db --reason x --address example.org"),
+        2,
+        &["example.org is not an address"],
+    );
+    check_refused(&run("ban add --data games.db --reason x --hours 0 --guest 17"), 2, &["--hours is 0"]);
+    check_refused(&run("ban add --data games.db --reason x"), 2, &["--account", "--guest", "--address"]);
 }
 
 #[test]

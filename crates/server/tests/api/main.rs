@@ -7,6 +7,7 @@
 mod accounts;
 mod admin;
 mod admission;
+mod bans;
 mod batch;
 mod bodies;
 mod competition_views;

@@ -162,3 +162,30 @@ async fn a_guests_feeds_end_with_the_token() {
     let token = app.guests.issue(&guest).await.unwrap();
     Feeds::open(&node, &table, 1, &token).await.end("token_expired").await;
 }
+
+/// The feeds of an account, and of an address without a token, at a node other than that at which the ban is made.
+#[tokio::test]
+async fn a_ban_ends_the_feeds_of_the_banned_on_every_node() {
+    let database = Arc::new(Shared(MemoryDatabase::new()));
+    let (home, other) = (Node::open(database.clone()).await, Node::open(database).await);
+    let opened = home.server.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
+    let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
+    let after = opened["seq"].as_u64().unwrap();
+    let mut banned = Stream::open(home.address, &format!("{table}/feed?after={after}"), "bob").await;
+    let mut socket = Socket::open(home.address, &format!("{table}/socket?after={after}"), "bob").await;
+    let mut visitor = Stream::open(home.address, &format!("{table}/feed?after={after}"), "").await;
+    home.feeds_held(3).await;
+    let bob = crate::test_server::BOB.to_string();
+    let ban = async |body: Value| {
+        let call = other.server.call("POST /api/admin/bans").by("operator").from("192.0.2.1");
+        call.json(&body).check("201").await
+    };
+    ban(json!({ "account": bob, "reason": "cheats" })).await;
+    let last = banned.until_end("\r\n0\r\n\r\n").await;
+    assert!(last.contains("\"code\":\"banned\"") && last.contains("cheats"), "{last}");
+    assert_eq!(socket.close().await, (1008, "banned: cheats".to_owned()));
+    assert_eq!(home.server.sample("gauntlet_grants_revoked_total"), 2);
+    ban(json!({ "address": "127.0.0.0/8", "reason": "floods" })).await;
+    let last = visitor.until_end("\r\n0\r\n\r\n").await;
+    assert!(last.contains("\"code\":\"banned\"") && last.contains("floods"), "{last}");
+}

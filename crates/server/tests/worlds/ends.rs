@@ -140,6 +140,26 @@ async fn a_deleted_token_ends_its_connections() {
     assert!(matches!(anonymous.next().await, Some(ServerMessage::Moved(_))));
 }
 
+/// Anonymous movers of a banned address, over TCP and a WebSocket; and who comes after.
+#[tokio::test]
+async fn a_banned_address_loses_its_connections() {
+    let open = open().await;
+    let (mut tcp, _) = Tcp::enter(open.address, at(1, 1)).await;
+    let mut socket = Socket::connect(open.address, "").await;
+    socket.send_json(&hello()).await;
+    assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
+    let ban = serde_json::json!({ "address": "127.0.0.1", "reason": "floods" });
+    open.server.call("POST /api/admin/bans").by("operator").from("192.0.2.1").json(&ban).check("201").await;
+    let Some(ServerMessage::Error(error)) = tcp.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close, tcp.next().await), ("banned", 1008, None));
+    assert!(error.reason.ends_with(": floods"), "{}", error.reason);
+    assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "banned"));
+    let mut late = Tcp::connect(open.address).await;
+    late.send(hello()).await;
+    let Some(ServerMessage::Error(error)) = late.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close), ("banned", 1008));
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_register_is_disconnected_after_the_header_timeout() {
     let open = open_with(|config| config.http_header_timeout = Duration::from_millis(200)).await;

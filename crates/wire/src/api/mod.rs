@@ -5,6 +5,7 @@
 //! server of this API are understood.
 
 mod accounts;
+mod bans;
 mod duels;
 mod evidence;
 mod export;
@@ -25,6 +26,7 @@ mod trials;
 mod worlds;
 
 pub use accounts::*;
+pub use bans::*;
 pub use duels::*;
 pub use evidence::*;
 pub use export::*;

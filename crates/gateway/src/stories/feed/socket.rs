@@ -4,7 +4,7 @@ use super::{FeedReader, messages};
 use crate::app::App;
 use crate::extract::QueryParams;
 use crate::outbound_socket::{Ended, OutboundSocket, OutboundUpgrade};
-use crate::problem::{ApiError, ApiResult};
+use crate::problem::ApiResult;
 use crate::revocation::RequestGrant;
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, close_code};
@@ -75,7 +75,7 @@ async fn serve_socket(
         Ok(Err(Ended::Gone)) => {}
         Ok(Err(Ended::Closed(code, reason))) => socket.close(code, reason).await,
         Ok(Ok(never)) => match never {},
-        Err(reason) => socket.close(close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
+        Err(reason) => socket.close(close_code::POLICY, reason.close_reason()).await,
     }
 }
 

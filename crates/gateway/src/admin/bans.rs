@@ -1,0 +1,188 @@
+//! `/api/admin/bans`: who may not use the server.
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::client_address::ClientAddress;
+use crate::extract::{JsonBody, Operator, PathId, QueryParams};
+use crate::grants;
+use crate::pagination::{ListResponse, Page, PageQuery};
+use crate::problem::{ApiError, ApiResult, Resource};
+use crate::text;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{BanCommand, Command, Outcome};
+use engine::ids::{AccountId, BanId};
+use engine::limits::{BAN_LIFETIME_MAX, BAN_REASON_CHARS_MAX, PAGE_DEFAULT};
+use engine::rows::{Ban, BanTarget, Role};
+use engine::time::UnixMs;
+use node::clock::random_bytes;
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::Duration;
+use wire::api::{BanView, CreateBan};
+use wire::time::Timestamp;
+
+/// Ban an account, a guest, or addresses
+///
+/// For operators and admins. The banned get 403 `banned` with the reason and the end, on every route but those about the server's health and
+/// signing out; what they have open ends with the same: on this node at once, on other nodes after two seconds at most. A ban of addresses
+/// does not hold for operators and admins. Only admins ban accounts of operators and admins.
+#[utoipa::path(post, path = "/api/admin/bans", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateBan, responses(
+    (status = 201, description = "It is in force.", body = BanView),
+    (status = 400, description = "`bad_value`: also where it would ban yourself."),
+    (status = 403, description = "`role_too_weak`: also where the account has an operator's or an admin's token, and you are no admin."),
+    (status = 404, description = "`no_such_account`"),
+    (status = 409, description = "`banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force."),
+))]
+pub(super) async fn create_ban(
+    State(app): State<App>,
+    Operator(caller): Operator,
+    client: ClientAddress,
+    JsonBody(request): JsonBody<CreateBan>,
+) -> ApiResult<(StatusCode, Json<BanView>)> {
+    let target = parse_target(&request)?;
+    let reason = text::check_line("/reason", "reason", request.reason.trim(), BAN_REASON_CHARS_MAX)?;
+    let now = app.node.clock.now();
+    let expires_at = parse_end(request.expires_in_s, now)?;
+    authorize(&app, caller, client, target, now).await?;
+    let ban = Ban {
+        id: BanId::new(now, random_bytes()),
+        target,
+        reason,
+        made_by: Some(caller.account),
+        created_at: now,
+        expires_at,
+    };
+    match app.node.store.commit(Command::Ban(BanCommand::Create(ban.clone()))).await? {
+        Outcome::Done => {}
+        Outcome::Duplicate => return Err(ApiError::BannedAlready),
+        Outcome::LimitReached => return Err(ApiError::TotalReached(Resource::Ban)),
+        other => return Err(ApiError::from_outcome(&other, Resource::Ban)),
+    }
+    tracing::info!(ban = %ban.id, target = %ban.target, made_by = %caller.account, "a ban was made");
+    refresh(&app).await;
+    Ok((StatusCode::CREATED, Json(view(ban))))
+}
+
+/// List bans in force, newest first
+///
+/// For operators and admins. Bans that were lifted or have expired are not listed.
+#[utoipa::path(get, path = "/api/admin/bans", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(PageQuery), responses(
+    (status = 200, description = "A page of bans, 20 when no limit is given.", body = Vec<BanView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
+))]
+pub(super) async fn list_bans(
+    State(app): State<App>,
+    Operator(_): Operator,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<ListResponse<BanView>> {
+    let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after()?, app.node.clock.now());
+    let bans = app.node.store.read(move |reader| reader.bans().ban_page(before, limit + 1, now)).await?;
+    let page = Page::new("/api/admin/bans", "", bans, limit, |ban: &Ban| Some(ban.id));
+    Ok(page.response(view))
+}
+
+/// Lift a ban
+///
+/// For operators and admins. On this node at once, on other nodes after two seconds at most.
+#[utoipa::path(delete, path = "/api/admin/bans/{id}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
+    (status = 204, description = "It is lifted."),
+    (status = 404, description = "`no_such_ban`: it was lifted, has expired, or never was."),
+))]
+pub(super) async fn lift_ban(
+    State(app): State<App>,
+    Operator(caller): Operator,
+    PathId(id): PathId<BanId>,
+) -> ApiResult<StatusCode> {
+    let lift = BanCommand::Lift { id, now: app.node.clock.now() };
+    match app.node.store.commit(Command::Ban(lift)).await? {
+        Outcome::Done => {
+            tracing::info!(ban = %id, lifted_by = %caller.account, "a ban was lifted");
+            refresh(&app).await;
+            Ok(StatusCode::NO_CONTENT)
+        }
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Ban)),
+    }
+}
+
+/// Puts what was saved into force here. Should it fail, the next regular check does it.
+async fn refresh(app: &App) {
+    if let Err(error) = grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await {
+        tracing::warn!(%error, "a change of bans was saved, and could not be read back: it is in force within seconds");
+    }
+}
+
+fn parse_target(request: &CreateBan) -> ApiResult<BanTarget> {
+    match (&request.account, &request.guest, &request.address) {
+        (Some(id), None, None) => parse("/account", id).map(BanTarget::Account),
+        (None, Some(id), None) => parse("/guest", id).map(BanTarget::Guest),
+        (None, None, Some(address)) => parse("/address", address.trim()).map(BanTarget::Address),
+        _ => Err(ApiError::bad_value("/account", "expected one of account, guest and address: whom to ban")),
+    }
+}
+
+fn parse<T: FromStr<Err: Display>>(field: &str, text: &str) -> ApiResult<T> {
+    text.parse().map_err(|error| ApiError::bad_value(field, format!("{} is {error}", &field[1..])))
+}
+
+fn parse_end(seconds: Option<u64>, now: UnixMs) -> ApiResult<Option<UnixMs>> {
+    let Some(seconds) = seconds else { return Ok(None) };
+    let max = BAN_LIFETIME_MAX.as_secs();
+    if (1..=max).contains(&seconds) {
+        return Ok(Some(now.plus(Duration::from_secs(seconds))));
+    }
+    let reason =
+        format!("expires_in_s is a number of seconds from 1 to {max}; without it the ban lasts until it is lifted");
+    Err(ApiError::bad_value("/expires_in_s", reason))
+}
+
+/// Whether the caller may ban this target.
+async fn authorize(app: &App, caller: Caller, client: ClientAddress, target: BanTarget, now: UnixMs) -> ApiResult<()> {
+    match target {
+        BanTarget::Account(account) if account == caller.account => {
+            Err(ApiError::bad_value("/account", "this is your own account: another admin can ban it"))
+        }
+        BanTarget::Account(account) => {
+            let role = strongest_role(app, account, now).await?;
+            if role >= Role::Operator && caller.role < Role::Admin {
+                return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
+            }
+            Ok(())
+        }
+        BanTarget::Address(prefix) if client.0.is_some_and(|own| prefix.contains(own)) => {
+            let reason =
+                format!("{prefix} contains your own address: ban a network without it, or an account or guest");
+            Err(ApiError::bad_value("/address", reason))
+        }
+        BanTarget::Guest(_) | BanTarget::Address(_) => Ok(()),
+    }
+}
+
+/// The strongest role of an account's tokens.
+async fn strongest_role(app: &App, id: AccountId, now: UnixMs) -> ApiResult<Role> {
+    let read = app.node.store.read(move |reader| Ok((reader.account(id)?, reader.tokens(id)?)));
+    let (account, tokens) = read.await?;
+    account.ok_or(ApiError::NotFound(Resource::Account))?;
+    let live = tokens.iter().filter(|token| token.expires_at.is_none_or(|end| end > now));
+    let roles = live.map(|token| token.role).chain(app.auth.bootstrap_role(id));
+    Ok(roles.max().unwrap_or(Role::Guest))
+}
+
+fn view(ban: Ban) -> BanView {
+    let (mut account, mut guest, mut address) = (None, None, None);
+    match ban.target {
+        BanTarget::Account(id) => account = Some(id.to_string()),
+        BanTarget::Guest(id) => guest = Some(id.to_string()),
+        BanTarget::Address(prefix) => address = Some(prefix.to_string()),
+    }
+    BanView {
+        id: ban.id.to_string(),
+        account,
+        guest,
+        address,
+        reason: ban.reason,
+        made_by: ban.made_by.map(|id| id.to_string()),
+        created_at: Timestamp(ban.created_at.0),
+        expires_at: ban.expires_at.map(|at| Timestamp(at.0)),
+    }
+}

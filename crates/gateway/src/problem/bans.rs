@@ -1,0 +1,16 @@
+//! What the banned read, and those who ban.
+
+use engine::rows::{Ban, BanTarget};
+use wire::time::Timestamp;
+
+pub(super) fn text(ban: &Ban) -> String {
+    let who = match ban.target {
+        BanTarget::Account(_) => "this account is",
+        BanTarget::Guest(_) => "this guest is",
+        BanTarget::Address(_) => "your address is",
+    };
+    match ban.expires_at {
+        Some(end) => format!("{who} banned from this server until {}: {}", Timestamp(end.0), ban.reason),
+        None => format!("{who} banned from this server until an operator lifts the ban: {}", ban.reason),
+    }
+}

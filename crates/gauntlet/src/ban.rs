@@ -1,0 +1,172 @@
+//! `gauntlet ban`: make, list and lift bans in the store itself, whether or not a server runs on it. For whoever has no token, and for bans
+//! that shut out those who could lift them.
+
+use crate::args;
+use crate::cli_settings::{load, with_settings};
+use crate::output::{CliError, print_line, print_note};
+use crate::token::open_existing;
+use clap::{ArgGroup, ArgMatches, Args, Command};
+use engine::commands::{BanCommand, Command as Save, Outcome};
+use engine::ids::BanId;
+use engine::limits::{BAN_LIFETIME_MAX, BAN_REASON_CHARS_MAX, BANS_MAX};
+use engine::rows::{Ban, BanTarget};
+use node::clock::{Clock, random_bytes};
+use settings::Config;
+use std::fmt::Display;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+use wire::time::Timestamp;
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["account", "guest", "address"]))]
+struct AddArgs {
+    /// The name of an account
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// The id of a guest
+    #[arg(long, value_name = "ID")]
+    guest: Option<String>,
+    /// An address, or a network such as 192.0.2.0/24
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<String>,
+    /// What the banned read
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// In how many hours it ends; without it, when it is lifted
+    #[arg(long, value_name = "HOURS")]
+    hours: Option<u64>,
+}
+
+#[derive(Args)]
+struct RemoveArgs {
+    /// The ban's id, as list shows it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+pub(crate) fn command() -> Command {
+    let add =
+        Command::new("add").about("Bans an account, a guest or addresses; a running server notices within two seconds");
+    let list = Command::new("list").about("Lists the bans in force, newest first");
+    let remove = Command::new("remove").about("Lifts a ban; a running server notices within two seconds");
+    Command::new("ban")
+        .about("Makes, lists and lifts bans, also while a server runs on the same store")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(AddArgs::augment_args(with_store(add)))
+        .subcommand(with_store(list))
+        .subcommand(RemoveArgs::augment_args(with_store(remove)))
+}
+
+fn with_store(command: Command) -> Command {
+    with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
+}
+
+pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
+    let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("add, list or remove?"))?;
+    let config = load(typed)?;
+    crate::runtime::runtime(1)?.block_on(async {
+        match what {
+            "add" => add(config, args(typed)?).await,
+            "list" => list(config).await,
+            _ => remove(config, &args::<RemoveArgs>(typed)?.id).await,
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
+    let reason = validate_reason(&args.reason)?;
+    let now = Clock::default().now();
+    let expires_at = match args.hours {
+        None => None,
+        Some(hours) => Some(now.plus(validate_hours(hours)?)),
+    };
+    let parsed = match (&args.guest, &args.address) {
+        (Some(id), _) => Some(BanTarget::Guest(parse("guest", id)?)),
+        (_, Some(address)) => Some(BanTarget::Address(parse("address", address)?)),
+        (None, None) => None,
+    };
+    let store = open_existing(config, "store").await?;
+    let target = match (parsed, args.account) {
+        (Some(target), _) => target,
+        (None, name) => {
+            let name = name.unwrap_or_default();
+            let sought = name.clone();
+            let account = store.read(move |reader| reader.account_named(&sought)).await?;
+            BanTarget::Account(account.ok_or_else(|| CliError::failed(format_args!("there is no account {name}")))?.id)
+        }
+    };
+    let ban = Ban { id: BanId::new(now, random_bytes()), target, reason, made_by: None, created_at: now, expires_at };
+    let line = line(&ban);
+    match store.commit(Save::Ban(BanCommand::Create(ban))).await? {
+        Outcome::Done => {}
+        Outcome::Duplicate => {
+            return Err(CliError::failed(format_args!(
+                "{target} is banned already: lift that ban first, with gauntlet ban remove"
+            )));
+        }
+        Outcome::LimitReached => {
+            return Err(CliError::failed(format_args!(
+                "{BANS_MAX} bans are in force, which is the limit: lift one with gauntlet ban remove"
+            )));
+        }
+        other => return Err(CliError::failed(format_args!("the store refused the ban: {other:?}"))),
+    }
+    store.close().await;
+    print_line(line)
+}
+
+async fn list(config: Config) -> Result<(), CliError> {
+    let store = open_existing(config, "ban").await?;
+    let now = Clock::default().now();
+    let bans = store.read(move |reader| reader.bans().ban_page(None, BANS_MAX, now)).await?;
+    if bans.is_empty() {
+        print_note(format_args!("there are no bans"));
+        return Ok(());
+    }
+    print_line(bans.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+async fn remove(config: Config, id: &str) -> Result<(), CliError> {
+    let id: BanId = id.parse().map_err(|error| CliError::usage(format_args!("{id} is {error}")))?;
+    let store = open_existing(config, &format!("ban {id}")).await?;
+    match store.commit(Save::Ban(BanCommand::Lift { id, now: Clock::default().now() })).await? {
+        Outcome::Done => {
+            store.close().await;
+            print_note(format_args!("ban {id} is lifted"));
+            Ok(())
+        }
+        _ => Err(CliError::failed(format_args!("there is no ban {id}"))),
+    }
+}
+
+fn line(ban: &Ban) -> String {
+    let end = ban.expires_at.map_or_else(|| "until lifted".to_owned(), |end| format!("until {}", Timestamp(end.0)));
+    format!("{}  {}  {end}  {}", ban.id, ban.target, ban.reason)
+}
+
+fn parse<T: FromStr<Err: Display>>(flag: &str, text: &str) -> Result<T, CliError> {
+    text.trim().parse().map_err(|error| CliError::usage(format_args!("--{flag} {text} is {error}")))
+}
+
+fn validate_reason(reason: &str) -> Result<String, CliError> {
+    let reason = reason.trim();
+    let chars = reason.chars().count();
+    if (1..=BAN_REASON_CHARS_MAX).contains(&chars) && !reason.chars().any(char::is_control) {
+        return Ok(reason.to_owned());
+    }
+    Err(CliError::usage(format_args!(
+        "--reason has {chars} characters; expected: 1 to {BAN_REASON_CHARS_MAX}, none of them a control character"
+    )))
+}
+
+fn validate_hours(hours: u64) -> Result<Duration, CliError> {
+    const HOUR_S: u64 = 3_600;
+    let max = BAN_LIFETIME_MAX.as_secs() / HOUR_S;
+    if (1..=max).contains(&hours) {
+        return Ok(Duration::from_secs(hours * HOUR_S));
+    }
+    Err(CliError::usage(format_args!("--hours is {hours}; expected: 1 to {max}, or none for a ban without an end")))
+}

@@ -1,0 +1,184 @@
+//! Bans: who makes them, whom they cover, what the banned get.
+
+use crate::test_server::{ANN, BOB, HOUSE, OTHER_OPERATOR, TestServer};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use store::testing::MemoryDatabase;
+
+/// Made from an address that no test bans.
+const OPERATORS_ADDRESS: &str = "198.51.100.1";
+
+async fn ban(server: &TestServer, by: &str, body: &Value, want: &str) -> Value {
+    let call = server.call("POST /api/admin/bans").by(by).from(OPERATORS_ADDRESS);
+    call.json(body).check(want).await.body
+}
+
+async fn guest(server: &TestServer) -> (String, String) {
+    let made = server.call("POST /api/stories/guests").by("").json(&json!({ "name": "Gus" })).check("201").await.body;
+    let text = |member: &str| made[member].as_str().unwrap().to_owned();
+    (text("player"), text("token"))
+}
+
+#[tokio::test]
+async fn every_form_of_an_address_is_banned_and_lifted() {
+    let server = TestServer::open().await;
+    for (given, shown, inside, outside) in [
+        ("192.0.2.7", "192.0.2.7", "192.0.2.7", "192.0.2.8"),
+        ("192.0.2.7/32", "192.0.2.7", "192.0.2.7", "192.0.2.6"),
+        ("192.0.2.7/24", "192.0.2.0/24", "192.0.2.200", "192.0.3.7"),
+        ("2001:db8::7", "2001:db8::7", "2001:db8::7", "2001:db8::8"),
+        ("2001:db8::7/32", "2001:db8::/32", "2001:db8:7::", "2001:db9::7"),
+        ("::ffff:192.0.2.7", "192.0.2.7", "::ffff:192.0.2.7", "::ffff:192.0.2.8"),
+        ("::ffff:192.0.2.7/120", "192.0.2.0/24", "192.0.2.9", "192.0.3.9"),
+    ] {
+        let made = ban(&server, "operator", &json!({ "address": given, "reason": "floods" }), "201").await;
+        assert_eq!(
+            (&made["address"], &made["account"], &made["expires_at"]),
+            (&json!(shown), &Value::Null, &Value::Null)
+        );
+        let refused = server.call("GET /api/games/live").by("").from(inside).check("403 banned").await.body;
+        assert_eq!(
+            refused["detail"], "your address is banned from this server until an operator lifts the ban: floods",
+            "{given}"
+        );
+        server.call("GET /api/games/live").by("").from(outside).check("200").await;
+        let listed = server.call("GET /api/admin/bans").by("operator").check("200").await.body;
+        assert_eq!(listed, json!([made]), "{given}");
+        let lift = format!("DELETE /api/admin/bans/{}", made["id"].as_str().unwrap());
+        server.call(&lift).by("operator").check("204").await;
+        server.call(&lift).by("operator").check("404 no_such_ban").await;
+        server.call("GET /api/games/live").by("").from(inside).check("200").await;
+    }
+    for address in ["", "192.0.2", "192.0.2.0/33", "example.org", "192.0.2.7, 192.0.2.8"] {
+        ban(&server, "operator", &json!({ "address": address, "reason": "x" }), "400 bad_value /address").await;
+    }
+}
+
+#[tokio::test]
+async fn a_banned_address_is_refused_everywhere_but_for_health_and_signing_out() {
+    let server = TestServer::open().await;
+    ban(&server, "operator", &json!({ "address": "192.0.2.0/24", "reason": "floods" }), "201").await;
+    for (line, by, want) in [
+        ("GET /api/games", "player", "403 banned"),
+        ("POST /api/games", "bob", "403 banned"),
+        ("GET /api/openapi.json", "", "403 banned"),
+        ("GET /no/such/page", "", "403 banned"),
+        ("POST /api/stories/guests", "", "403 banned"),
+        ("POST /api/session", "", "403 banned"),
+        ("POST /api/limits/check", "", "403 banned"),
+        ("POST /api/limits/check/batch", "", "403 banned"),
+        ("GET /api/summary/feed", "", "403 banned"),
+        ("GET /healthz", "", "200"),
+        ("DELETE /api/session", "player", "204"),
+        // Those who can lift it are not shut out.
+        ("GET /api/admin/bans", "operator", "200"),
+        ("GET /api/admin/bans", "admin", "200"),
+    ] {
+        server.call(line).by(by).from("192.0.2.7").check(want).await;
+    }
+    assert_eq!(server.sample("gauntlet_banned_requests_total"), 9);
+    assert_eq!(server.sample("gauntlet_bans"), 1);
+}
+
+#[tokio::test]
+async fn a_banned_account_and_a_banned_guest_are_refused_wherever_they_are() {
+    let server = TestServer::open().await;
+    let (player, token) = guest(&server).await;
+    let made =
+        ban(&server, "operator", &json!({ "account": BOB.to_string(), "reason": "cheats", "expires_in_s": 60 }), "201")
+            .await;
+    ban(&server, "operator", &json!({ "guest": player, "reason": "insults" }), "201").await;
+    let refused = server.call("GET /api/games").by("bob").check("403 banned").await.body;
+    let end = made["expires_at"].as_str().unwrap();
+    assert_eq!(refused["detail"], format!("this account is banned from this server until {end}: cheats"));
+    let refused = server.call("GET /api/session").by(&token).check("403 banned").await.body;
+    let want = "this guest is banned from this server until an operator lifts the ban: insults";
+    assert_eq!(refused["detail"], want);
+    server.call("DELETE /api/session").by("bob").check("204").await;
+    server.call("GET /api/games").check("200").await;
+    server.call("GET /api/games/live").by("").check("200").await;
+    let (_, other) = guest(&server).await;
+    server.call("GET /api/session").by(&other).check("200").await;
+}
+
+#[tokio::test]
+async fn nobody_bans_himself_and_operators_ban_no_operators() {
+    let server = TestServer::open().await;
+    let account = |id: &dyn std::fmt::Display| json!({ "account": id.to_string(), "reason": "x" });
+    for (by, body, want) in [
+        ("player", account(&BOB), "403 role_too_weak"),
+        ("operator", account(&ANN), "400 bad_value /account"),
+        ("admin", account(&ANN), "400 bad_value /account"),
+        ("operator", account(&HOUSE), "403 role_too_weak"),
+        (OTHER_OPERATOR, account(&ANN), "403 role_too_weak"),
+        ("operator", account(&engine::ids::AccountId(0xdead)), "404 no_such_account"),
+        ("operator", json!({ "address": OPERATORS_ADDRESS, "reason": "x" }), "400 bad_value /address"),
+        ("admin", json!({ "address": "198.51.0.0/16", "reason": "x" }), "400 bad_value /address"),
+        ("operator", json!({ "address": "0.0.0.0/0", "reason": "x" }), "400 bad_value /address"),
+        ("operator", json!({ "address": "::ffff:198.51.100.0/120", "reason": "x" }), "400 bad_value /address"),
+        ("operator", json!({ "reason": "x" }), "400 bad_value /account"),
+        ("operator", json!({ "account": BOB.to_string(), "address": "::1", "reason": "x" }), "400 bad_value /account"),
+        ("operator", json!({ "account": "bob", "reason": "x" }), "400 bad_value /account"),
+        ("operator", json!({ "guest": "gus", "reason": "x" }), "400 bad_value /guest"),
+        ("operator", json!({ "account": BOB.to_string() }), "422 bad_shape"),
+        ("operator", json!({ "account": BOB.to_string(), "reason": " " }), "400 bad_value /reason"),
+        ("operator", json!({ "account": BOB.to_string(), "reason": "a\nb" }), "400 bad_value /reason"),
+        ("operator", json!({ "account": BOB.to_string(), "reason": "x".repeat(201) }), "400 bad_value /reason"),
+        (
+            "operator",
+            json!({ "account": BOB.to_string(), "reason": "x", "expires_in_s": 0 }),
+            "400 bad_value /expires_in_s",
+        ),
+        (
+            "operator",
+            json!({ "account": BOB.to_string(), "reason": "x", "expires_in_s": 315_360_001 }),
+            "400 bad_value /expires_in_s",
+        ),
+        ("admin", account(&HOUSE), "201"),
+        ("admin", account(&HOUSE), "409 banned_already"),
+    ] {
+        ban(&server, by, &body, want).await;
+    }
+    server.call("GET /api/admin/bans").by(OTHER_OPERATOR).check("403 banned").await;
+}
+
+#[tokio::test]
+async fn bans_are_listed_in_pages() {
+    let server = TestServer::open().await;
+    let mut made = Vec::new();
+    for n in 1..=3 {
+        let body = json!({ "address": format!("192.0.2.{n}"), "reason": "x" });
+        made.insert(0, ban(&server, "operator", &body, "201").await);
+    }
+    let first = server.call("GET /api/admin/bans?limit=2").by("operator").check("200").await;
+    assert_eq!(first.body, json!(made[..2]));
+    let next = first.headers["link"].to_str().unwrap();
+    let path = next.strip_prefix('<').unwrap().split('>').next().unwrap();
+    assert_eq!(server.call(&format!("GET {path}")).by("operator").check("200").await.body, json!(made[2..]));
+    server.call("GET /api/admin/bans").check("403 role_too_weak").await;
+}
+
+/// Two processes on one database, the second begun later: as after a restart.
+#[tokio::test]
+async fn bans_are_in_force_on_every_node_and_after_a_restart() {
+    let database = Arc::new(MemoryDatabase::new());
+    let first = TestServer::open_with(database.clone(), |_| {}).await;
+    for address in ["192.0.2.7", "2001:db8::/32", "::ffff:203.0.113.9"] {
+        ban(&first, "operator", &json!({ "address": address, "reason": "floods" }), "201").await;
+    }
+    let made = ban(&first, "operator", &json!({ "account": BOB.to_string(), "reason": "cheats" }), "201").await;
+    let second = TestServer::open_with(database, |_| {}).await;
+    let refresh = async || {
+        let app = &second.app;
+        let now = app.node.clock.now();
+        gateway::grants::refresh_bans(&app.grants, &app.node.store, now).await.unwrap();
+    };
+    refresh().await;
+    for address in ["192.0.2.7", "2001:db8::7", "203.0.113.9", "::ffff:203.0.113.9"] {
+        second.call("GET /api/games/live").by("").from(address).check("403 banned").await;
+    }
+    second.call("GET /api/games").by("bob").check("403 banned").await;
+    first.call(&format!("DELETE /api/admin/bans/{}", made["id"].as_str().unwrap())).by("operator").check("204").await;
+    refresh().await;
+    second.call("GET /api/games").by("bob").check("200").await;
+}

@@ -1,0 +1,49 @@
+//! Bans of accounts, guests and addresses.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A ban to be made, of exactly one of `account`, `guest` and `address`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+pub struct CreateBan {
+    /// The id of an account.
+    pub account: Option<String>,
+    /// The id of a guest, which is its player's id at tables and in worlds.
+    pub guest: Option<String>,
+    /// An address of IPv4 or IPv6, or a network such as `192.0.2.0/24`.
+    #[schema(example = "192.0.2.0/24")]
+    pub address: Option<String>,
+    /// What the banned read; 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200)]
+    pub reason: String,
+    /// In how many seconds it ends; without it, when it is lifted.
+    #[schema(minimum = 1, maximum = 315_360_000)]
+    pub expires_in_s: Option<u64>,
+}
+
+/// A ban in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct BanView {
+    /// Its id.
+    pub id: String,
+    /// The account that is banned; null of another ban.
+    #[schema(required)]
+    pub account: Option<String>,
+    /// The guest that is banned; null of another ban.
+    #[schema(required)]
+    pub guest: Option<String>,
+    /// The address or network that is banned; null of another ban.
+    #[schema(required)]
+    pub address: Option<String>,
+    /// What the banned read.
+    pub reason: String,
+    /// The account that made it; null where it was made on the command line.
+    #[schema(required)]
+    pub made_by: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends; null where it lasts until it is lifted.
+    #[schema(required)]
+    pub expires_at: Option<Timestamp>,
+}
