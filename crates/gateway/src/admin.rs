@@ -2,6 +2,7 @@
 
 mod accounts;
 mod bans;
+mod disabling;
 mod drain;
 mod history;
 mod nodes;
@@ -34,6 +35,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create_token_for))
         .routes(routes!(bans::create_ban, bans::list_bans))
         .routes(routes!(bans::lift_ban))
+        .routes(routes!(disabling::disable_account))
+        .routes(routes!(disabling::enable_account))
         .routes(routes!(nodes::list_nodes))
         .routes(routes!(history::get_history))
         .routes(routes!(history::list_history_series))

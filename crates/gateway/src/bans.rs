@@ -71,6 +71,7 @@ impl BanIndex {
 
     fn find(&self, subject: &BanSubject, now: UnixMs) -> Option<Arc<Ban>> {
         let live = |target: BanTarget| self.by_target.get(&target).filter(|ban| ban.is_live(now)).cloned();
+        let disabled = || subject.account.map(BanTarget::Disabled).and_then(live);
         let account = || subject.account.map(BanTarget::Account).and_then(live);
         let guest = || subject.guest.map(BanTarget::Guest).and_then(live);
         let address = || {
@@ -79,7 +80,7 @@ impl BanIndex {
             let mut prefixes = lengths.filter_map(|length| AddressPrefix::new(address, *length));
             prefixes.find_map(|prefix| live(BanTarget::Address(prefix)))
         };
-        account().or_else(guest).or_else(address)
+        disabled().or_else(account).or_else(guest).or_else(address)
     }
 }
 
@@ -109,6 +110,12 @@ impl Bans {
         }
         // Consistent even if a holder of the lock panicked: the index is replaced as a whole.
         self.index.read().unwrap_or_else(PoisonError::into_inner).find(subject, self.clock.now())
+    }
+
+    /// The ban of exactly this target, if there is one.
+    pub(super) fn of_target(&self, target: BanTarget) -> Option<Arc<Ban>> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.by_target.get(&target).filter(|ban| ban.is_live(self.clock.now())).cloned()
     }
 
     /// `None` before the first list.

@@ -410,7 +410,7 @@ impl ApiError {
             Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
-            Self::Banned(_) => (StatusCode::FORBIDDEN, "banned"),
+            Self::Banned(ban) => (StatusCode::FORBIDDEN, bans::code(ban)),
             Self::BannedAlready => (StatusCode::CONFLICT, "banned_already"),
             Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
             Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),

@@ -34,15 +34,10 @@ const CLOSE_REASON_BYTES_MAX: usize = 123;
 impl RevocationReason {
     /// The reason of the close frame that ends a WebSocket: the code, and of a ban its reason too.
     pub(super) fn close_reason(self) -> String {
-        let code = |error: &ApiError| error.status_and_code().1;
-        match self {
-            Self::Banned(ban) => {
-                let mut text = format!("banned: {}", ban.reason);
-                text.truncate(text.floor_char_boundary(CLOSE_REASON_BYTES_MAX));
-                text
-            }
-            ended @ (Self::Deleted | Self::Expired) => code(&ended.into()).to_owned(),
-        }
+        let reason = if let Self::Banned(ban) = &self { format!(": {}", ban.reason) } else { String::new() };
+        let mut text = format!("{}{reason}", ApiError::from(self).status_and_code().1);
+        text.truncate(text.floor_char_boundary(CLOSE_REASON_BYTES_MAX));
+        text
     }
 }
 

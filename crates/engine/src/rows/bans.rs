@@ -113,11 +113,13 @@ pub enum BanTarget {
     /// A guest, by its id at tables and in worlds.
     Guest(PlayerId),
     Address(AddressPrefix),
+    /// An account that an admin disabled: only admins enable it again.
+    Disabled(AccountId),
 }
 
 /// A text that is no [`BanTarget`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the target of a ban: expected account:ID, guest:ID or address:ADDRESS")]
+#[error("not the target of a ban: expected account:ID, guest:ID, address:ADDRESS or disabled:ID")]
 pub struct ParseBanTargetError;
 
 impl fmt::Display for BanTarget {
@@ -126,6 +128,7 @@ impl fmt::Display for BanTarget {
             Self::Account(id) => write!(f, "account:{id}"),
             Self::Guest(id) => write!(f, "guest:{id}"),
             Self::Address(prefix) => write!(f, "address:{prefix}"),
+            Self::Disabled(id) => write!(f, "disabled:{id}"),
         }
     }
 }
@@ -140,6 +143,7 @@ impl FromStr for BanTarget {
             "account" => value.parse().ok().map(Self::Account),
             "guest" => value.parse().ok().map(Self::Guest),
             "address" => value.parse().ok().map(Self::Address),
+            "disabled" => value.parse().ok().map(Self::Disabled),
             _ => None,
         };
         target.ok_or(ParseBanTargetError)
@@ -236,7 +240,12 @@ mod tests {
     #[test]
     fn every_target_is_read_back_and_nothing_else_is() {
         let prefix = "2001:db8::/32".parse().unwrap();
-        for target in [BanTarget::Account(AccountId(7)), BanTarget::Guest(PlayerId(8)), BanTarget::Address(prefix)] {
+        for target in [
+            BanTarget::Account(AccountId(7)),
+            BanTarget::Guest(PlayerId(8)),
+            BanTarget::Address(prefix),
+            BanTarget::Disabled(AccountId(9)),
+        ] {
             assert_eq!(target.to_string().parse(), Ok(target));
         }
         for text in ["", "account", "account:", "account:7", "player:7", "address:", "ACCOUNT:x"] {

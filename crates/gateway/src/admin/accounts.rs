@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::ids::{AccountId, TokenId};
 use engine::limits::{NAME_CHARS_MAX, PAGE_DEFAULT};
-use engine::rows::CountedAccount;
+use engine::rows::{BanTarget, CountedAccount};
 use serde::Deserialize;
 use store::AccountFilter;
 use wire::api::{AccountListed, TokenView};
@@ -58,6 +58,7 @@ pub(super) async fn list_accounts(
     let cursor = |row: &CountedAccount| Some(row.account.id);
     let page = Page::new("/api/admin/accounts", &link_filter, rows, limit, cursor);
     Ok(page.response(|CountedAccount { account, counts }| AccountListed {
+        is_disabled: app.bans.of_target(BanTarget::Disabled(account.id)).is_some(),
         account: view(account),
         snakes: counts.bots,
         tokens: counts.tokens,

@@ -67,7 +67,7 @@ pub(super) async fn create_ban(
 
 /// List bans in force, newest first
 ///
-/// For operators and admins. Bans that were lifted or have expired are not listed.
+/// For operators and admins. Bans that were lifted or have expired are not listed; disabled accounts are, with `is_disabled`.
 #[utoipa::path(get, path = "/api/admin/bans", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of bans, 20 when no limit is given.", body = Vec<BanView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
@@ -84,7 +84,7 @@ pub(super) async fn list_bans(
 
 /// Lift a ban
 ///
-/// For operators and admins. On this node at once, on other nodes after two seconds at most.
+/// For operators and admins; only admins enable a disabled account so. On this node at once, on other nodes after two seconds at most.
 #[utoipa::path(delete, path = "/api/admin/bans/{id}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is lifted."),
     (status = 404, description = "`no_such_ban`: it was lifted, has expired, or never was."),
@@ -94,7 +94,14 @@ pub(super) async fn lift_ban(
     Operator(caller): Operator,
     PathId(id): PathId<BanId>,
 ) -> ApiResult<StatusCode> {
-    let lift = BanCommand::Lift { id, now: app.node.clock.now() };
+    let now = app.node.clock.now();
+    let behind = BanId(id.0.saturating_add(1));
+    let found = app.node.store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
+    let ban = found.first().filter(|ban| ban.id == id).ok_or(ApiError::NotFound(Resource::Ban))?;
+    if matches!(ban.target, BanTarget::Disabled(_)) && caller.role < Role::Admin {
+        return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
+    }
+    let lift = BanCommand::Lift { id, now };
     match app.node.store.commit(Command::Ban(lift)).await? {
         Outcome::Done => {
             tracing::info!(ban = %id, lifted_by = %caller.account, "a ban was lifted");
@@ -106,7 +113,7 @@ pub(super) async fn lift_ban(
 }
 
 /// Puts what was saved into force here. Should it fail, the next regular check does it.
-async fn refresh(app: &App) {
+pub(super) async fn refresh(app: &App) {
     if let Err(error) = grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await {
         tracing::warn!(%error, "a change of bans was saved, and could not be read back: it is in force within seconds");
     }
@@ -154,7 +161,7 @@ async fn authorize(app: &App, caller: Caller, client: ClientAddress, target: Ban
                 format!("{prefix} contains your own address: ban a network without it, or an account or guest");
             Err(ApiError::bad_value("/address", reason))
         }
-        BanTarget::Guest(_) | BanTarget::Address(_) => Ok(()),
+        BanTarget::Guest(_) | BanTarget::Address(_) | BanTarget::Disabled(_) => Ok(()),
     }
 }
 
@@ -171,7 +178,7 @@ async fn strongest_role(app: &App, id: AccountId, now: UnixMs) -> ApiResult<Role
 fn view(ban: Ban) -> BanView {
     let (mut account, mut guest, mut address) = (None, None, None);
     match ban.target {
-        BanTarget::Account(id) => account = Some(id.to_string()),
+        BanTarget::Account(id) | BanTarget::Disabled(id) => account = Some(id.to_string()),
         BanTarget::Guest(id) => guest = Some(id.to_string()),
         BanTarget::Address(prefix) => address = Some(prefix.to_string()),
     }
@@ -180,6 +187,7 @@ fn view(ban: Ban) -> BanView {
         account,
         guest,
         address,
+        is_disabled: matches!(ban.target, BanTarget::Disabled(_)),
         reason: ban.reason,
         made_by: ban.made_by.map(|id| id.to_string()),
         created_at: Timestamp(ban.created_at.0),

@@ -1,6 +1,7 @@
 //! Bans: who makes them, whom they cover, what the banned get.
 
-use crate::test_server::{ANN, BOB, HOUSE, OTHER_OPERATOR, TestServer};
+use crate::test_server::{ANN, BOB, BOBS_PUBLIC, HOUSE, OTHER_OPERATOR, TestServer};
+use engine::matches::lifecycle::MatchState;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::testing::MemoryDatabase;
@@ -181,4 +182,46 @@ async fn bans_are_in_force_on_every_node_and_after_a_restart() {
     first.call(&format!("DELETE /api/admin/bans/{}", made["id"].as_str().unwrap())).by("operator").check("204").await;
     refresh().await;
     second.call("GET /api/games").by("bob").check("200").await;
+}
+
+#[tokio::test]
+async fn a_disabled_account_is_refused_and_its_waiting_games_are_cancelled() {
+    let server = TestServer::open().await;
+    let game = json!({ "snakes": [BOBS_PUBLIC.to_string()] });
+    let mut games = Vec::new();
+    for _ in 0..3 {
+        games.push(server.call("POST /api/games").by("bob").json(&game).check("201").await.body);
+    }
+    let anns = server.game().await;
+    let disable = |id: &str| server.call(&format!("POST /api/admin/accounts/{id}/disable"));
+    let (bob, why) = (BOB.to_string(), json!({ "reason": "left the club" }));
+    disable(&bob).by("operator").json(&why).check("403 role_too_weak").await;
+    disable(&ANN.to_string()).by("admin").json(&why).check("400 bad_value").await;
+    disable(&engine::ids::AccountId(0xdead).to_string()).by("admin").json(&why).check("404 no_such_account").await;
+    disable(&bob).by("admin").json(&json!({ "reason": "" })).check("400 bad_value /reason").await;
+    let done = disable(&bob).by("admin").json(&why).check("200").await.body;
+    assert_eq!((&done["id"], &done["games_cancelled"]), (&json!(bob), &json!(3)));
+    for game in &games {
+        let id = game["id"].as_str().unwrap().parse().unwrap();
+        let statuses = server.app.node.store.read(move |reader| reader.statuses(&[id])).await.unwrap();
+        assert_eq!(statuses[0].state, MatchState::Cancelled);
+    }
+    assert_eq!(server.claim().await.len(), 1, "the game of another account waits: {anns}");
+    let refused = server.call("GET /api/games").by("bob").check("403 account_disabled").await.body;
+    assert_eq!(refused["detail"], "this account is disabled until an admin enables it: left the club");
+    server.call("DELETE /api/session").by("bob").check("204").await;
+    // Repeating it changes nothing.
+    let again = disable(&bob).by("admin").json(&json!({ "reason": "other" })).check("200").await.body;
+    assert_eq!((&again["reason"], &again["games_cancelled"]), (&json!("left the club"), &json!(0)));
+    let accounts = server.call("GET /api/admin/accounts?name=bo").by("admin").check("200").await.body;
+    assert_eq!(accounts[0]["is_disabled"], true);
+    let listed = server.call("GET /api/admin/bans").by("operator").check("200").await.body;
+    assert_eq!((&listed[0]["account"], &listed[0]["is_disabled"]), (&json!(bob), &json!(true)));
+    let lift = format!("DELETE /api/admin/bans/{}", listed[0]["id"].as_str().unwrap());
+    server.call(&lift).by("operator").check("403 role_too_weak").await;
+    let enable = format!("POST /api/admin/accounts/{bob}/enable");
+    server.call(&enable).by("operator").check("403 role_too_weak").await;
+    server.call(&enable).by("admin").check("204").await;
+    server.call(&enable).by("admin").check("204").await;
+    server.call("GET /api/games").by("bob").check("200").await;
 }

@@ -93,6 +93,8 @@ async fn the_whole_table() {
         ("POST /api/admin/tokens", "??xxx.."),
         ("GET /api/admin/stats", "??xx..."),
         ("GET /api/admin/nodes", "??xx..."),
+        ("POST /api/admin/accounts/{id}/disable", "??xxx.."),
+        ("POST /api/admin/accounts/{id}/enable", "??xxx.."),
         ("GET /api/admin/bans", "??xx..."),
         ("POST /api/admin/bans", "??xx..."),
         ("DELETE /api/admin/bans/{id}", "??xx..."),

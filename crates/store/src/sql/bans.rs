@@ -5,10 +5,14 @@ use super::{Batch, Dialect, ID_MAX, Session, values};
 use crate::columns::{self, BAN, Columns};
 use crate::contract::{BanReader, StoreError};
 use engine::commands::{BanCommand, Outcome};
-use engine::ids::BanId;
+use engine::ids::{AccountId, BanId, MatchId};
 use engine::limits::BANS_MAX;
 use engine::rows::{Ban, BanList};
 use engine::time::UnixMs;
+
+/// By the index of waiting matches by account.
+const WAITING_MATCHES: &str = "SELECT id FROM matches WHERE state = 'waiting' AND account = ?1 AND competition IS NULL
+     ORDER BY fair_tag, id LIMIT ?2";
 
 /// Bans that have not expired.
 fn live(order: &str) -> String {
@@ -37,6 +41,10 @@ impl<R: SqlReader> BanReader for R {
 
     fn ban_list_version(&mut self) -> Result<u64, StoreError> {
         version(self.session())
+    }
+
+    fn waiting_matches(&mut self, account: AccountId, limit: usize) -> Result<Vec<MatchId>, StoreError> {
+        self.session().all(WAITING_MATCHES, values![account, limit], |row| row.id().map(MatchId))
     }
 }
 

@@ -39,9 +39,11 @@ pub(crate) fn every_form_of_a_target_is_read_back(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let account = BanTarget::Account(account_id(1)).to_string();
     let guest = BanTarget::Guest(PlayerId(u128::MAX)).to_string();
+    let disabled = BanTarget::Disabled(account_id(1)).to_string();
     let targets = [
         account.as_str(),
         guest.as_str(),
+        disabled.as_str(),
         "address:192.0.2.7",
         "address:198.51.100.0/24",
         "address:0.0.0.0/0",

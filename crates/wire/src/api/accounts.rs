@@ -30,6 +30,8 @@ pub struct AccountListed {
     /// The account.
     #[serde(flatten)]
     pub account: AccountView,
+    /// Whether an admin has disabled it.
+    pub is_disabled: bool,
     /// Snakes that it has registered.
     pub snakes: usize,
     /// Its tokens, browsers' sessions included.

@@ -36,6 +36,8 @@ pub struct BanView {
     /// The address or network that is banned; null of another ban.
     #[schema(required)]
     pub address: Option<String>,
+    /// Whether the account was disabled by an admin, and not banned.
+    pub is_disabled: bool,
     /// What the banned read.
     pub reason: String,
     /// The account that made it; null where it was made on the command line.
@@ -46,4 +48,25 @@ pub struct BanView {
     /// When it ends; null where it lasts until it is lifted.
     #[schema(required)]
     pub expires_at: Option<Timestamp>,
+}
+
+/// Why an account is disabled.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+pub struct DisableAccount {
+    /// What its owner reads; 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200)]
+    pub reason: String,
+}
+
+/// An account is disabled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AccountDisabled {
+    /// Its id.
+    pub id: String,
+    /// What its owner reads: the first reason, where it was disabled before.
+    pub reason: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Games that waited to be played and were cancelled by this request.
+    pub games_cancelled: usize,
 }
