@@ -49,7 +49,7 @@ impl Gateway {
     pub fn call<'a, B: RequestBody>(&self, client: impl Into<Peer<'a>>, mut request: Request<B>) -> GatewayFuture<B> {
         let client = client.into();
         // The router refuses it too; doing it here covers all routes, so that none can omit it.
-        if is_cross_site_change(&request, client.address, &self.config) {
+        if is_cross_site_change(&request, client, &self.config) {
             request.extensions_mut().insert(Unfit::CrossSiteChange);
         } else if let Some(handler) = &self.limiter
             && let Some(label) = LimiterHandler::route(request.uri().path())

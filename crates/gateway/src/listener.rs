@@ -15,9 +15,11 @@ mod phase;
 mod read_rate;
 mod refusal;
 mod response_head;
+mod socket;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod watchdog;
 
 use super::problem::ApiError;
@@ -34,6 +36,8 @@ use quotas::socket_budget::SocketBudget;
 pub(crate) use read_rate::Keeps;
 pub use read_rate::ReadRateLimits;
 use settings::Config;
+pub use socket::Socket;
+pub use tls::ServerTls;
 
 use accept::accept_loop;
 use connection_state::{ConnectionState, ParkedRequest};
@@ -164,12 +168,14 @@ pub struct ListenerResources {
     pub socket_budget: Option<Arc<SocketBudget>>,
     /// The cap on connections of one client address, if there is one.
     pub address_limit: Option<AddressLimit>,
+    /// The certificate of a listener that speaks TLS.
+    pub tls: Option<Arc<ServerTls>>,
 }
 
-/// Without a shared budget or a cap by address.
+/// Without a shared budget, a cap by address, or TLS.
 impl From<Arc<Metrics>> for ListenerResources {
     fn from(metrics: Arc<Metrics>) -> Self {
-        Self { metrics, socket_budget: None, address_limit: None }
+        Self { metrics, socket_budget: None, address_limit: None, tls: None }
     }
 }
 
@@ -182,10 +188,10 @@ pub async fn serve(
     resources: impl Into<ListenerResources>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let ListenerResources { metrics, socket_budget, address_limit } = resources.into();
+    let ListenerResources { metrics, socket_budget, address_limit, tls } = resources.into();
     let permits = ConnectionPermits::new(config.connections_max, socket_budget, address_limit, metrics.clone());
     let (drain_phase, stage) = watch::channel(DrainPhase::Open);
-    let context = Arc::new(ListenerContext { handler, shared: Shared { config, metrics, stage } });
+    let context = Arc::new(ListenerContext { handler, shared: Shared { config, metrics, stage, tls } });
     tokio::select! {
         () = shutdown => {}
         () = accept_loop(&mut listener, &context, &permits) => {}
@@ -214,6 +220,7 @@ struct Shared {
     config: ListenerConfig,
     metrics: Arc<Metrics>,
     stage: watch::Receiver<DrainPhase>,
+    tls: Option<Arc<ServerTls>>,
 }
 
 /// How a connection ended.
@@ -236,10 +243,17 @@ impl<H: RequestHandler> ListenerContext<H> {
         client: SocketAddr,
     ) -> impl Future<Output = ()> + Send {
         // Responses are small and written whole: waiting to fill a packet would only delay them. A failure here costs only that delay.
-        let _ = connection.stream().set_nodelay(true);
+        let _ = connection.stream().tcp().set_nodelay(true);
         let mut raw = RawConnection { connection, read_ahead: Vec::new() };
         async move {
             let end = 'end: {
+                if raw.connection.stream().has_tls() {
+                    let handshake = Box::pin(tls::handshake(&raw.connection));
+                    let header_timeout = self.shared.config.header_timeout;
+                    if let Err(end) = self.wait_for_bytes(header_timeout, DRAIN_FIRST_BYTES_MAX, handshake).await {
+                        break 'end end;
+                    }
+                }
                 let protocol = detect_protocol(&raw.connection, &mut raw.read_ahead, self.handler.can_handle_raw());
                 let header_timeout = self.shared.config.header_timeout;
                 let protocol = match self.wait_for_bytes(header_timeout, DRAIN_FIRST_BYTES_MAX, protocol).await {
@@ -381,12 +395,14 @@ enum Protocol {
 async fn detect_protocol(connection: &Connection, ahead: &mut Vec<u8>, may_be_other: bool) -> io::Result<Protocol> {
     // Peeked, not waited for: the runtime reports a new socket as readable at once.
     let mut first = [0; 3];
-    let seen = connection.stream().peek(&mut first).await?;
-    if !may_be_other || seen == 0 {
-        return Ok(Protocol::Http);
-    }
-    if let Some(protocol) = identify_protocol(&first[..seen]) {
-        return Ok(protocol);
+    if let Some(plain) = connection.stream().plain() {
+        let seen = plain.peek(&mut first).await?;
+        if !may_be_other || seen == 0 {
+            return Ok(Protocol::Http);
+        }
+        if let Some(protocol) = identify_protocol(&first[..seen]) {
+            return Ok(protocol);
+        }
     }
     loop {
         connection.stream().readable().await?;

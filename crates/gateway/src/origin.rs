@@ -6,6 +6,7 @@
 
 use super::credentials::has_bearer;
 use super::header_values::is_json;
+use super::listener::{Connection, Peer};
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -13,6 +14,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 use http::{HeaderValue, Request};
 use settings::Config;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Weak;
 
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -60,6 +62,8 @@ impl Origin {
 pub(super) struct RequestSource<'a> {
     pub(super) headers: &'a HeaderMap,
     is_from_proxy: bool,
+    /// Whether the connection of the request has TLS.
+    has_tls: bool,
     /// Whether the server is reachable from this machine only, and the request did not come through a trusted proxy.
     is_local: bool,
 }
@@ -67,12 +71,19 @@ pub(super) struct RequestSource<'a> {
 impl<'a> RequestSource<'a> {
     pub(super) fn of(parts: &'a Parts, config: &Config) -> Self {
         let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| peer.ip());
-        Self::from_peer(peer, &parts.headers, config)
+        let connection = parts.extensions.get().and_then(|connection: &Weak<Connection>| connection.upgrade());
+        let has_tls = connection.is_some_and(|connection| connection.stream().has_tls());
+        Self { has_tls, ..Self::from_peer(peer, &parts.headers, config) }
     }
 
     fn from_peer(peer: Option<IpAddr>, headers: &'a HeaderMap, config: &Config) -> Self {
         let is_by_proxy = peer.is_some_and(|peer| config.http_trusted_proxies.contains(peer.to_canonical()));
-        Self { headers, is_from_proxy: is_by_proxy, is_local: config.interface.0.is_loopback() && !is_by_proxy }
+        Self {
+            headers,
+            is_from_proxy: is_by_proxy,
+            has_tls: false,
+            is_local: config.interface.0.is_loopback() && !is_by_proxy,
+        }
     }
 
     /// Whether the request declares to be sent by a page of another site. Programs send no such headers.
@@ -116,9 +127,9 @@ impl<'a> RequestSource<'a> {
         (!self.is_local || origin.is_local()).then_some(origin)
     }
 
-    /// The server itself has no TLS.
+    /// That of the outermost proxy, or of the connection.
     fn scheme(self) -> &'a str {
-        self.forwarded_header(&FORWARDED_PROTO).unwrap_or(HTTP)
+        self.forwarded_header(&FORWARDED_PROTO).unwrap_or(if self.has_tls { HTTPS } else { HTTP })
     }
 
     /// The value set by the outermost proxy.
@@ -131,13 +142,17 @@ impl<'a> RequestSource<'a> {
 /// Whether a request changes something and may have been sent by a page of another site, without a token. A page cannot send one in
 /// `Authorization` without a preflight (CORS), which names that header: a token was sent on purpose. Whether it is valid is decided at
 /// admission, by [`needs_valid_token`].
-pub(super) fn is_cross_site_change<B>(request: &Request<B>, client: SocketAddr, config: &Config) -> bool {
+pub(super) fn is_cross_site_change<'a, B>(request: &Request<B>, client: impl Into<Peer<'a>>, config: &Config) -> bool {
+    let client = client.into();
     let headers = request.headers();
     // Hardly any request of a program has these headers.
     let is_from_page = headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE);
     is_from_page
         && may_change_state(request)
-        && is_cross_site(RequestSource::from_peer(Some(client.ip()), headers, config))
+        && is_cross_site(RequestSource {
+            has_tls: client.connection.is_some_and(|connection| connection.stream().has_tls()),
+            ..RequestSource::from_peer(Some(client.address.ip()), headers, config)
+        })
 }
 
 /// Whether a page of another site may have made a browser send this.

@@ -88,8 +88,9 @@ fn ready_line(config: &Config, address: SocketAddr) -> String {
     };
     let (store, process) = (store_description(config), std::process::id());
     let (connections, files) = (config.client_sockets_max(), config.open_files_max);
+    let scheme = config.scheme();
     format!(
-        "gauntlet serves http://{address} ({only}store: {store}, connections: {connections} at most of {files} open files, \
+        "gauntlet serves {scheme}://{address} ({only}store: {store}, connections: {connections} at most of {files} open files, \
          process: {process})"
     )
 }

@@ -219,11 +219,11 @@ async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
 
 /// Where the server of these settings is reached, as far as they tell.
 fn site(config: &Config) -> Option<String> {
-    let address = config.address();
+    let (scheme, address) = (config.scheme(), config.address());
     match &config.advertise.0 {
         _ if address.port() == 0 => None,
-        _ if !address.ip().is_unspecified() => Some(format!("http://{address}")),
-        advertised => advertised.as_ref().map(|advertised| format!("http://{advertised}")),
+        _ if !address.ip().is_unspecified() => Some(format!("{scheme}://{address}")),
+        advertised => advertised.as_ref().map(|advertised| format!("{scheme}://{advertised}")),
     }
 }
 

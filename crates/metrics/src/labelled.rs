@@ -94,6 +94,46 @@ impl Exposed for ByKind {
     }
 }
 
+/// How handshakes of TLS end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    Completed,
+    /// The client refused, or what it sent was refused.
+    Failed,
+    /// It took too long, or the process drained.
+    TimedOut,
+    /// The client spoke HTTP without TLS.
+    PlainText,
+}
+
+impl Handshake {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Completed, "completed"),
+        (Self::Failed, "failed"),
+        (Self::TimedOut, "timed_out"),
+        (Self::PlainText, "plain_text"),
+    ];
+}
+
+/// Handshakes by outcome.
+#[derive(Debug, Default)]
+pub struct ByOutcome([Counter; Handshake::ALL.len()]);
+
+impl ByOutcome {
+    pub fn inc(&self, outcome: Handshake) {
+        self.0[outcome as usize].inc();
+    }
+}
+
+impl Exposed for ByOutcome {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for ((_, outcome), counter) in Handshake::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("outcome", outcome)], counter.get());
+        }
+    }
+}
+
 /// Routes that are counted separately. The gateway has fewer; further ones share [`OTHER`].
 const ROUTES_MAX: usize = 256;
 const OTHER: &str = "other";

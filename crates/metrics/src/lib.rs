@@ -37,7 +37,7 @@ pub use duels::DuelMetrics;
 pub use history::{History, Points, RESOLUTIONS, SeriesKind};
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
-pub use labelled::{ByKind, ByRoute, ByStatus, QuotaKind};
+pub use labelled::{ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind};
 pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
 pub use pairing::PairingMetrics;
@@ -91,6 +91,7 @@ metrics! {
     http_evicted: Counter = "gauntlet_http_connections_evicted_total",
         "Connections that were evicted for new ones: first of unknown clients, then of guests.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
+    tls_handshakes: ByOutcome = "gauntlet_tls_handshakes_total", "TLS handshakes of clients, by how they ended.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total", "Connections that could not be accepted for lack of files or memory.";
     shed: ByOverload = "gauntlet_shed_total", "Requests that the load shedder refused, by kind of overload: creations of games, and while memory is short also what keeps a connection open.";
     limiter_decisions: Decisions = "gauntlet_limiter_decisions_total", "Decisions of the rate limiter, by policy, class and outcome.";

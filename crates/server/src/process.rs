@@ -22,7 +22,7 @@ use engine::rows::Account;
 use gateway::Gateway;
 use gateway::app::{App, AppState};
 use gateway::auth::BootstrapToken;
-use gateway::listener;
+use gateway::listener::{self, ServerTls};
 use gateway::trials::TrialsHandle;
 use metrics::Metrics;
 use node::clock::random_bytes;
@@ -89,6 +89,9 @@ pub enum ServeError {
     /// The store returned an unexpected outcome.
     #[error("the bootstrap account could not be made: the store answered {0:?}")]
     Bootstrap(Outcome),
+    /// The certificate or its key cannot be used.
+    #[error("{0}")]
+    Tls(String),
     /// The gateway ended by itself.
     #[error("the gateway ended unexpectedly, by a defect of this program: see its log")]
     GatewayEnded,
@@ -135,7 +138,7 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
 }
 
 /// Serves on `listener` until `shutdown` completes or an admin asks for a drain, then drains within [`DRAIN_MAX`]. `ready` is called once, when the start can no longer
-/// fail. With every message of `reloads` the file of the rate limiter's policies is read again. Operators see `trials`, if there are any.
+/// fail. With every message of `reloads` the file of the rate limiter's policies is read again, and so is the certificate. Operators see `trials`, if there are any.
 ///
 /// # Errors
 /// Why it could not start, or what did not end.
@@ -154,6 +157,10 @@ pub async fn serve(
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
+    let tls = match (&config.tls_certificate, &config.tls_key) {
+        (Some(certificate), Some(key)) => Some(Arc::new(ServerTls::load(certificate, key).map_err(ServeError::Tls)?)),
+        _ => None,
+    };
     let lock = DataLock::acquire(&config)?;
     let metrics = Arc::new(Metrics::default());
     let store = open_store(&config, metrics.clone()).await?;
@@ -173,7 +180,8 @@ pub async fn serve(
     // In force before the first request.
     gateway::grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await?;
     let rule_owner = start_rule_owner(&app).await?;
-    let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
+    let result_of_run =
+        run_until_shutdown(&app, (listener, ops, grpc), tls, rule_owner, reloads, ready, shutdown).await;
     let closed =
         timeout(STORE_CLOSE_MAX, app.node.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
     // Only now may another process open the file.
@@ -248,12 +256,13 @@ pub fn limit_policies(config: &Config) -> Result<Vec<String>, String> {
 async fn run_until_shutdown(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
+    tls: Option<Arc<ServerTls>>,
     rule_owner: RuleOwner,
     reloads: mpsc::Receiver<()>,
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let mut gateway = tokio::spawn(serve_gateway(app.clone(), listener, ops));
+    let mut gateway = tokio::spawn(serve_gateway(app.clone(), listener, tls.clone(), ops));
     let mut leaving = pin!(wait_until_leaving(app, shutdown));
     let claim = AddressClaim::of(app);
     // The drain first: the gateway ends with it.
@@ -276,7 +285,7 @@ async fn run_until_shutdown(
     let worlds = tokio::spawn(keep_running(app.clone(), "worlds", owners::own_worlds));
     let arena = tokio::spawn(keep_running(app.clone(), "arena", owners::run_arena));
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
-    let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
+    let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, tls, reloads));
     let ended = tokio::select! {
         biased;
         () = async {
@@ -342,12 +351,13 @@ async fn finish(task: JoinHandle<()>) {
 }
 
 /// Serves the API, and operators on their own port, if there is one.
-async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>) {
+async fn serve_gateway(app: App, listener: TcpListener, tls: Option<Arc<ServerTls>>, ops: Option<TcpListener>) {
     let limits = listener::ListenerConfig::of(&app.config, DRAIN_GATEWAY_MAX);
     let resources = listener::ListenerResources {
         metrics: app.metrics.clone(),
         socket_budget: Some(app.socket_budget.clone()),
         address_limit: Some(AddressLimit::of(&app.config)),
+        tls,
     };
     let drain = app.drain.clone();
     let operators = async {
@@ -369,9 +379,12 @@ async fn serve_grpc(app: App, listener: Option<TcpListener>) {
 }
 
 /// Changes the rate limiter's rules on request, until the end: requests in flight may still use them.
-async fn run_rule_owner(app: App, rule_owner: RuleOwner, mut reloads: mpsc::Receiver<()>) {
+async fn run_rule_owner(app: App, rule_owner: RuleOwner, tls: Option<Arc<ServerTls>>, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
+            if let Some(tls) = &tls {
+                tls.reload();
+            }
             // The rule owner has logged the result.
             let _ = app.limits.reload().await;
         }

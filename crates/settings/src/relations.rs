@@ -33,6 +33,12 @@ impl Config {
         SocketAddr::new(self.interface.0, self.port)
     }
 
+    /// The scheme of the URL at which the API is served.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.tls_certificate.is_some() { "https" } else { "http" }
+    }
+
     pub fn set_address(&mut self, address: SocketAddr) {
         (self.interface, self.port) = (Interface(address.ip()), address.port());
     }
@@ -83,6 +89,7 @@ impl Config {
                 expected: "limiter.service = true, or auto: nothing at all would be served".into(),
             });
         }
+        self.check_tls(errors);
         if self.shards > 1 {
             check_shards(self, errors);
         }
@@ -204,6 +211,29 @@ impl Config {
             }),
         ];
         found.into_iter().flatten().collect()
+    }
+}
+
+impl Config {
+    fn check_tls(&self, errors: &mut Vec<ValidationError>) {
+        let mut refuse = |given: &str, expected: &str| {
+            errors.push(ValidationError { given: given.to_owned(), expected: expected.to_owned() });
+        };
+        match (&self.tls_certificate, &self.tls_key) {
+            (Some(_), None) => refuse(
+                "tls.certificate is set and tls.key is off",
+                "both of them, or none: the key of the certificate (PEM)",
+            ),
+            (None, Some(_)) => refuse(
+                "tls.key is set and tls.certificate is off",
+                "both of them, or none: the certificate of the key (PEM)",
+            ),
+            (Some(_), Some(_)) if self.shards > 1 || self.store_url.is_some() => refuse(
+                "tls.certificate is set, and server.shards or store.url",
+                "tls.certificate = off: several servers speak to each other without TLS; let a proxy in front of them have the certificate (docs/proxy.md)",
+            ),
+            _ => {}
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::connection::{Connection, ConnectionPermits, PermitError};
 use super::refusal::RefusalSender;
-use super::{ListenerContext, RequestHandler};
+use super::socket::Socket;
+use super::{ListenerContext, RequestHandler, Shared};
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
@@ -53,14 +54,29 @@ pub(super) async fn accept_loop(
         };
         back_off.last = None;
         match permits.acquire(client.ip(), &mut evict_until).await {
-            Ok(permit) => drop(tokio::spawn(context.clone().serve_connection(Connection::new(stream, permit), client))),
+            Ok(permit) => match context.shared.socket(stream) {
+                Ok(socket) => {
+                    drop(tokio::spawn(context.clone().serve_connection(Connection::new(socket, permit), client)));
+                }
+                Err(error) => tracing::error!(%error, "a connection gets no TLS, by a defect of this program"),
+            },
             Err(error) => {
                 context.shared.metrics.http_connection_refused(error.is_full());
                 if refused.is_due(Instant::now()) {
                     log_refusal(error, client);
                 }
-                refusals.refuse(stream, error, &context.handler);
+                refusals.refuse(stream, error, &context.handler, context.shared.tls.is_some());
             }
+        }
+    }
+}
+
+impl Shared {
+    /// The socket of a new connection, before its handshake.
+    fn socket(&self, stream: TcpStream) -> io::Result<Socket> {
+        match &self.tls {
+            Some(tls) => Socket::with_tls(stream, tls.config()),
+            None => Ok(stream.into()),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::eviction::{EvictionQueues, Newcomer};
 use super::idle_queue::{Evictable, Rank, Standing};
+use super::socket::Socket;
 use metrics::Metrics;
 use quotas::address_key::AddressKey;
 use quotas::address_limit::AddressLimit;
@@ -15,7 +16,6 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 
@@ -230,7 +230,7 @@ impl Drop for ProxiedPermit {
 
 /// An open connection. Requests refer to it weakly: it ends although they do not.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Socket,
     /// Dropped after the socket: it is released once the socket is closed.
     permit: ConnectionPermit,
     /// When the client last sent something.
@@ -239,14 +239,14 @@ pub struct Connection {
 
 impl Connection {
     /// The connection with this permit, which is a candidate for eviction from now on.
-    pub(crate) fn new(stream: TcpStream, permit: ConnectionPermit) -> Arc<Self> {
+    pub(crate) fn new(stream: impl Into<Socket>, permit: ConnectionPermit) -> Arc<Self> {
         let last_read_s = AtomicU32::new(permit.permits.now_s());
-        let connection = Arc::new(Self { stream, permit, last_read_s });
+        let connection = Arc::new(Self { stream: stream.into(), permit, last_read_s });
         connection.permit.permits.lock_idle_queue().insert(&connection, connection.standing());
         connection
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &Socket {
         &self.stream
     }
 

@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::connection_state::ParkedRequest;
 use super::park::{ChunkStream, LongPoll, ParkedWait, Persistence, WaitEnd};
 use super::response_head::{Framing, encode_chunk, encode_head, encode_last_chunk};
+use super::socket::Socket;
 use super::{BUFFER_BYTES_MAX, ConnectionEnd, DrainPhase, Shared};
 use bytes::Bytes;
 use engine::limits::DRAIN_JITTER_MAX;
@@ -19,7 +20,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 /// Bytes read at a time of what a client sends while it waits: hardly ever any.
@@ -200,7 +200,7 @@ impl ParkedConnection<'_> {
         timer: Instant,
         stage: DrainPhase,
         when_full: Poll<()>,
-        mut poll: impl FnMut(&TcpStream, &mut Context<'_>) -> Poll<T>,
+        mut poll: impl FnMut(&Socket, &mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = WaitEvent<T>> {
         let mut stages = self.shared.stage.clone();
         // A block, not a function: a function's future keeps its arguments twice.
@@ -235,7 +235,7 @@ impl ParkedConnection<'_> {
                     let (now, limits) = (Instant::now(), &self.shared.config);
                     let last = *last.get_or_insert_with(|| now + limits.read_rate.write_time_max(bytes.len() - sent));
                     let due = last.min(now + limits.idle_timeout);
-                    match self.wait(due, DrainPhase::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
+                    match self.wait(due, DrainPhase::Closed, Poll::Pending, Socket::poll_write_ready).await {
                         // Whether it is writable, the next attempt shows.
                         WaitEvent::Ready(_) => {}
                         WaitEvent::Disconnected => return Err(ConnectionEnd::Done),

@@ -4,6 +4,7 @@
 use super::connection::PermitError;
 use super::park::Persistence;
 use super::response_head::{Framing, encode_head};
+use super::tls::FULL_ALERT;
 use super::{Protocol, RequestHandler, identify_protocol};
 use crate::problem::ApiError;
 use engine::limits::{CONNECTION_REFUSAL_TIMEOUT, CONNECTION_REFUSALS_MAX};
@@ -28,10 +29,15 @@ impl RefusalSender {
     }
 
     /// Sends the reason, and closes.
-    pub(super) fn refuse(&self, stream: TcpStream, error: PermitError, handler: &impl RequestHandler) {
+    pub(super) fn refuse(&self, stream: TcpStream, error: PermitError, handler: &impl RequestHandler, has_tls: bool) {
         let error = ApiError::from(error);
         let frame = handler.can_handle_raw().then(|| handler.refusal_frame(&error));
-        let refusal = EncodedRefusal { http: http_response(error), frame };
+        // Limits hold before the handshake, and a response cannot be read before it.
+        let refusal = if has_tls {
+            EncodedRefusal { http: FULL_ALERT.to_vec(), frame: None }
+        } else {
+            EncodedRefusal { http: http_response(error), frame }
+        };
         match self.0.clone().try_acquire_owned() {
             Ok(permit) => {
                 tokio::spawn(async move {

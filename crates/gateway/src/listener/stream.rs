@@ -5,18 +5,20 @@ use super::connection::Connection;
 use super::connection_state::ConnectionState;
 use super::parked::RawConnection;
 use super::phase::WriteProgress;
+use super::socket::Socket;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use metrics::Metrics;
-use rustix::net::{Shutdown, shutdown};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+/// Bytes that are decrypted at a time.
+const TLS_READ_BYTES: usize = 4 * 1024;
 
 /// A socket that records the progress of its bytes in the connection's state.
 pub(super) struct TrackedStream {
@@ -114,13 +116,21 @@ impl AsyncWrite for TrackedStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(shutdown(self.connection.stream(), Shutdown::Write)?))
+        Poll::Ready(self.connection.stream().shutdown_output())
     }
 }
 
 /// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every
 /// request. Edge-triggered polling allows that (epoll(7)); later bytes are a new edge.
-fn try_read(stream: &TcpStream, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
+fn try_read(socket: &Socket, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
+    let Some(stream) = socket.plain() else {
+        // Not into the buffer itself, all of which would be zeroed, and so be memory of the process from then on.
+        let mut bytes = [0; TLS_READ_BYTES];
+        let room = bytes.len().min(buffer.remaining());
+        let read = socket.try_read(&mut bytes[..room])?;
+        buffer.put_slice(&bytes[..read]);
+        return Ok(read);
+    };
     let (room, mut read) = (buffer.remaining(), None);
     let result = stream.try_io(Interest::READABLE, || {
         let bytes = stream.try_read_buf(buffer)?;
@@ -134,7 +144,7 @@ fn try_read(stream: &TcpStream, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
 }
 
 /// Writes what the socket accepts of these bytes.
-fn poll_write(stream: &TcpStream, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+fn poll_write(stream: &Socket, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
     loop {
         ready!(stream.poll_write_ready(context))?;
         match stream.try_write(bytes) {

@@ -4,18 +4,17 @@
 //! Knows the framing, and nothing of the content of frames.
 
 use super::disconnect::{CloseMessage, Disconnect};
-use crate::listener::{Connection, Rank};
+use crate::listener::{Connection, Rank, Socket};
 use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_LINGER_MAX, WORLD_OUTBOUND_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use metrics::{Metrics, WorldTransport};
-use rustix::net::{Shutdown, shutdown, sockopt};
+use rustix::net::sockopt;
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wire::websocket::put_close;
 use wire::world::{EncodeMessage, FrameFormat, Framing, encode};
@@ -75,7 +74,7 @@ impl WorldConnection {
         connection
     }
 
-    pub(super) fn stream(&self) -> &TcpStream {
+    pub(super) fn stream(&self) -> &Socket {
         self.connection.stream()
     }
 
@@ -283,7 +282,7 @@ pub(super) async fn linger(connection: Arc<WorldConnection>) {
             }
             connection.flush();
         }
-        if shutdown(connection.stream(), Shutdown::Write).is_ok() {
+        if connection.stream().shutdown_output().is_ok() {
             discard_input(&connection).await;
         }
     })

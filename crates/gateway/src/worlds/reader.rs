@@ -6,12 +6,12 @@
 use super::connection::WorldConnection;
 use super::disconnect::{CloseMessage, Disconnect};
 use crate::frame_rate::FrameRateLimiter;
+use crate::listener::Socket;
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_HELLO_BYTES_MAX, WORLD_READ_BYTES};
 use rustix::net::{RecvFlags, recv};
 use std::cell::RefCell;
 use std::io;
 use tokio::io::Interest;
-use tokio::net::TcpStream;
 use wire::delimited;
 use wire::websocket::{HEADER_BYTES_MAX, MASK_BYTES, MessageAssembler, MessageKind, SocketEvent, first_kind, put_pong};
 use wire::world::{ClientMessage, Framing, read_json, read_protobuf};
@@ -184,7 +184,14 @@ impl FrameReader {
 
 /// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every frame.
 /// Edge-triggered polling allows that (epoll(7)); later bytes are a new edge.
-fn read(stream: &TcpStream, room: &mut [u8]) -> Result<usize, Disconnect> {
+fn read(socket: &Socket, room: &mut [u8]) -> Result<usize, Disconnect> {
+    let Some(stream) = socket.plain() else {
+        return match socket.try_read(room) {
+            Ok(0) => Err(Disconnect::Lost),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+            read => read.map_err(|_| Disconnect::Lost),
+        };
+    };
     let mut read = None;
     let result = stream.try_io(Interest::READABLE, || {
         let (bytes, _) = recv(stream, &mut *room, RecvFlags::DONTWAIT)?;

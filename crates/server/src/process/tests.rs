@@ -1,5 +1,7 @@
 //! A whole process, from start to drain, on its own data file.
 
+mod tls;
+
 use super::*;
 use std::path::PathBuf;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -546,8 +546,10 @@ async fn the_task_of_a_parked_connection_is_small() {
     let permits = ConnectionPermits::new(1, None, None, metrics.clone());
     let permit = permits.acquire([127, 0, 0, 1].into(), &mut None).await.unwrap();
     let (_keep, stage) = watch::channel(DrainPhase::Open);
-    let context =
-        Arc::new(ListenerContext { handler: Router::new(), shared: Shared { config: PATIENT, metrics, stage } });
+    let context = Arc::new(ListenerContext {
+        handler: Router::new(),
+        shared: Shared { config: PATIENT, metrics, stage, tls: None },
+    });
     let task = context.serve_connection(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
     let (task, request) = (size_of_val(&task), size_of::<ParkedRequest>());
     assert!(task <= 1_088 && request <= 96, "task {task}, parked request {request}");
