@@ -11,6 +11,7 @@ mod cli_settings;
 mod documents;
 mod duel;
 mod health;
+mod migrate;
 mod output;
 mod ratings;
 mod replay;
@@ -45,6 +46,7 @@ fn command() -> Command {
         .subcommand(backup::backup_command())
         .subcommand(backup::restore_command())
         .subcommand(health::command())
+        .subcommand(migrate::command())
         .subcommand(token::command())
         .subcommand(ban::command())
         .subcommand(ratings::command())
@@ -68,6 +70,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("backup", typed)) => backup::back_up(typed),
         Some(("restore", typed)) => backup::restore(typed),
         Some(("health", typed)) => health::run(typed),
+        Some(("migrate", typed)) => migrate::run(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("ban", typed)) => ban::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),

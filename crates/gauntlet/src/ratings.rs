@@ -15,7 +15,7 @@ use server::process::{DataLock, StoreLocationError, open_store};
 use settings::{Config, StoreLocation};
 use std::process::ExitCode;
 use std::sync::Arc;
-use store::{CompetitionFilter, Store};
+use store::{CompetitionFilter, SchemaPolicy, Store};
 
 /// Ladders that are listed at a time.
 const PAGE: usize = 100;
@@ -67,7 +67,7 @@ async fn compare(mut config: Config, args: RecomputeArgs) -> Result<ExitCode, Cl
     }
     let _alone = acquire_lock(&config)?;
     config.store_connections = 1;
-    let store = open_store(&config, Arc::new(Metrics::default())).await?;
+    let store = open_store(&config, SchemaPolicy::Never, Arc::new(Metrics::default())).await?;
     let compared = compare_all(&store, ladder, &args).await;
     store.close().await;
     if compared? > 0 && !args.write {

@@ -21,7 +21,7 @@ use server::process::open_store;
 use settings::{Config, StoreLocation};
 use std::process::ExitCode;
 use std::sync::Arc;
-use store::Store;
+use store::{SchemaPolicy, Store};
 
 #[derive(Args)]
 struct CreateArgs {
@@ -113,19 +113,19 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(mut config: Config) -> Result<Store, CliError> {
+async fn open(mut config: Config, policy: SchemaPolicy) -> Result<Store, CliError> {
     config.store_connections = 1;
-    Ok(open_store(&config, Arc::new(Metrics::default())).await?)
+    Ok(open_store(&config, policy, Arc::new(Metrics::default())).await?)
 }
 
-/// The existing store. Only a creation may make one: if a lookup finds no file, its name is mistyped.
+/// The existing store, with the schema that it has. Only a creation may make one: if a lookup finds no file, its name is mistyped.
 pub(crate) async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
     match config.store() {
         StoreLocation::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
             "there is no {sought}: there is no data file {}; name the server's with --data, or its database with --store-url",
             data.display()
         ))),
-        StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => open(config).await,
+        StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => open(config, SchemaPolicy::Never).await,
     }
 }
 
@@ -133,7 +133,7 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
     let CreateArgs { role, purpose, account: AccountArg { account }, name } = args;
     let (account, name) = (validate_name("account", &account)?, validate_name("name", &name)?);
     let store_text = store_description(&config);
-    let store = open(config).await?;
+    let store = open(config, SchemaPolicy::CreateOnly).await?;
     let now = Clock::default().now();
     let id = ensure_account(&store, &account, now).await?;
     let secret = new_secret();
@@ -183,7 +183,7 @@ async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
     let SignInArgs { role, account: AccountArg { account } } = args;
     let account = validate_name("account", &account)?;
     let (store_text, site) = (store_description(&config), site(&config));
-    let store = open(config).await?;
+    let store = open(config, SchemaPolicy::CreateOnly).await?;
     let now = Clock::default().now();
     let used_for = CodeUse::SignIn { account: ensure_account(&store, &account, now).await? };
     let (code, digest) = new_code(&used_for);

@@ -9,7 +9,7 @@ mod system_limits;
 mod tests;
 
 pub use advertised::AddressError;
-pub use store_location::{DataLock, StoreLocationError, open_store};
+pub use store_location::{DataLock, StoreLocationError, migrate_store, open_store, schema_version};
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;
@@ -35,7 +35,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Store, StoreError};
+use store::{SchemaPolicy, Store, StoreError};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -163,7 +163,7 @@ pub async fn serve(
     };
     let lock = DataLock::acquire(&config)?;
     let metrics = Arc::new(Metrics::default());
-    let store = open_store(&config, metrics.clone()).await?;
+    let store = open_store(&config, SchemaPolicy::Migrate, metrics.clone()).await?;
     let bootstrap = match &config.bootstrap_token {
         Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,

@@ -10,6 +10,7 @@ pub mod contract;
 mod counters;
 mod handle;
 pub mod postgres;
+mod schema;
 mod semantics;
 mod sql;
 pub mod sqlite;
@@ -21,3 +22,4 @@ pub use contract::{
     MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 pub use handle::{ReaderPool, Store, StoreConfig};
+pub use schema::{SchemaPolicy, SchemaVersion};

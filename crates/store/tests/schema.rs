@@ -11,7 +11,7 @@ use rules::chance::Seed;
 use rules::snake::Rules;
 use store::sqlite::SqliteDatabase;
 use store::testing::{PostgresCluster, TempDir};
-use store::{Database, MatchFilter, MatchList, StoreError};
+use store::{Database, MatchFilter, MatchList, SchemaPolicy, StoreError};
 
 #[track_caller]
 fn check_refused(database: &dyn Database, want: &[&str]) {
@@ -31,6 +31,11 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     let db = rusqlite::Connection::open(&file).unwrap();
     let known: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     db.pragma_update(None, "user_version", known + 1).unwrap();
+    // Its migrations let this program work beside it; a command does not.
+    drop((database.writer().unwrap(), database.reader().unwrap()));
+    check_refused(&database.clone().with_policy(SchemaPolicy::CreateOnly), &["newer program", "gauntlet migrate"]);
+    assert!(database.schema_version().unwrap().is_compatible && database.migrate().is_err());
+    db.execute("UPDATE gauntlet_schema SET compatible_from = ?1", [known + 1]).unwrap();
     let (found, expected) = (format!("schema version {}", known + 1), format!("up to {known}"));
     check_refused(&database, &[&found, &expected, "newer program"]);
 
@@ -75,8 +80,55 @@ fn databases_that_are_not_ours_are_refused() {
     drop(database.writer().unwrap());
     let changed = client.query_one("UPDATE gauntlet_schema SET version = version + 1 RETURNING version::bigint", &[]);
     let newer: i64 = changed.unwrap().get(0);
+    // Its migrations let this program work beside it; a command does not.
+    drop((database.writer().unwrap(), database.reader().unwrap()));
+    check_refused(&database.clone().with_policy(SchemaPolicy::CreateOnly), &["newer program", "gauntlet migrate"]);
+    assert!(database.schema_version().unwrap().is_compatible && database.migrate().is_err());
+    client.execute("UPDATE gauntlet_schema SET compatible_from = $1", &[&newer]).unwrap();
     let (found, expected) = (format!("schema version {newer}"), format!("up to {}", newer - 1));
     check_refused(&database, &[&found, &expected, "newer program"]);
+}
+
+/// A command refuses a store of the first schema; `migrate` brings it forward, once.
+#[track_caller]
+fn check_migrated_once(commands: [&dyn Database; 2], migrate: impl Fn() -> Result<i64, StoreError>, known: i64) {
+    for database in commands {
+        check_refused(database, &["run gauntlet migrate", "schema version 1", &format!("needs {known}")]);
+    }
+    assert_eq!((migrate(), migrate()), (Ok(1), Ok(known)));
+    commands.iter().for_each(|database| drop((database.writer().unwrap(), database.reader().unwrap())));
+}
+
+#[test]
+fn commands_leave_an_older_file_as_it_is() {
+    let dir = TempDir::new();
+    let file = dir.path().join("empty.db");
+    std::fs::File::create(&file).unwrap();
+    check_refused(&SqliteDatabase::new(&file).with_policy(SchemaPolicy::Never), &["is empty", "gauntlet migrate"]);
+    drop(SqliteDatabase::new(&file).with_policy(SchemaPolicy::CreateOnly).writer().unwrap());
+
+    let file = dir.path().join("older.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute_batch(include_str!("../migrations/sqlite/0001_first.sql")).unwrap();
+    db.execute_batch("PRAGMA application_id = 0x476e746c; PRAGMA user_version = 1").unwrap();
+    let database = SqliteDatabase::new(&file);
+    let commands = [SchemaPolicy::Never, SchemaPolicy::CreateOnly].map(|policy| database.clone().with_policy(policy));
+    let known = database.schema_version().unwrap().known;
+    check_migrated_once([&commands[0], &commands[1]], || database.migrate(), known);
+}
+
+#[test]
+fn commands_leave_an_older_database_as_it_is() {
+    let url = PostgresCluster::shared().new_database_url();
+    let database = store::postgres::PostgresDatabase::new(&url).unwrap();
+    let commands = [SchemaPolicy::Never, SchemaPolicy::CreateOnly].map(|policy| database.clone().with_policy(policy));
+    check_refused(&commands[0], &["is empty", "gauntlet migrate"]);
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    client.batch_execute(include_str!("../migrations/postgres/0001_first.sql")).unwrap();
+    let version = "CREATE TABLE gauntlet_schema (version BIGINT NOT NULL); INSERT INTO gauntlet_schema VALUES (1)";
+    client.batch_execute(version).unwrap();
+    let known = database.schema_version().unwrap().known;
+    check_migrated_once([&commands[0], &commands[1]], || database.migrate(), known);
 }
 
 #[test]

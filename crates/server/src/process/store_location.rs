@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
-use store::{Database, Observer, Store, StoreConfig, StoreError};
+use store::{Database, Observer, SchemaPolicy, SchemaVersion, Store, StoreConfig, StoreError};
 
 /// Why the data file or database cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -151,16 +151,19 @@ fn create_parent_dir(data: &Path) -> Result<(), StoreLocationError> {
 /// Opens the store that `config` names. Several processes may do this on one file; only one may serve from it.
 ///
 /// # Errors
-/// [`StoreLocationError`] as [`super::ServeError::StoreLocation`], and the store's errors.
-pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<Store, super::ServeError> {
+/// [`StoreLocationError`] as [`super::ServeError::StoreLocation`], and the store's errors: those of its schema, too, as far as `policy` does not
+/// let it be changed.
+pub async fn open_store(
+    config: &Config,
+    policy: SchemaPolicy,
+    observer: Arc<dyn Observer>,
+) -> Result<Store, super::ServeError> {
     let mut postgres = None;
     let database: Arc<dyn Database> = match config.store() {
-        StoreLocation::Sqlite(data) => {
-            create_parent_dir(data)?;
-            create_file(data)?;
-            Arc::new(SqliteDatabase::new(data))
+        StoreLocation::Sqlite(data) => Arc::new(sqlite(data)?.with_policy(policy)),
+        StoreLocation::Postgres(url) => {
+            Arc::new(postgres.insert(PostgresDatabase::new(url.expose())?.with_policy(policy)).clone())
         }
-        StoreLocation::Postgres(url) => Arc::new(postgres.insert(PostgresDatabase::new(url.expose())?).clone()),
     };
     let sizes = StoreConfig { readers: config.store_connections };
     // Opening migrates the schema and may take long: not on a runtime thread.
@@ -176,6 +179,41 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
         );
     }
     opened.map_err(|error| open_error(config, error))
+}
+
+/// The data file, which is made if there is none.
+fn sqlite(data: &Path) -> Result<SqliteDatabase, StoreLocationError> {
+    create_parent_dir(data)?;
+    create_file(data)?;
+    Ok(SqliteDatabase::new(data))
+}
+
+/// The version of the schema of the store that `config` names; a data file that is missing is an empty one. Changes nothing. Blocks.
+///
+/// # Errors
+/// As for [`open_store`].
+pub fn schema_version(config: &Config) -> Result<SchemaVersion, super::ServeError> {
+    let version = match config.store() {
+        StoreLocation::Sqlite(data) if !data.exists() => Ok(SqliteDatabase::NEW),
+        StoreLocation::Sqlite(data) => SqliteDatabase::new(data).schema_version(),
+        StoreLocation::Postgres(url) => {
+            PostgresDatabase::new(url.expose()).and_then(|database| database.schema_version())
+        }
+    };
+    version.map_err(|error| open_error(config, error))
+}
+
+/// Brings the store that `config` names to the version of this program; its version before. A data file must not be in use. Blocks.
+///
+/// # Errors
+/// As for [`open_store`].
+pub fn migrate_store(config: &Config) -> Result<i64, super::ServeError> {
+    let _alone = DataLock::acquire(config)?;
+    let before = match config.store() {
+        StoreLocation::Sqlite(data) => sqlite(data)?.migrate(),
+        StoreLocation::Postgres(url) => PostgresDatabase::new(url.expose()).and_then(|database| database.migrate()),
+    };
+    before.map_err(|error| open_error(config, error))
 }
 
 /// Opens the dedicated readers that the components of a process have requested meanwhile.
@@ -237,7 +275,7 @@ mod tests {
         let mut config = Config::default();
         config.data = data;
         let lock = DataLock::acquire(&config).unwrap();
-        let store = open_store(&config, Arc::new(metrics::Metrics::default())).await.unwrap();
+        let store = open_store(&config, SchemaPolicy::Migrate, Arc::new(metrics::Metrics::default())).await.unwrap();
         for folder in [&folder, &folder.join("deep")] {
             check_mode(folder, FOLDER_MODE);
         }

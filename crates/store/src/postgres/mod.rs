@@ -27,15 +27,17 @@ pub(crate) use {
 };
 
 use crate::contract::{Backend, Database, Reader, StoreError};
+use crate::schema::{SchemaPolicy, SchemaVersion};
 use crate::sql;
 
 /// One transaction on its way.
 type Batch<'s> = sql::Batch<'s, session::Session>;
 
-/// A PostgreSQL database; its schema is made when a writer is first opened.
+/// A PostgreSQL database; its schema is made, or migrated, when a writer is first opened.
 #[derive(Clone)]
 pub struct PostgresDatabase {
     connector: connection::Connector,
+    policy: SchemaPolicy,
 }
 
 impl PostgresDatabase {
@@ -45,7 +47,7 @@ impl PostgresDatabase {
     /// # Errors
     /// When this is no such address, or a file that it names cannot be read. The error does not repeat it: it may hold a password.
     pub fn new(address: &str) -> Result<Self, StoreError> {
-        connection::Connector::new(address).map(|connector| Self { connector })
+        connection::Connector::new(address).map(|connector| Self { connector, policy: SchemaPolicy::Migrate })
     }
 
     /// Whether the newest connection is encrypted.
@@ -59,18 +61,40 @@ impl PostgresDatabase {
     pub fn plain_text_hosts(&self) -> Vec<String> {
         self.connector.plain_text_hosts()
     }
+
+    /// The same, whose writer and readers follow this policy.
+    #[must_use]
+    pub fn with_policy(self, policy: SchemaPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The version of its schema.
+    ///
+    /// # Errors
+    /// As for [`Database::reader`]; a newer version is none.
+    pub fn schema_version(&self) -> Result<SchemaVersion, StoreError> {
+        migrate::version(&mut self.connector.open()?)
+    }
+
+    /// Brings it to the version of this program; the version before.
+    ///
+    /// # Errors
+    /// As for [`Database::writer`].
+    pub fn migrate(&self) -> Result<i64, StoreError> {
+        migrate::migrate_known(&mut self.connector.open()?)
+    }
 }
 
 impl Database for PostgresDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
         let mut session = self.connector.open()?;
-        migrate::migrate(&mut session)?;
+        migrate::migrate(&mut session, self.policy)?;
         Ok(Box::new(batch::PostgresWriter::new(session)))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let mut session = self.connector.open()?;
-        migrate::check(&mut session)?;
+        migrate::check(&mut session, self.policy)?;
         Ok(Box::new(session))
     }
 

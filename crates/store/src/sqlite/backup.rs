@@ -22,7 +22,7 @@ const REST_MAX: Duration = Duration::from_millis(50);
 /// `from` is no data file or is damaged, `to` cannot be written, or the disk is full.
 pub fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = connection::open(from, Access::Read)?;
-    migrate::version(&source, from)?;
+    migrate::check_not_newer(&source, from)?;
     // As long as this is open the source stays what it is now: SQLite's backup begins anew when another process has written.
     source.execute_batch("BEGIN").or_store_error()?;
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).or_store_error()?;
@@ -51,7 +51,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 /// What is wrong with it.
 pub fn verify(file: &Path) -> Result<(), StoreError> {
     let db = connection::open(file, Access::Read)?;
-    migrate::version(&db, file)?;
+    migrate::check_not_newer(&db, file)?;
     let found: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).or_store_error()?;
     match found.as_str() {
         "ok" => Ok(()),
@@ -62,13 +62,14 @@ pub fn verify(file: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::SchemaPolicy;
     use crate::testing::TempDir;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// A file that another connection writes to all the time, two rows at once.
     fn busy(file: &Path, is_over: &AtomicBool) -> i64 {
         let mut db = connection::open(file, Access::Write).unwrap();
-        migrate::migrate(&mut db, file).unwrap();
+        migrate::migrate(&mut db, file, SchemaPolicy::Migrate).unwrap();
         db.execute_batch("CREATE TABLE pairs (a INTEGER, filler BLOB)").unwrap();
         let mut written = 0;
         while !is_over.load(Ordering::SeqCst) || written < 20 {
@@ -129,7 +130,7 @@ mod tests {
         let folder = TempDir::new();
         let file = folder.path().join("whole.db");
         let mut db = connection::open(&file, Access::Write).unwrap();
-        migrate::migrate(&mut db, &file).unwrap();
+        migrate::migrate(&mut db, &file, SchemaPolicy::Migrate).unwrap();
         db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
         db.close().unwrap();
         verify(&file).unwrap();

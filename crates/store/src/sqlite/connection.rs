@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// (sqlite.org, release notes of 3.51.3).
 const VERSION_MIN: i32 = 3_051_003;
 /// How long a transaction waits for another process that writes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between two attempts where SQLite itself does not wait.
 const BUSY_RETRY: Duration = Duration::from_millis(10);
 /// Statements kept ready: all that we have.

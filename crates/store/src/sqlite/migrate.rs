@@ -1,9 +1,12 @@
-//! The schema, step by step. `application_id` of the file marks it as ours and `user_version` is its schema version.
+//! The schema, step by step. `application_id` of the file marks it as ours and `user_version` is its schema version;
+//! `gauntlet_schema` says which programs may use it.
 
-use super::connection::{OrStoreError, prepare_to_write, store_error, unreadable};
+use super::connection::{BUSY_TIMEOUT, OrStoreError, prepare_to_write, store_error, unreadable};
 use crate::contract::StoreError;
-use rusqlite::{Connection, TransactionBehavior};
+use crate::schema::{SchemaPolicy, SchemaVersion, wrong_schema};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::path::Path;
+use std::time::Duration;
 
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
@@ -34,37 +37,73 @@ const MIGRATIONS: [&str; 23] = [
     include_str!("../../migrations/sqlite/0023_bans.sql"),
 ];
 const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
+/// The oldest version whose programs may read and write a file of the newest: the last step that such a program would not survive. Raise it
+/// only with such a step (docs/decisions/0077).
+const COMPATIBLE_FROM: i32 = 22;
+const _: () = assert!(COMPATIBLE_FROM <= VERSION_KNOWN);
+/// How long one program waits for another that migrates the same file.
+const MIGRATION_WAIT: Duration = Duration::from_secs(3_600);
+/// Beside the version: which programs may use the file, and the version of the program that made it, 0 where that is not known.
+const ABOUT_SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS gauntlet_schema (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        compatible_from INTEGER NOT NULL,
+        created_with INTEGER NOT NULL
+    ) STRICT";
 
-/// Brings the file to the newest version that this program knows.
-pub(super) fn migrate(db: &mut Connection, file: &Path) -> Result<(), StoreError> {
-    version(db, file)?;
+/// The version of a file that is not there yet.
+pub(super) const NEW: SchemaVersion = SchemaVersion { found: 0, known: VERSION_KNOWN as i64, is_compatible: false };
+
+/// Brings the file to the newest version that this program knows, if this policy lets it; the version before.
+pub(super) fn migrate(db: &mut Connection, file: &Path, policy: SchemaPolicy) -> Result<i64, StoreError> {
+    let store = file.display().to_string();
+    let must_migrate = version(db, file)?.must_migrate(policy, &store)?;
     prepare_to_write(db)?;
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
-    let version = version(&transaction, file)?;
-    for (step, number) in MIGRATIONS.iter().zip(1..).filter(|(_, number)| *number > version) {
-        transaction.execute_batch(step).or_store_error()?;
-        transaction.pragma_update(None, "user_version", number).or_store_error()?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID).or_store_error()?;
+    if !must_migrate {
+        return Ok(version(db, file)?.found);
     }
-    transaction.commit().or_store_error()
+    db.busy_timeout(MIGRATION_WAIT).or_store_error()?;
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
+    // Another program may have been faster.
+    let found = version(&transaction, file)?;
+    if found.must_migrate(policy, &store)? {
+        run_steps(&transaction, found.found).or_store_error()?;
+    }
+    transaction.commit().or_store_error()?;
+    db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
+    Ok(found.found)
+}
+
+fn run_steps(db: &Connection, version: i64) -> rusqlite::Result<()> {
+    db.execute_batch(ABOUT_SCHEMA)?;
+    let created_with = if version == 0 { VERSION_KNOWN } else { 0 };
+    db.execute(
+        "INSERT INTO gauntlet_schema VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET compatible_from = excluded.compatible_from",
+        [COMPATIBLE_FROM, created_with],
+    )?;
+    for (step, number) in MIGRATIONS.iter().zip(1_i64..).filter(|(_, number)| *number > version) {
+        db.execute_batch(step)?;
+        db.pragma_update(None, "user_version", number)?;
+    }
+    db.pragma_update(None, "application_id", APPLICATION_ID)
 }
 
 /// Refuses a file that a reader could not understand.
-pub(super) fn check(db: &Connection, file: &Path) -> Result<(), StoreError> {
-    match version(db, file)? {
-        VERSION_KNOWN => Ok(()),
-        older => {
-            let why = format!(
-                "{} is at schema version {older} of {VERSION_KNOWN}: its writer has not been opened",
-                file.display()
-            );
-            Err(StoreError::Unavailable { why })
-        }
-    }
+pub(super) fn check(db: &Connection, file: &Path, policy: SchemaPolicy) -> Result<(), StoreError> {
+    version(db, file)?.check_readable(policy, &file.display().to_string())
 }
 
-/// The schema version of a file that this program can read.
-pub(super) fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
+/// Refuses a file of another program, and one that is newer than this program.
+pub(super) fn check_not_newer(db: &Connection, file: &Path) -> Result<(), StoreError> {
+    let version = version(db, file)?;
+    if version.found > version.known {
+        return Err(version.refuse_newer(&file.display().to_string()));
+    }
+    Ok(())
+}
+
+/// The schema version of a file of ours, or of an empty one.
+pub(super) fn version(db: &Connection, file: &Path) -> Result<SchemaVersion, StoreError> {
     let pragma = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let read = || -> rusqlite::Result<_> {
         let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
@@ -72,22 +111,22 @@ pub(super) fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
     };
     let (application_id, version, tables) = read().map_err(|error| not_a_database(&error, file))?;
     if application_id != APPLICATION_ID && (application_id != 0 || version != 0 || tables != 0) {
-        let why = format!(
+        return Err(wrong_schema(format!(
             "{} is a database of another program (application id {application_id:#x}, ours is {APPLICATION_ID:#x}); \
              name another data file",
             file.display()
-        );
-        return Err(StoreError::WrongSchema { why });
+        )));
     }
-    if version > VERSION_KNOWN {
-        let why = format!(
-            "{} has schema version {version}, and this program knows versions up to {VERSION_KNOWN}: it was written by a newer \
-             program; run that one, or restore a backup from before the upgrade",
-            file.display()
-        );
-        return Err(StoreError::WrongSchema { why });
+    let compatible_from = if version > VERSION_KNOWN { compatible_from(db).or_store_error()? } else { None };
+    Ok(SchemaVersion::new(version.into(), compatible_from, VERSION_KNOWN.into()))
+}
+
+fn compatible_from(db: &Connection) -> rusqlite::Result<Option<i64>> {
+    let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gauntlet_schema'";
+    if db.query_row(is_there, [], |_| Ok(())).optional()?.is_none() {
+        return Ok(None);
     }
-    Ok(version)
+    db.query_row("SELECT compatible_from FROM gauntlet_schema", [], |row| row.get(0)).optional()
 }
 
 fn not_a_database(error: &rusqlite::Error, file: &Path) -> StoreError {

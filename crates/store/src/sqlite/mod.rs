@@ -16,6 +16,7 @@ mod tables;
 mod tests;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
+use crate::schema::{SchemaPolicy, SchemaVersion};
 use crate::sql;
 use connection::Access;
 use std::path::{Path, PathBuf};
@@ -31,13 +32,44 @@ pub struct SqliteDatabase {
     file: Arc<Path>,
     /// The file may have so many pages of 4 KiB; 0 is no limit. A test's way to fill the disk up and to make room again.
     pages_max: Arc<AtomicU32>,
+    policy: SchemaPolicy,
 }
 
 impl SqliteDatabase {
-    /// The database in this file, whose directory must exist.
+    /// The version of a file that is not there yet.
+    pub const NEW: SchemaVersion = migrate::NEW;
+
+    /// The database in this file, whose directory must exist. Opening a writer migrates it.
     #[must_use]
     pub fn new(file: impl Into<PathBuf>) -> Self {
-        Self { file: file.into().into(), pages_max: Arc::default() }
+        Self { file: file.into().into(), pages_max: Arc::default(), policy: SchemaPolicy::Migrate }
+    }
+
+    /// The same, whose writer and readers follow this policy.
+    #[must_use]
+    pub fn with_policy(self, policy: SchemaPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The version of its schema.
+    ///
+    /// # Errors
+    /// As for [`Database::reader`]; a newer version is none.
+    pub fn schema_version(&self) -> Result<SchemaVersion, StoreError> {
+        migrate::version(&connection::open(&self.file, Access::Read)?, &self.file)
+    }
+
+    /// Brings it to the version of this program; the version before.
+    ///
+    /// # Errors
+    /// As for [`Database::writer`].
+    pub fn migrate(&self) -> Result<i64, StoreError> {
+        let mut db = connection::open(&self.file, Access::Write)?;
+        let before = migrate::version(&db, &self.file)?;
+        if before.found > before.known {
+            return Err(before.refuse_newer(&self.file.display().to_string()));
+        }
+        migrate::migrate(&mut db, &self.file, SchemaPolicy::Migrate)
     }
 
     /// Lets the file grow to this many pages of 4 KiB from the next batch on; 0 is no limit.
@@ -54,7 +86,7 @@ impl SqliteDatabase {
     #[cfg(any(test, feature = "testing"))]
     pub fn story_query_plans(&self) -> Result<Vec<(&'static str, Vec<String>)>, StoreError> {
         let db = connection::open(&self.file, Access::Read)?;
-        migrate::check(&db, &self.file)?;
+        migrate::check(&db, &self.file, self.policy)?;
         let plans = tables::queries().into_iter().map(|(name, sql)| Ok((name, session::plan(&db, &sql)?)));
         plans.collect()
     }
@@ -63,13 +95,13 @@ impl SqliteDatabase {
 impl Database for SqliteDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
         let mut db = connection::open(&self.file, Access::Write)?;
-        migrate::migrate(&mut db, &self.file)?;
+        migrate::migrate(&mut db, &self.file, self.policy)?;
         Ok(Box::new(batch::SqliteWriter::new(db, &self.file, Arc::clone(&self.pages_max))))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let db = connection::open(&self.file, Access::Read)?;
-        migrate::check(&db, &self.file)?;
+        migrate::check(&db, &self.file, self.policy)?;
         Ok(Box::new(reader::SqliteReader::new(db, Arc::clone(&self.file), Arc::clone(&self.pages_max))))
     }
 

@@ -201,7 +201,7 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
 fn writer_of_a_match() -> PostgresWriter {
     let url = PostgresCluster::shared().new_database_url();
     let mut writer = PostgresWriter::new(crate::postgres::connection::Connector::new(&url).unwrap().open().unwrap());
-    crate::postgres::migrate::migrate(&mut writer.session).unwrap();
+    crate::postgres::migrate::migrate(&mut writer.session, crate::SchemaPolicy::Migrate).unwrap();
     let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
     let settings =
         Settings { food_spawn_chance: 15, minimum_food: 1, hazard_damage_per_turn: 14, shrink_every_n_turns: 25 };

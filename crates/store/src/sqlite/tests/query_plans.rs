@@ -22,7 +22,7 @@ use std::path::Path;
 fn database() -> Connection {
     let memory = Path::new(":memory:");
     let mut db = connection::open(memory, Access::Write).unwrap();
-    migrate::migrate(&mut db, memory).unwrap();
+    migrate::migrate(&mut db, memory, crate::SchemaPolicy::Migrate).unwrap();
     db
 }
 
