@@ -34,7 +34,6 @@ use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use long_lived::{ForwardedPoll, ForwardedStream};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
@@ -247,7 +246,7 @@ fn strip_hop_by_hop(headers: &mut HeaderMap) {
 /// A connection to another node, and the task that drives it.
 async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, ConnectionDriver), ForwardError> {
     let connect = async {
-        let stream = TcpStream::connect(address).await.map_err(|_| ForwardError::Unreachable)?;
+        let stream = names::connect(address).await.map_err(|_| ForwardError::Unreachable)?;
         let _ = stream.set_nodelay(true);
         http1::handshake(TokioIo::new(stream)).await.map_err(|_| ForwardError::Unreachable)
     };

@@ -7,14 +7,20 @@ use hyper::{Method, Request, StatusCode, Uri, header};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioExecutor;
 use rustls::{ClientConfig, RootCertStore};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt::Display;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
+use tower::Service;
 
 /// Time to a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,7 +32,7 @@ pub(crate) const JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) struct ApiClient {
     server: String,
     authorization: Option<String>,
-    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: Client<HttpsConnector<HttpConnector<SystemNames>>, Full<Bytes>>,
 }
 
 /// An answer that was read to its end.
@@ -177,15 +183,37 @@ fn retry(answer: &Answer) -> Option<Retry> {
 }
 
 /// Connections over HTTP, and over TLS to servers whose certificates browsers trust.
-pub(crate) fn connector() -> Result<HttpsConnector<HttpConnector>, CliError> {
+pub(crate) fn connector() -> Result<HttpsConnector<HttpConnector<SystemNames>>, CliError> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions()?;
     let tls = builder.with_root_certificates(roots).with_no_client_auth();
-    let mut tcp = HttpConnector::new();
+    let mut tcp = HttpConnector::new_with_resolver(SystemNames);
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
     Ok(HttpsConnector::from((tcp, Arc::new(tls))))
+}
+
+/// Names of servers, as the connector asks for them.
+#[derive(Clone)]
+pub(crate) struct SystemNames;
+
+impl Service<Name> for SystemNames {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        Box::pin(async move {
+            let addresses: Vec<_> =
+                names::look_up(name.as_str()).await?.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
+            Ok(addresses.into_iter())
+        })
+    }
 }
 
 /// The innermost reason: what hyper says around it is about hyper.

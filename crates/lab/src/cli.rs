@@ -4,7 +4,7 @@
 //! Exit codes: 0 passed · 1 could not run · 2 usage · 3 a gate failed · 4 void · 130 interrupted.
 
 use std::io::Write as _;
-use std::net::{IpAddr, TcpListener, ToSocketAddrs as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
 use crate::machine::start_ticks;
 use crate::output::{CliError, EXIT_INTERRUPTED, has_colours, print_stdout};
 use crate::report::{Screen, summary};
-use crate::safety::{self, strip_brackets};
+use crate::safety;
 use crate::scenario::{
     BUILTIN_FILES, BaseUrl, Document, Feed, FeedRows, Scenario, ValidationError, ValidationErrors, builtin, builtins,
 };
@@ -110,8 +110,7 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
 fn check_target_allowed(scenario: &Scenario, allow_host: &[String]) -> Result<(), String> {
     let endpoints = scenario.target.socket.iter().flat_map(|socket| &socket.endpoints).map(|endpoint| &endpoint.base);
     for base in std::iter::once(&scenario.target.url).chain(endpoints) {
-        let Ok(addresses) = (strip_brackets(&base.host), base.port).to_socket_addrs() else { continue };
-        let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+        let Ok(addresses) = names::look_up_blocking(&base.host) else { continue };
         safety::check_allowed(&base.host, &addresses, allow_host)?;
     }
     Ok(())

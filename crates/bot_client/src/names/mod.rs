@@ -6,10 +6,10 @@
 
 mod cache;
 mod resolver;
-mod sources;
 
 use super::clock::CallClock;
 use super::failure::CallFailure;
+pub(super) use ::names::Sources;
 use cache::{NameCache, Recalled};
 use engine::health::CallFault;
 use engine::limits::{
@@ -18,7 +18,6 @@ use engine::limits::{
 };
 use metrics::Metrics;
 use resolver::{Answer, Resolver};
-pub(super) use sources::Sources;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

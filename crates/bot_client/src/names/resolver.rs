@@ -3,9 +3,11 @@
 //! A name whose servers are silent and a resolver that is out of reach look the same: nothing comes. So when nothing came from the resolver
 //! at all while a lookup waited, it is asked for the root, which it knows: if it answers that, the name is to blame.
 
-use super::sources::{Sources, Stamps};
 use crate::failure;
-use engine::limits::{NAME_FAILED_FOR, NAME_LOOKUP_TIMEOUT, NAME_QUERY_TIMEOUT, NAME_SECOND_FAMILY_WAIT};
+use ::names::{Bounds, Sources, Stamps};
+use engine::limits::{
+    NAME_FAILED_FOR, NAME_LOOKUP_TIMEOUT, NAME_LOOKUPS_AT_ONCE, NAME_QUERY_TIMEOUT, NAME_SECOND_FAMILY_WAIT,
+};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
@@ -16,6 +18,9 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
+
+/// Two queries for each lookup: one for each family.
+const BOUNDS: Bounds = Bounds { query_timeout: NAME_QUERY_TIMEOUT, queries_at_once: 2 * NAME_LOOKUPS_AT_ONCE };
 
 #[derive(Debug)]
 pub(super) enum Answer {
@@ -56,7 +61,7 @@ struct Seen {
 
 impl Resolver {
     pub(super) fn new(sources: Sources) -> Self {
-        let loaded = Loaded { stamps: sources.stamps(), resolver: sources.resolver() };
+        let loaded = Loaded { stamps: sources.stamps(), resolver: sources.resolver(BOUNDS) };
         Self { sources, loaded: Mutex::new(loaded), seen: Mutex::default(), root: tokio::sync::Mutex::default() }
     }
 
@@ -65,7 +70,7 @@ impl Resolver {
         let stamps = self.sources.stamps();
         let has_changed = self.loaded().stamps != stamps;
         if has_changed {
-            let resolver = self.sources.resolver();
+            let resolver = self.sources.resolver(BOUNDS);
             *self.loaded() = Loaded { resolver, stamps };
         }
         has_changed

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout};
 use wire::world::{ClientMessage, Hello, Leave, Register, Registered, Resume, ServerMessage, VERSION, ViewOptions};
@@ -64,7 +63,7 @@ impl Hunter {
     /// whether the hunter was registered.
     async fn run_connection(&mut self, left: &mut watch::Receiver<bool>) -> Result<(), (io::Error, bool)> {
         let opening = async {
-            let stream = TcpStream::connect(&self.config.server).await?;
+            let stream = names::connect(&self.config.server).await?;
             stream.set_nodelay(true)?;
             let mut connection = FrameConnection::new(stream);
             let registered = register(&mut connection, &self.config, self.resume).await?;

@@ -3,14 +3,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::format::first_few;
 use crate::limits::{CONNECT_WITHIN, RESOLVE_WITHIN};
 use crate::scenario::BaseUrl;
 
-/// All addresses of a host, in the system's order.
+/// All addresses of a host.
 ///
 /// # Errors
 /// The sentence that says that there are none, and what to do.
@@ -26,13 +26,10 @@ pub(crate) async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, S
     let host = &base.host;
     let none =
         |reason: &str| format!("{} cannot be tried: {host} has no address ({reason}); correct the URL", base.url());
-    match timeout(RESOLVE_WITHIN, lookup_host((host.as_str(), base.port))).await {
+    match timeout(RESOLVE_WITHIN, names::look_up(host)).await {
         Err(_) => Err(none(&format!("no answer within {RESOLVE_WITHIN:?}"))),
         Ok(Err(error)) => Err(none(&error.to_string())),
-        Ok(Ok(found)) => {
-            let found: Vec<SocketAddr> = found.collect();
-            if found.is_empty() { Err(none("the name has none")) } else { Ok(found) }
-        }
+        Ok(Ok(found)) => Ok(found.into_iter().map(|ip| SocketAddr::new(ip, base.port)).collect()),
     }
 }
 

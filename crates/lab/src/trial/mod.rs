@@ -162,12 +162,10 @@ async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, String> {
 }
 
 async fn resolve_addresses(base: &BaseUrl, trial: &Trial) -> Result<Vec<SocketAddr>, String> {
-    let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
-    let found = found.map_err(|error| format!("the target's host {} is not known: {error}", base.host))?;
-    let addresses: Vec<SocketAddr> = found.collect();
-    let ips: Vec<_> = addresses.iter().map(SocketAddr::ip).collect();
+    let ips = names::look_up(&base.host).await;
+    let ips = ips.map_err(|error| format!("the target's host {} is not known: {error}", base.host))?;
     safety::check_allowed(&base.host, &ips, &trial.allowed_hosts)?;
-    Ok(addresses)
+    Ok(ips.into_iter().map(|ip| SocketAddr::new(ip, base.port)).collect())
 }
 
 async fn execute(

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How often the leases are read while other processes have leases at this address.
@@ -169,7 +168,7 @@ fn log_wait(address: &str, leases: &[(WorkerId, UnixMs)], now: UnixMs) {
 
 /// Asks the process at `address` for its id.
 async fn answer_at(address: &str) -> Answer {
-    let Ok(Ok(mut stream)) = timeout(FORWARD_CONNECT_TIMEOUT, TcpStream::connect(address)).await else {
+    let Ok(Ok(mut stream)) = timeout(FORWARD_CONNECT_TIMEOUT, names::connect(address)).await else {
         return Answer::Nothing;
     };
     let mut response = Vec::new();

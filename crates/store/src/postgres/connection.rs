@@ -1,6 +1,7 @@
 //! Connecting to the database within bounded time, encrypted as its address says.
 
 use super::address;
+use super::host_addresses::with_addresses;
 use super::session::Session;
 use super::statement_error::store_error;
 use super::tls::{SslMode, TlsConfig};
@@ -77,7 +78,8 @@ impl Connector {
 
     fn connect(&self) -> Result<Client, StoreError> {
         let (connector, verifier) = self.tls.connector()?;
-        let connected = self.config.connect(connector.clone());
+        let mut config = with_addresses(&self.config, names::look_up_blocking)?;
+        let connected = config.connect(connector.clone());
         let handshake = verifier.handshake();
         self.is_encrypted.store(handshake.has_begun, Relaxed);
         let error = match connected {
@@ -87,9 +89,8 @@ impl Connector {
         // As libpq does: a server whose TLS is too old, or which lets this client in without TLS alone, is no worse off than one without.
         if self.tls.mode() == SslMode::Prefer && (handshake.has_begun || is_tls_failure(&error)) && may_retry(&error) {
             self.is_encrypted.store(false, Relaxed);
-            let mut plain = self.config.clone();
-            plain.ssl_mode(::postgres::config::SslMode::Disable);
-            return plain.connect(connector).map_err(|error| store_error(&error));
+            config.ssl_mode(::postgres::config::SslMode::Disable);
+            return config.connect(connector).map_err(|error| store_error(&error));
         }
         Err(match handshake.refusal {
             Some(why) => StoreError::Unavailable { why },

@@ -11,6 +11,7 @@ mod batch;
 mod batch_plan;
 mod connection;
 mod dialect;
+mod host_addresses;
 mod migrate;
 mod session;
 mod statement_error;
