@@ -19,6 +19,12 @@ demo: pages ## Build quickly, then play a short leaderboard trial against a serv
 build: pages ## Build the release binary: target/release/gauntlet; with the console, where npm is
 	cargo build --release --locked -p gauntlet
 
+static: pages ## Build the release binary as one file that needs no other: target/static/gauntlet
+	@scripts/static.sh
+
+package: static ## Pack what a machine needs to run a server: target/package/*.tar.gz
+	@scripts/package.sh
+
 pages: deps
 	@scripts/console.sh build || echo "So this build has no console: /world says how to get it." >&2
 
@@ -52,4 +58,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build pages console screenshots test check-long format deny sbom bench deps deps-test
+.PHONY: help demo build static package pages console screenshots test check-long format deny sbom bench deps deps-test
