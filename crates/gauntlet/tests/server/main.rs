@@ -23,6 +23,7 @@ mod hunters;
 mod ladder_nodes;
 mod ladders;
 mod limiter_rules;
+mod migrate;
 mod nodes;
 mod program;
 mod ratings;
