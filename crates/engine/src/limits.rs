@@ -377,8 +377,10 @@ pub const HUNT_COUNT_PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
 /// Entries of claim logs, in all hunts together, that may wait while counting is stopped: a gigabyte at the most. With more it goes
 /// on by itself.
 pub const HUNT_CLAIMS_UNCOUNTED_MAX: u64 = 10_000_000;
-/// How long a hunt is kept after its end.
-pub const HUNT_RETENTION: Duration = Duration::from_secs(24 * 3_600);
+/// How long ended matches are kept in a store that was made with finite periods.
+pub const MATCH_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// The same of ended games of Stories.
+pub const STORY_GAME_RETENTION: Duration = Duration::from_secs(90 * 24 * 3_600);
 /// Shortest and longest time for which a hunt is opened.
 pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
 /// See [`HUNT_OPEN_MIN`].

@@ -134,6 +134,51 @@ impl Exposed for ByOutcome {
     }
 }
 
+/// What is deleted by itself because it is old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetiredKind {
+    Matches,
+    StoryGames,
+    /// One-time codes and sessions.
+    Codes,
+    Hunts,
+    Bans,
+}
+
+impl RetiredKind {
+    pub const ALL: [Self; 5] = [Self::Matches, Self::StoryGames, Self::Codes, Self::Hunts, Self::Bans];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Matches => "matches",
+            Self::StoryGames => "story_games",
+            Self::Codes => "codes",
+            Self::Hunts => "hunts",
+            Self::Bans => "bans",
+        }
+    }
+}
+
+/// What was deleted, by kind.
+#[derive(Debug, Default)]
+pub struct RetiredByKind([Counter; RetiredKind::ALL.len()]);
+
+impl RetiredByKind {
+    pub fn add(&self, kind: RetiredKind, count: usize) {
+        self.0[kind as usize].add(count as u64);
+    }
+}
+
+impl Exposed for RetiredByKind {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (kind, counter) in RetiredKind::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("kind", kind.name())], counter.get());
+        }
+    }
+}
+
 /// Routes that are counted separately. The gateway has fewer; further ones share [`OTHER`].
 const ROUTES_MAX: usize = 256;
 const OTHER: &str = "other";

@@ -37,7 +37,7 @@ pub use duels::DuelMetrics;
 pub use history::{History, Points, RESOLUTIONS, SeriesKind};
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
-pub use labelled::{ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind};
+pub use labelled::{ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind, RetiredByKind, RetiredKind};
 pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
 pub use pairing::PairingMetrics;
@@ -100,6 +100,7 @@ metrics! {
     quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
         "Requests that were refused because their client address was at its quota, by kind.";
     world_connections: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
+    retired: RetiredByKind = "gauntlet_retired_total", "Matches, games, hunts and codes that were deleted because they were old, by kind.";
     jobs_failed: Counter = "gauntlet_background_jobs_failed_total", "Background jobs that failed and will be retried.";
 }
 

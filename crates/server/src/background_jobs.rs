@@ -2,14 +2,15 @@
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
 use engine::commands::{BanCommand, CodeCommand, Command, Outcome, WorldCommand};
-use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
+use engine::limits::WORLDS_ENDED_MAX;
 use engine::rows::HuntCursor;
 use gateway::app::App;
 use gateway::{bans, grants};
+use metrics::RetiredKind;
 use settings::ServeMode;
 use std::time::Duration;
 use store::StoreError;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 /// How often it is saved which tokens were used: what is lost when a process dies.
 const RECORD_USES_EVERY: Duration = Duration::from_secs(5);
@@ -19,6 +20,8 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_BATCH: usize = 256;
 /// Commands of one period: a backlog is worked off over several periods.
 const RETIRE_BATCHES_MAX: usize = 64;
+/// Between two batches others write.
+const RETIRE_REST_MAX: Duration = Duration::from_millis(500);
 /// How often hunts are looked for that are over and whose last round has not ended.
 const FINISH_EVERY: Duration = Duration::from_secs(5);
 /// Such hunts of one page, and of one period: each takes memory by its cells while it is loaded.
@@ -121,9 +124,9 @@ pub async fn record_token_uses(app: App) -> Result<(), StoreError> {
 
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.
 async fn retire_matches(app: App) -> Result<(), StoreError> {
-    retire(&app, "matches", || Command::RetireMatches {
+    retire(&app, RetiredKind::Matches, || Command::RetireMatches {
         now: app.node.clock.now(),
-        keep_for: app.config.keep_for,
+        keep_for: app.config.keep_for.period(),
         keep_archive_bytes: app.config.keep_archive_bytes,
         max: RETIRE_BATCH,
     })
@@ -132,39 +135,50 @@ async fn retire_matches(app: App) -> Result<(), StoreError> {
 
 /// Deletes card games that ended longer ago than the configuration keeps them, with the tables that are then empty.
 async fn retire_games(app: App) -> Result<(), StoreError> {
-    let keep_for = app.config.stories_keep_for;
-    retire(&app, "card games", || Command::RetireGames { now: app.node.clock.now(), keep_for, max: RETIRE_BATCH }).await
+    let keep_for = app.config.stories_keep_for.period();
+    retire(&app, RetiredKind::StoryGames, || Command::RetireGames {
+        now: app.node.clock.now(),
+        keep_for,
+        max: RETIRE_BATCH,
+    })
+    .await
 }
 
 /// Deletes invitations, sign-in links and browsers' sessions that have expired. Open connections of such a session end with its token.
 async fn retire_expired_codes(app: App) -> Result<(), StoreError> {
-    retire(&app, "codes and sessions", || {
+    retire(&app, RetiredKind::Codes, || {
         Command::Code(CodeCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
     })
     .await
 }
 
-/// Ends hunts without players. Deletes hunts that were over a day ago, or are beyond the number that is kept, once they are counted to the
+/// Ends hunts without players. Deletes hunts that have been over for longer than the configuration keeps them, or are beyond the number that is kept, once they are counted to the
 /// end.
 async fn retire_worlds(app: App) -> Result<(), StoreError> {
     let (now, max) = (app.node.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
     let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined_timeout), max };
     app.node.store.commit(Command::World(end)).await?;
-    let (keep_for, keep_max, max) = (HUNT_RETENTION, WORLDS_ENDED_MAX, RETIRE_BATCH);
-    retire(&app, "worlds", || {
+    let (keep_for, keep_max, max) = (app.config.hunts_keep_for, WORLDS_ENDED_MAX, RETIRE_BATCH);
+    retire(&app, RetiredKind::Hunts, || {
         Command::World(WorldCommand::Retire { now: app.node.clock.now(), keep_for, keep_max, max })
     })
     .await
 }
 
-/// Commits this command until it finds less than a batch to delete, but not for ever.
-async fn retire(app: &App, what: &'static str, command: impl Fn() -> Command) -> Result<(), StoreError> {
+/// Commits this command until it finds less than a batch to delete, but not for ever. It rests between two for as long as the first took.
+async fn retire(app: &App, kind: RetiredKind, command: impl Fn() -> Command) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
+        let began = Instant::now();
         match app.node.store.commit(command()).await? {
-            Outcome::Retired(RETIRE_BATCH) => {}
-            Outcome::Retired(_) => return Ok(()),
+            Outcome::Retired(count) => {
+                app.metrics.process.retired.add(kind, count);
+                if count < RETIRE_BATCH {
+                    return Ok(());
+                }
+                sleep(began.elapsed().min(RETIRE_REST_MAX)).await;
+            }
             other => {
-                tracing::error!(what, outcome = ?other, "the store answered a retirement with something else");
+                tracing::error!(kind = kind.name(), outcome = ?other, "the store answered a retirement with something else");
                 return Ok(());
             }
         }
@@ -204,8 +218,10 @@ async fn refresh_bans(app: App) -> Result<(), StoreError> {
 
 /// Deletes bans that have expired.
 async fn retire_expired_bans(app: App) -> Result<(), StoreError> {
-    retire(&app, "bans", || Command::Ban(BanCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH }))
-        .await
+    retire(&app, RetiredKind::Bans, || {
+        Command::Ban(BanCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
+    })
+    .await
 }
 
 /// Forgets addresses that have created nothing for an hour.

@@ -20,7 +20,7 @@ pub use relations::StoreLocation;
 pub use secret::{DatabaseUrl, Secret};
 pub use source::{Machine, Source, Sources};
 pub use table::{Config, SETTINGS, Setting};
-pub use value::{Advertise, Interface, LogFormat, LogLevel, ServeMode, Targets};
+pub use value::{Advertise, Interface, KeepFor, LogFormat, LogLevel, ServeMode, Targets};
 
 /// The account that the bootstrap token acts for.
 pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";

@@ -4,7 +4,8 @@
 
 use super::error::{ConfigError, ValidationError};
 use super::source::{Source, Sources};
-use super::table::{AUTO, Config, SETTINGS, Setting};
+use super::table::{Config, SETTINGS, Setting};
+use super::value::AUTO;
 use std::path::Path;
 
 /// Names in the environment that belong to this program's other commands, or name the file.

@@ -5,6 +5,7 @@ use super::secret::DatabaseUrl;
 use super::table::Config;
 use super::value::{Interface, ServeMode};
 use engine::limits;
+use engine::limits::{MATCH_RETENTION, STORY_GAME_RETENTION};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -27,6 +28,12 @@ pub enum StoreLocation<'a> {
 }
 
 impl Config {
+    /// Puts periods in the place of those that the store decides: finite ones where it was made with them.
+    pub fn resolve_retention(&mut self, has_periods: bool) {
+        self.keep_for.resolve(has_periods, MATCH_RETENTION);
+        self.stories_keep_for.resolve(has_periods, STORY_GAME_RETENTION);
+    }
+
     /// Where the API is served.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

@@ -7,7 +7,9 @@
 use crate::networks::Networks;
 use crate::secret::{DatabaseUrl, Secret};
 use crate::source::{Machine, Source};
-use crate::value::{Advertise, Bounds, Interface, LogFormat, LogLevel, MILLISECONDS, ServeMode, Targets, Value};
+use crate::value::{
+    AUTO, Advertise, Bounds, Interface, KeepFor, LogFormat, LogLevel, MILLISECONDS, ServeMode, Targets, Value,
+};
 use engine::limits;
 use rules::world::{Cell, WorldSettings};
 use std::ops::RangeInclusive;
@@ -46,9 +48,6 @@ struct Field {
     parse: fn(&mut Config, &str, &Bounds) -> Option<()>,
     render: fn(&Config, &Bounds) -> String,
 }
-
-/// The text that requests a derived value.
-pub(crate) const AUTO: &str = "auto";
 
 impl Setting {
     #[must_use]
@@ -378,7 +377,8 @@ settings! {
     /// How often the server looks for card tables whose owner is gone.
     stories_claim_period: Duration = millis("stories.claim_period_ms", "stories-claim-period-ms", 10..=2_000, "1000");
     /// Age after which ended card games are deleted.
-    stories_keep_for: Option<Duration> = ranged("stories.keep_for", "stories-keep-for", 60..=CENTURY_S, "", "off");
+    stories_keep_for: KeepFor = ranged("stories.keep_for", "stories-keep-for", 60..=CENTURY_S, "", AUTO)
+        .or_auto("90d in a store that a version with this default made, off in an older one", |c, _| c.stories_keep_for = KeepFor::ByStore);
     /// Worlds in memory at the same time, a thread each; built-in worlds, which never end, are loaded even beyond it. A world leaves
     /// memory when no mover is in it.
     worlds_loaded_max: usize = ranged("worlds.loaded_max", "worlds-loaded-max", 1..=limits::WORLDS_LOADED_MAX as u64, "worlds", "256");
@@ -450,7 +450,10 @@ settings! {
     /// Services, besides a server of its own, that a trial started there may load.
     trials_targets: Targets = plain("trials.targets", "trials-targets", "off");
     /// Age after which ended matches are deleted.
-    keep_for: Option<Duration> = ranged("retention.keep_for", "keep-for", 60..=CENTURY_S, "", "off");
+    keep_for: KeepFor = ranged("retention.keep_for", "keep-for", 60..=CENTURY_S, "", AUTO)
+        .or_auto("30d in a store that a version with this default made, off in an older one", |c, _| c.keep_for = KeepFor::ByStore);
+    /// Age after which hunts that are over are deleted, with their rounds, claims and members; the number that is kept has a limit, too.
+    hunts_keep_for: Duration = ranged("retention.hunts_keep_for", "hunts-keep-for", 60..=CENTURY_S, "", "1d");
     /// Size of the archives of ended matches beyond which the oldest are deleted.
     keep_archive_bytes: Option<u64> =
         ranged("retention.archive_bytes_max", "archive-bytes-max", 1_048_576..=u64::MAX >> 1, "bytes", "off");

@@ -3,6 +3,7 @@
 use super::*;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Loads `file`, `env` (`NAME=value` words) and `flags` (`name=value` words) on a machine with 4 cores and 20,000 files.
 fn load(file: &str, env: &str, flags: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
@@ -83,6 +84,14 @@ fn each_kind_of_value_is_read_and_shown() {
     check("[bots]\nallow_private = true", "", &[], "bots.allow_private", "true (file g.toml)");
     check("", "", &[("keep-for", "36h")], "retention.keep_for", "36h (flag --keep-for)");
     check("", "", &[("keep-for", "48h")], "retention.keep_for", "2d (flag --keep-for)");
+    check("", "", &[], "retention.keep_for", "auto (default)");
+    check(
+        "[retention]\nkeep_for = \"1d\"",
+        "",
+        &[("keep-for", "auto")],
+        "retention.keep_for",
+        "auto (flag --keep-for)",
+    );
     check("", "", &[("keep-for", "off")], "retention.keep_for", "off (flag --keep-for)");
     check(
         "",
@@ -393,7 +402,7 @@ fn the_table_is_sound() {
         assert!(setting.help().ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 17);
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 19);
     assert!(SETTINGS.iter().all(|setting| (setting.default == "auto") == setting.auto.is_some()));
 }
 
@@ -406,4 +415,23 @@ fn derived_values_follow_from_rows_above() {
     let machine = Machine { cores: 4, open_files_max: 20_000 };
     SETTINGS.iter().filter_map(|setting| setting.auto.as_ref()).for_each(|auto| (auto.derive)(&mut config, machine));
     assert_eq!(values(&config), once);
+}
+
+/// What `stories.keep_for` is once the store is known.
+#[track_caller]
+fn check_retention(typed: &str, has_periods: bool, want: Option<Duration>) {
+    let mut config = load("", "", &[("stories-keep-for", typed)]).unwrap();
+    config.resolve_retention(has_periods);
+    assert_eq!(config.stories_keep_for.period(), want, "{typed}");
+}
+
+#[test]
+fn an_older_store_deletes_nothing_until_a_period_is_set() {
+    let day = Duration::from_secs(86_400);
+    check_retention("auto", true, Some(90 * day));
+    check_retention("auto", false, None);
+    for has_periods in [true, false] {
+        check_retention("1d", has_periods, Some(day));
+        check_retention("off", has_periods, None);
+    }
 }

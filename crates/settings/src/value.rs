@@ -45,6 +45,8 @@ pub(crate) trait Value: Sized {
 /// The unit of times that are written as a number of milliseconds; others are written with their unit.
 pub(crate) const MILLISECONDS: &str = "milliseconds";
 const TIME_UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+/// The text that requests a derived value.
+pub(crate) const AUTO: &str = "auto";
 /// The text that leaves an optional value unset.
 pub(crate) const OFF: &str = "off";
 
@@ -80,6 +82,53 @@ impl<T: Value> Value for Option<T> {
 
     fn render(&self, bounds: &Bounds) -> String {
         self.as_ref().map_or_else(|| OFF.to_owned(), |value| value.render(bounds))
+    }
+}
+
+/// How long something that has ended is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeepFor {
+    /// As long as the store says, which is not open yet.
+    #[default]
+    ByStore,
+    /// Until an operator sets a period.
+    Unlimited,
+    Period(Duration),
+}
+
+impl KeepFor {
+    /// The period; `None` where nothing is deleted.
+    #[must_use]
+    pub fn period(self) -> Option<Duration> {
+        match self {
+            Self::Period(period) => Some(period),
+            Self::ByStore | Self::Unlimited => None,
+        }
+    }
+
+    /// What holds in a store that was made with finite periods, or without.
+    pub(crate) fn resolve(&mut self, has_periods: bool, period: Duration) {
+        if *self == Self::ByStore {
+            *self = if has_periods { Self::Period(period) } else { Self::Unlimited };
+        }
+    }
+}
+
+impl Value for KeepFor {
+    fn parse(text: &str, bounds: &Bounds) -> Option<Self> {
+        if text == OFF { Some(Self::Unlimited) } else { Duration::parse(text, bounds).map(Self::Period) }
+    }
+
+    fn expects(bounds: &Bounds) -> String {
+        Option::<Duration>::expects(bounds)
+    }
+
+    fn render(&self, bounds: &Bounds) -> String {
+        match self {
+            Self::ByStore => AUTO.to_owned(),
+            Self::Unlimited => OFF.to_owned(),
+            Self::Period(period) => period.render(bounds),
+        }
     }
 }
 

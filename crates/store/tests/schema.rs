@@ -78,6 +78,7 @@ fn databases_that_are_not_ours_are_refused() {
     check_refused(&database, &["another program", "photos", "empty database"]);
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
+    assert_eq!(database.created_with(), Ok(database.schema_version().unwrap().found));
     let changed = client.query_one("UPDATE gauntlet_schema SET version = version + 1 RETURNING version::bigint", &[]);
     let newer: i64 = changed.unwrap().get(0);
     // Its migrations let this program work beside it; a command does not.
@@ -106,6 +107,8 @@ fn commands_leave_an_older_file_as_it_is() {
     std::fs::File::create(&file).unwrap();
     check_refused(&SqliteDatabase::new(&file).with_policy(SchemaPolicy::Never), &["is empty", "gauntlet migrate"]);
     drop(SqliteDatabase::new(&file).with_policy(SchemaPolicy::CreateOnly).writer().unwrap());
+    let new = SqliteDatabase::new(&file);
+    assert_eq!(new.created_with(), Ok(new.schema_version().unwrap().found));
 
     let file = dir.path().join("older.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -115,6 +118,7 @@ fn commands_leave_an_older_file_as_it_is() {
     let commands = [SchemaPolicy::Never, SchemaPolicy::CreateOnly].map(|policy| database.clone().with_policy(policy));
     let known = database.schema_version().unwrap().known;
     check_migrated_once([&commands[0], &commands[1]], || database.migrate(), known);
+    assert_eq!(database.created_with(), Ok(0));
 }
 
 #[test]
@@ -129,6 +133,7 @@ fn commands_leave_an_older_database_as_it_is() {
     client.batch_execute(version).unwrap();
     let known = database.schema_version().unwrap().known;
     check_migrated_once([&commands[0], &commands[1]], || database.migrate(), known);
+    assert_eq!(database.created_with(), Ok(0));
 }
 
 #[test]

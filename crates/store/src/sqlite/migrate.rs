@@ -117,16 +117,22 @@ pub(super) fn version(db: &Connection, file: &Path) -> Result<SchemaVersion, Sto
             file.display()
         )));
     }
-    let compatible_from = if version > VERSION_KNOWN { compatible_from(db).or_store_error()? } else { None };
+    let compatible_from =
+        if version > VERSION_KNOWN { about_schema(db, "compatible_from").or_store_error()? } else { None };
     Ok(SchemaVersion::new(version.into(), compatible_from, VERSION_KNOWN.into()))
 }
 
-fn compatible_from(db: &Connection) -> rusqlite::Result<Option<i64>> {
+/// The schema version of the program that made the file; 0 where it is older than this record.
+pub(super) fn created_with(db: &Connection) -> Result<i64, StoreError> {
+    Ok(about_schema(db, "created_with").or_store_error()?.unwrap_or_default())
+}
+
+fn about_schema(db: &Connection, column: &str) -> rusqlite::Result<Option<i64>> {
     let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gauntlet_schema'";
     if db.query_row(is_there, [], |_| Ok(())).optional()?.is_none() {
         return Ok(None);
     }
-    db.query_row("SELECT compatible_from FROM gauntlet_schema", [], |row| row.get(0)).optional()
+    db.query_row(&format!("SELECT {column} FROM gauntlet_schema"), [], |row| row.get(0)).optional()
 }
 
 fn not_a_database(error: &rusqlite::Error, file: &Path) -> StoreError {
