@@ -1,7 +1,9 @@
 //! Around every request: an id for its log lines and its response, one log line when it is done, and a guard against panics.
 //!
-//! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
+//! The line names the route as it is declared, never the path, the query or a header: secrets stay out of it. Of a request that changes
+//! something it says whose it was, by ids.
 
+use super::auth::Principal;
 use super::listener::park::ParkMarker;
 use super::problem::{ApiError, EarlyRefusal};
 use super::request_id::{REQUEST_ID, request_id};
@@ -13,7 +15,8 @@ use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
-use tracing::{Instrument, Level};
+use tracing::field::{Empty, display};
+use tracing::{Instrument, Level, Span};
 
 /// The route in logs when none matches: never the path, which the client chose.
 const NO_ROUTE: &str = "none";
@@ -21,10 +24,31 @@ const NO_ROUTE: &str = "none";
 /// Handles a request under its id.
 pub(super) async fn trace(request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
-    let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or_default());
+    let span = tracing::info_span!(
+        "request",
+        request.id = id.to_str().unwrap_or_default(),
+        account = Empty,
+        token = Empty,
+        guest = Empty
+    );
     let mut response = observe(request, next).instrument(span).await;
     response.headers_mut().insert(REQUEST_ID, id);
     response
+}
+
+/// Adds to the lines of the request whose it is. Reads, of which there are many, are logged only when debugging, and go without.
+pub(super) fn record_principal(method: &Method, principal: Option<&Principal>) {
+    let Some(principal) = principal.filter(|_| !method.is_safe()) else { return };
+    let span = Span::current();
+    match principal {
+        Principal::Account(caller) => {
+            span.record("account", display(caller.account));
+            caller.token.map(|token| span.record("token", display(token)));
+        }
+        Principal::Guest(guest) => {
+            span.record("guest", display(guest.player));
+        }
+    }
 }
 
 async fn observe(request: Request, next: Next) -> Response {

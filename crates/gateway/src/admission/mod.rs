@@ -20,6 +20,7 @@ use super::listener::{Connection, ProxiedPermit, Rank};
 use super::origin::needs_valid_token;
 use super::problem::{ApiError, ApiResult};
 use super::shed;
+use super::trace;
 use crate::app::App;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::Method;
@@ -38,6 +39,7 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     };
     let identity = app.auth.identify(&parts).await.0;
+    trace::record_principal(&parts.method, identity.principal());
     if needs_valid_token(&parts, &app.config) && identity.principal().is_none() {
         let refusal = identity.into_principal().err().unwrap_or(ApiError::CrossSite);
         return refusal.into_response();

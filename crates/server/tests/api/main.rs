@@ -25,6 +25,7 @@ mod ops;
 mod pages;
 mod programs;
 mod public_games;
+mod request_log;
 mod roles;
 mod shedding;
 mod sites;

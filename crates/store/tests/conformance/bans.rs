@@ -18,7 +18,7 @@ fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> Ban {
     }
 }
 
-fn create(ban: &Ban) -> Command {
+fn create_ban(ban: &Ban) -> Command {
     Command::Ban(BanCommand::Create(ban.clone()))
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn every_form_of_a_target_is_read_back(database: &dyn Database) {
     ];
     let bans: Vec<Ban> = targets.iter().zip(1..).map(|(target, n)| ban(n, target, 0, None)).collect();
     for ban in &bans {
-        held.assert_outcome(create(ban), Outcome::Done);
+        held.assert_outcome(create_ban(ban), Outcome::Done);
     }
     let newest_first: Vec<&Ban> = bans.iter().rev().collect();
     check(&mut held, 0, targets.len() as u64, &newest_first);
@@ -68,16 +68,16 @@ pub(crate) fn every_form_of_a_target_is_read_back(database: &dyn Database) {
 pub(crate) fn a_target_is_banned_once_at_a_time(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let (first, forever) = (ban(1, "address:192.0.2.7", 0, Some(100)), ban(3, "address:192.0.2.0/24", 0, None));
-    held.assert_outcome(create(&first), Outcome::Done);
-    held.assert_outcome(create(&first), Outcome::Duplicate);
-    held.assert_outcome(create(&ban(2, "address:::ffff:192.0.2.7", 99, None)), Outcome::Duplicate);
-    held.assert_outcome(create(&forever), Outcome::Done);
+    held.assert_outcome(create_ban(&first), Outcome::Done);
+    held.assert_outcome(create_ban(&first), Outcome::Duplicate);
+    held.assert_outcome(create_ban(&ban(2, "address:::ffff:192.0.2.7", 99, None)), Outcome::Duplicate);
+    held.assert_outcome(create_ban(&forever), Outcome::Done);
     check(&mut held, 99, 2, &[&forever, &first]);
     check(&mut held, 100, 2, &[&forever]);
     // One that has expired is neither lifted nor in the way.
     held.assert_outcome(lift(1, 100), Outcome::NotFound);
     let second = ban(4, "address:192.0.2.7", 100, None);
-    held.assert_outcome(create(&second), Outcome::Done);
+    held.assert_outcome(create_ban(&second), Outcome::Done);
     check(&mut held, 100, 3, &[&second, &forever]);
     held.assert_outcome(lift(4, 101), Outcome::Done);
     held.assert_outcome(lift(4, 101), Outcome::NotFound);
@@ -87,7 +87,7 @@ pub(crate) fn a_target_is_banned_once_at_a_time(database: &dyn Database) {
 pub(crate) fn bans_are_read_in_pages(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let bans: Vec<Ban> = (1..=5).map(|n| ban(n, &format!("address:192.0.2.{n}"), 0, None)).collect();
-    bans.iter().for_each(|ban| held.assert_outcome(create(ban), Outcome::Done));
+    bans.iter().for_each(|ban| held.assert_outcome(create_ban(ban), Outcome::Done));
     for (before, limit, want) in
         [(None, 2, vec![5, 4]), (Some(4), 2, vec![3, 2]), (Some(1), 2, vec![]), (None, 0, vec![])]
     {
@@ -96,15 +96,28 @@ pub(crate) fn bans_are_read_in_pages(database: &dyn Database) {
     }
 }
 
+pub(crate) fn waiting_matches_of_an_account_are_listed(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    held.assert_outcome(create(1, [1, 2, 3], at(0)), Outcome::Done);
+    held.assert_outcome(create(2, [4], at(0)), Outcome::Done);
+    let cancel = Command::CancelMatch { id: match_id(2), account: None, now: at(1) };
+    held.assert_outcome(cancel, Outcome::Done);
+    for (account, limit, want) in [(1, 10, vec![1, 3]), (1, 1, vec![1]), (2, 10, vec![4]), (3, 10, vec![])] {
+        let waiting = held.reader.bans().waiting_matches(account_id(account), limit);
+        assert_eq!(waiting, Ok(want.into_iter().map(match_id).collect::<Vec<_>>()), "account {account}");
+    }
+}
+
 pub(crate) fn bans_expire_and_are_bounded(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let end = |n: u128| (n <= 3).then_some(100 + n as i64);
     let target = |n: u128| BanTarget::Guest(PlayerId(n)).to_string();
-    let all: Vec<Command> = (1..=BANS_MAX as u128).map(|n| create(&ban(n, &target(n), 0, end(n)))).collect();
+    let all: Vec<Command> = (1..=BANS_MAX as u128).map(|n| create_ban(&ban(n, &target(n), 0, end(n)))).collect();
     assert!(held.commit(&all).iter().all(|outcome| *outcome == Outcome::Done));
     let one_more = BANS_MAX as u128 + 1;
-    held.assert_outcome(create(&ban(one_more, &target(one_more), 100, None)), Outcome::LimitReached);
-    held.assert_outcome(create(&ban(one_more, &target(one_more), 101, None)), Outcome::Done);
+    held.assert_outcome(create_ban(&ban(one_more, &target(one_more), 100, None)), Outcome::LimitReached);
+    held.assert_outcome(create_ban(&ban(one_more, &target(one_more), 101, None)), Outcome::Done);
     let retire = |ms, max| Command::Ban(BanCommand::RetireExpired { now: at(ms), max });
     held.assert_outcome(retire(102, 1), Outcome::Retired(1));
     held.assert_outcome(retire(102, 10), Outcome::Retired(1));

@@ -68,6 +68,7 @@ laws! {
         every_form_of_a_target_is_read_back
         a_target_is_banned_once_at_a_time
         bans_are_read_in_pages
+        waiting_matches_of_an_account_are_listed
         bans_expire_and_are_bounded
     }
     codes {
