@@ -45,7 +45,7 @@ wait_ready() {
 lifecycle() { # what, settings...
     local what=$1 server
     shift
-    alone serve "$@" >>"$work/server.log" 2>&1 &
+    chroot "$work/root" /gauntlet serve "$@" >"$work/server.log" 2>&1 &
     server=$!
     check "$what: becomes ready, found by localhost" 0 "" wait_ready
     check "$what: health by the settings" 0 "is ready" alone health
@@ -70,12 +70,14 @@ else
     install -d -o postgres "$work/cluster"
     as_postgres() { setpriv --reuid=postgres --regid="$(id -g postgres)" --clear-groups env LC_ALL=C "$@"; }
     as_postgres "$postgres/initdb" --no-sync --auth=trust --pgdata="$work/cluster/data" >"$work/initdb.log" 2>&1
-    as_postgres "$postgres/postgres" -D "$work/cluster/data" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off >"$work/postgres.log" 2>&1 &
+    # The function would stand between the process and its id.
+    setpriv --reuid=postgres --regid="$(id -g postgres)" --clear-groups "$postgres/postgres" -D "$work/cluster/data" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off >"$work/postgres.log" 2>&1 &
+    database=$!
     for _ in $(seq 100); do "$postgres/pg_isready" --quiet --host=127.0.0.1 && break; sleep 0.2; done
     url=postgres://postgres@localhost:5432/postgres
     lifecycle "PostgreSQL by name" --store-url "$url"
     check "PostgreSQL: makes a token" 0 "gnt_" alone token create --store-url "$url"
-    kill -INT $!
-    wait $!
+    kill -INT "$database"
+    wait "$database"
 fi
 exit "$failed"

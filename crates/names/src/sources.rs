@@ -8,10 +8,14 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Bytes of a file that are read at most.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Whether the servers could not be read at last: it is logged when it begins, not for each lookup.
+static UNREADABLE: AtomicBool = AtomicBool::new(false);
 
 /// The files, and the port of the servers where tests have their own.
 #[derive(Clone, Debug)]
@@ -59,12 +63,15 @@ impl Sources {
     pub fn resolver(&self, bounds: Bounds) -> Option<TokioResolver> {
         let read = read(&self.resolv_conf).map_err(|error| error.to_string());
         let parsed = read.and_then(|text| system_conf::parse_resolv_conf(text).map_err(|error| error.to_string()));
+        let was_unreadable = UNREADABLE.swap(parsed.is_err(), Relaxed);
         let (config, options) = parsed.unwrap_or_else(|error| {
-            tracing::warn!(
-                file = %self.resolv_conf.display(),
-                error,
-                "the system names no DNS server: only literal addresses and names of the hosts file are known"
-            );
+            if !was_unreadable {
+                tracing::warn!(
+                    file = %self.resolv_conf.display(),
+                    error,
+                    "the system names no DNS server: only literal addresses and names of the hosts file are known"
+                );
+            }
             (ResolverConfig::from_parts(None, vec![], vec![]), ResolverOpts::default())
         });
         let config = self.with_port(config);
