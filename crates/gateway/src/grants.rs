@@ -104,8 +104,8 @@ impl Grants {
     }
 
     /// Ends everything that this credential has opened.
-    pub fn revoke(&self, credential: CredentialId, reason: RevocationReason) {
-        self.revoke_range((credential, 0)..=(credential, u64::MAX), &reason);
+    pub fn revoke(&self, credential: CredentialId, reason: &RevocationReason) {
+        self.revoke_range((credential, 0)..=(credential, u64::MAX), reason);
     }
 
     /// Ends everything that clients have open who are banned now.
@@ -180,7 +180,7 @@ pub async fn revoke_ended(grants: &Grants, store: &Store, now: UnixMs) -> Result
         let existing: BTreeSet<TokenId> =
             store.read(move |reader| reader.existing_tokens(&batch)).await?.into_iter().collect();
         for deleted in tokens.iter().filter(|token| !existing.contains(token)) {
-            grants.revoke(CredentialId::Token(*deleted), RevocationReason::Deleted);
+            grants.revoke(CredentialId::Token(*deleted), &RevocationReason::Deleted);
         }
     }
     Ok(())
@@ -278,7 +278,7 @@ mod tests {
         let watch = RevocationWatch::new(&grants, CredentialId::Token(TokenId(1)), BanSubject::default());
         let waiting = tokio::spawn(async move { poll_fn(|context| watch.poll_revoked(context)).await });
         tokio::task::yield_now().await;
-        grants.revoke(CredentialId::Token(TokenId(1)), RevocationReason::Deleted);
+        grants.revoke(CredentialId::Token(TokenId(1)), &RevocationReason::Deleted);
         assert_eq!(waiting.await.unwrap(), RevocationReason::Deleted);
     }
 
@@ -295,7 +295,7 @@ mod tests {
                     0 => open.push((id, RevocationWatch::new(&grants, id, BanSubject::default()), false)),
                     1 => if let Some(at) = open.iter().position(|(other, ..)| *other == id) { drop(open.remove(at)) },
                     _ => {
-                        grants.revoke(id, RevocationReason::Deleted);
+                        grants.revoke(id, &RevocationReason::Deleted);
                         open.iter_mut().filter(|(other, ..)| *other == id).for_each(|(.., is_revoked)| *is_revoked = true);
                     }
                 }

@@ -72,7 +72,7 @@ async fn end_session(State(app): State<App>, parts: Parts) -> ApiResult<(StatusC
     for token in app.auth.sessions_of(&parts).await? {
         app.node.store.commit(Command::Code(CodeCommand::EndSession { token })).await?;
         app.auth.forget(token);
-        app.grants.revoke(CredentialId::Token(token), RevocationReason::Deleted);
+        app.grants.revoke(CredentialId::Token(token), &RevocationReason::Deleted);
         tracing::info!(token = %token, "a session was signed out");
     }
     let cookie = set_cookie("", 0, is_over_tls(&app, &parts))?;

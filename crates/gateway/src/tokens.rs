@@ -76,7 +76,7 @@ pub(super) async fn delete(app: &App, id: TokenId, account: Option<AccountId>) -
     match app.node.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             app.auth.forget(id);
-            app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
+            app.grants.revoke(CredentialId::Token(id), &RevocationReason::Deleted);
             Ok(())
         }
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
