@@ -62,6 +62,11 @@ fn configured_url(config: &Config) -> Result<String, CliError> {
         Some(port) => (config.ops_interface.0, port),
         None => (config.interface.0, config.port),
     };
+    if config.ops_port.is_none() && config.tls_certificate.is_some() {
+        return Err(CliError::failed(
+            "the server speaks TLS, and its certificate is not for this address: name its URL (https://…), or set server.ops_port",
+        ));
+    }
     if port == 0 {
         return Err(CliError::failed("the configured port is 0, any free one: name the server's URL"));
     }
