@@ -35,7 +35,7 @@ pub(crate) fn manual_command() -> Command {
 }
 
 /// Prints the completions of `whole`, the program's command line.
-pub(crate) fn print_completions(typed: &ArgMatches, whole: Command) -> Result<ExitCode, CliError> {
+pub(crate) fn print_completions(typed: &ArgMatches, whole: &Command) -> Result<ExitCode, CliError> {
     let CompletionsArgs { shell } = args(typed)?;
     let mut whole = visible(whole);
     let mut text = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn print_completions(typed: &ArgMatches, whole: Command) -> Result<Ex
 }
 
 /// Writes the man pages of `whole`, the program's command line.
-pub(crate) fn write_manual(typed: &ArgMatches, whole: Command) -> Result<ExitCode, CliError> {
+pub(crate) fn write_manual(typed: &ArgMatches, whole: &Command) -> Result<ExitCode, CliError> {
     let ManualArgs { dir } = args(typed)?;
     let unwritten = |error: io::Error| {
         CliError::failed(format_args!(
@@ -68,7 +68,7 @@ pub(crate) fn write_manual(typed: &ArgMatches, whole: Command) -> Result<ExitCod
 }
 
 /// Without the commands that this program uses to start parts of itself.
-fn visible(whole: Command) -> Command {
+fn visible(whole: &Command) -> Command {
     let shown: Vec<Command> = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     let bare = Command::new("gauntlet").version(crate::VERSION).subcommand_required(true);
     let about = whole.get_about().cloned().unwrap_or_default();

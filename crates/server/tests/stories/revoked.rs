@@ -171,9 +171,9 @@ async fn a_ban_ends_the_feeds_of_the_banned_on_every_node() {
     let opened = home.server.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
     let after = opened["seq"].as_u64().unwrap();
-    let mut banned = Stream::open(home.address, &format!("{table}/feed?after={after}"), "bob").await;
-    let mut socket = Socket::open(home.address, &format!("{table}/socket?after={after}"), "bob").await;
-    let mut visitor = Stream::open(home.address, &format!("{table}/feed?after={after}"), "").await;
+    let banned = Stream::open(home.address, &format!("{table}/feed?after={after}"), "bob").await;
+    let socket = Socket::open(home.address, &format!("{table}/socket?after={after}"), "bob").await;
+    let visitor = Stream::open(home.address, &format!("{table}/feed?after={after}"), "").await;
     home.feeds_held(3).await;
     let bob = crate::test_server::BOB.to_string();
     let ban = async |body: Value| {
