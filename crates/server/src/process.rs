@@ -164,7 +164,7 @@ pub async fn serve(
     let lock = DataLock::acquire(&config)?;
     let metrics = Arc::new(Metrics::default());
     let store = open_store(&config, SchemaPolicy::Migrate, metrics.clone()).await?;
-    config.resolve_retention(store_location::has_retention_periods(&config).await?);
+    config.resolve_retention(store_location::has_retention_periods(&store).await?);
     let bootstrap = match &config.bootstrap_token {
         Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,

@@ -284,12 +284,12 @@ settings! {
     /// rate. A large response (http.response_bytes_max) must be read faster: all of its bytes within http.response_stall_ms.
     http_response_bytes_per_s_min: u32 =
         ranged("http.response_bytes_per_s_min", "http-response-bytes-per-s-min", 1..=1_000_000_000, "bytes a second", "1024");
+    /// Proxies whose header X-Forwarded-For is trusted: the rate limiter counts by the address of the client behind them.
+    http_trusted_proxies: Networks = plain("http.trusted_proxies", "http-trusted-proxies", "off");
     /// Certificate of the server, with those between it and its authority (PEM): the API is served over TLS. SIGHUP reads it again.
     tls_certificate: Option<PathBuf> = plain("tls.certificate", "tls-certificate", "off");
     /// Private key of tls.certificate (PEM).
     tls_key: Option<PathBuf> = plain("tls.key", "tls-key", "off");
-    /// Proxies whose header X-Forwarded-For is trusted: the rate limiter counts by the address of the client behind them.
-    http_trusted_proxies: Networks = plain("http.trusted_proxies", "http-trusted-proxies", "off");
     /// Spectators at the same time.
     spectators_max: usize = ranged("spectators.max", "spectators-max", 0..=limits::SPECTATORS_MAX as u64, "spectators", AUTO)
         .or_auto("half of http.connections_max", |c, _| c.spectators_max = (c.http_connections_max / 2).min(limits::SPECTATORS_MAX));

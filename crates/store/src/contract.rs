@@ -156,6 +156,8 @@ pub type RecordedGame = (GameRow, Option<Vec<u8>>);
 
 /// A view of what is committed. Each call is one snapshot.
 pub trait Reader: Send {
+    /// The schema version of the program that made the store; 0 where that did not write it down yet.
+    fn created_with(&mut self) -> Result<i64, StoreError>;
     /// The token whose secret has this SHA-256 digest.
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError>;
     /// All tokens of an account, newest first.

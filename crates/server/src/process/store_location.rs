@@ -203,23 +203,9 @@ pub fn schema_version(config: &Config) -> Result<SchemaVersion, super::ServeErro
     version.map_err(|error| open_error(config, error))
 }
 
-/// Whether the store that `config` names, which is open, was made by a version that deletes by itself what is old.
-///
-/// # Errors
-/// As for [`open_store`].
-pub(super) async fn has_retention_periods(config: &Config) -> Result<bool, super::ServeError> {
-    let location = match config.store() {
-        StoreLocation::Sqlite(data) => Ok(data.to_owned()),
-        StoreLocation::Postgres(url) => Err(url.expose().to_owned()),
-    };
-    let read = tokio::task::spawn_blocking(move || match location {
-        Ok(data) => SqliteDatabase::new(data).created_with(),
-        Err(url) => PostgresDatabase::new(&url)?.created_with(),
-    });
-    let created_with = read.await.unwrap_or_else(|error| {
-        Err(StoreError::Unavailable { why: format!("reading which version made it failed: {error}") })
-    });
-    created_with.map(|version| version > 0).map_err(|error| open_error(config, error))
+/// Whether this store was made by a version that deletes by itself what is old.
+pub(super) async fn has_retention_periods(store: &Store) -> Result<bool, StoreError> {
+    store.read(|reader| reader.created_with()).await.map(|version| version > 0)
 }
 
 /// Brings the store that `config` names to the version of this program; its version before. A data file must not be in use. Blocks.

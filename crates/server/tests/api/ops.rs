@@ -71,6 +71,7 @@ impl Reader for FlakyReader {
     }
 
     pass! {
+        created_with() -> i64;
         token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
         tokens(account: AccountId) -> Vec<engine::rows::Token>;
         existing_tokens(ids: &[engine::ids::TokenId]) -> Vec<engine::ids::TokenId>;

@@ -124,10 +124,6 @@ pub(super) fn version(session: &mut Session) -> Result<SchemaVersion, StoreError
 }
 
 /// The schema version of the program that made the database; 0 where it is older than this record.
-pub(super) fn created_with(session: &mut Session) -> Result<i64, StoreError> {
-    Ok(about_schema(session, "created_with")?.unwrap_or_default())
-}
-
 fn about_schema(session: &mut Session, column: &str) -> Result<Option<i64>, StoreError> {
     let is_there = "SELECT 1 FROM pg_attribute WHERE attrelid = 'gauntlet_schema'::regclass AND attname::text = ?1";
     if !session.exists(is_there, values![column])? {

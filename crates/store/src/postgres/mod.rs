@@ -77,14 +77,6 @@ impl PostgresDatabase {
         migrate::version(&mut self.connector.open()?)
     }
 
-    /// The schema version of the program that made it; 0 where that did not write it down yet.
-    ///
-    /// # Errors
-    /// As for [`Database::reader`].
-    pub fn created_with(&self) -> Result<i64, StoreError> {
-        migrate::created_with(&mut self.connector.open()?)
-    }
-
     /// Brings it to the version of this program; the version before.
     ///
     /// # Errors

@@ -75,6 +75,11 @@ pub(crate) trait SqlReader: Send {
 }
 
 impl<R: SqlReader> Reader for R {
+    fn created_with(&mut self) -> Result<i64, StoreError> {
+        let found = self.session().first("SELECT created_with FROM gauntlet_schema", values![], |row| row.int());
+        Ok(found?.unwrap_or_default())
+    }
+
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError> {
         let sql = format!("SELECT {} FROM tokens WHERE digest = ?1", columns::TOKEN);
         self.session().first(&sql, values![digest], |row| columns::token(row))

@@ -123,10 +123,6 @@ pub(super) fn version(db: &Connection, file: &Path) -> Result<SchemaVersion, Sto
 }
 
 /// The schema version of the program that made the file; 0 where it is older than this record.
-pub(super) fn created_with(db: &Connection) -> Result<i64, StoreError> {
-    Ok(about_schema(db, "created_with").or_store_error()?.unwrap_or_default())
-}
-
 fn about_schema(db: &Connection, column: &str) -> rusqlite::Result<Option<i64>> {
     let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gauntlet_schema'";
     if db.query_row(is_there, [], |_| Ok(())).optional()?.is_none() {

@@ -59,14 +59,6 @@ impl SqliteDatabase {
         migrate::version(&connection::open(&self.file, Access::Read)?, &self.file)
     }
 
-    /// The schema version of the program that made it; 0 where that did not write it down yet.
-    ///
-    /// # Errors
-    /// As for [`Database::reader`].
-    pub fn created_with(&self) -> Result<i64, StoreError> {
-        migrate::created_with(&connection::open(&self.file, Access::Read)?)
-    }
-
     /// Brings it to the version of this program; the version before.
     ///
     /// # Errors
