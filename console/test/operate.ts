@@ -78,7 +78,7 @@ export const others: readonly Schemas['NodeView'][] = [
   node({ address: '10.0.0.2:4000', is_this: false, lease_ends_at: '2026-01-02T03:04:10Z', games: 12, jobs: [], workers: [uuid(21)] }),
   node({ address: 'a-machine-with-a-long-name.europe.games.example:4000', is_this: false, is_living: false, since: null, lease_ends_at: AT, games: 3, tables: 0, worlds: 0, hunts: 0, jobs: [], workers: [] }),
 ];
-export const listedAccount = (at: number): Schemas['AccountListed'] => ({ id: uuid(at), name: at % 5 ? `guild-${at}` : `A name of many words, number ${at}`, created_at: AT, snakes: at, tokens: at % 3 });
+export const listedAccount = (at: number): Schemas['AccountListed'] => ({ id: uuid(at), name: at % 5 ? `guild-${at}` : `A name of many words, number ${at}`, created_at: AT, snakes: at, tokens: at % 3, is_disabled: at % 7 === 0 });
 export const tokenOf = (at: number, more: Partial<Schemas['TokenView']> = {}): Schemas['TokenView'] => ({ id: uuid(at), name: at % 2 ? 'browser' : `script ${at}`, role: 'player', purpose: 'use', created_at: AT, last_used_at: at % 2 ? AT : null, expires_at: at % 2 ? '2099-01-01T00:00:00Z' : null, ...more });
 const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at % 3 ? `Friend ${at}` : null, role: 'player', made_by: 'Olga', created_at: AT, expires_at: '2099-01-01T00:00:00Z' });
 

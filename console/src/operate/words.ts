@@ -233,6 +233,7 @@ export const END = {
 } as const;
 
 export const ACCOUNTS = {
+  disabled: 'disabled',
   accountTitle: 'Make an account',
   accountLead: 'Without an invitation: for a program, or before its owner comes. An account of this name is found, and not made twice.',
   tokenTitle: 'Make a token for an account',

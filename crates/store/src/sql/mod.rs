@@ -18,6 +18,7 @@ pub(crate) mod leaders;
 pub(crate) mod leases;
 mod limit_rules;
 pub(crate) mod match_lists;
+mod match_logs;
 pub(crate) mod matches;
 pub(crate) mod nodes;
 pub(crate) mod reader;

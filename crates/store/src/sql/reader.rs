@@ -2,9 +2,8 @@
 
 use super::{
     Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
-    leaders, leases, limit_rules, match_lists, nodes, tables, values, worlds,
+    leaders, leases, limit_rules, match_lists, match_logs, nodes, tables, values, worlds,
 };
-use crate::archives;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
     AccountFilter, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter,
@@ -22,8 +21,8 @@ use engine::matches::lifecycle::MatchState;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, CountedAccount, EndedMatchCursor,
     GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage,
-    MatchLogRow, MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow,
-    SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame,
+    SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -206,9 +205,9 @@ impl<R: SqlReader> Reader for R {
             let status = <R as SqlReader>::statuses(session, &[id])?.into_iter().next();
             let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
             let rows = match state {
-                MatchState::Finished => archived_log(session, id, version, (from, limit))?,
+                MatchState::Finished => match_logs::archived(session, id, version, (from, limit))?,
                 MatchState::Waiting | MatchState::Running | MatchState::Failed | MatchState::Cancelled => {
-                    live_log(session, id, from, limit)?
+                    match_logs::live(session, id, from, limit)?
                 }
             };
             Ok(Some(MatchLogPage { state, version, rows }))
@@ -575,27 +574,6 @@ fn games_before(
 ) -> Result<Vec<GameRow>, StoreError> {
     let (at, table, number) = cursor_position(before);
     session.all(sql, values![at, table, number, limit], |row| columns::game(row))
-}
-
-fn live_log(session: &mut impl Session, id: MatchId, from: u32, limit: usize) -> Result<Vec<MatchLogRow>, StoreError> {
-    let sql = format!(
-        "SELECT {} FROM match_log WHERE match_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3",
-        columns::LOG
-    );
-    session.all(&sql, values![id, from, limit], |row| columns::log_row(row))
-}
-
-fn archived_log(
-    session: &mut impl Session,
-    id: MatchId,
-    version: u32,
-    (from, limit): (u32, usize),
-) -> Result<Vec<MatchLogRow>, StoreError> {
-    let archive = "SELECT data FROM match_archive WHERE match_id = ?1";
-    let stored = session.first(archive, values![id], |row| row.bytes())?;
-    let stored =
-        stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
-    archives::decode_rows(id, &stored, version, from, limit)
 }
 
 fn counts(session: &mut impl Session) -> Result<MatchCounts, StoreError> {

@@ -156,6 +156,7 @@ laws! {
         nodes_are_listed_with_what_they_hold
     }
     stats {
+        a_new_store_says_who_made_it
         counters_follow_every_life
         windows_hold_what_is_recent
         durations_are_of_finished_matches

@@ -16,6 +16,11 @@ fn check_counts(held: &mut StoreFixture, want: [u64; 5]) {
     assert_eq!(held.reader.match_counts(), Ok(want));
 }
 
+pub(crate) fn a_new_store_says_who_made_it(database: &dyn Database) {
+    drop(database.writer().unwrap());
+    assert!(database.reader().unwrap().created_with().unwrap() > 0);
+}
+
 pub(crate) fn counters_follow_every_life(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     check_counts(&mut held, [0, 0, 0, 0, 0]);
