@@ -10,8 +10,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use store::testing::{PostgresCluster, statements};
 
-/// Tables that always have few rows: one for each name, minute, policy or process of a bounded time, or one row.
-const SMALL: [&str; 10] = [
+/// Tables that always have few rows: one for each name, minute, policy or process of a bounded time, for each ban (every node holds them all),
+/// or one row.
+const SMALL: [&str; 12] = [
+    "ban_figures",
+    "bans",
     "counters",
     "gauntlet_schema",
     "hunt_totals",
