@@ -383,8 +383,9 @@ async fn serve_grpc(app: App, listener: Option<TcpListener>) {
 async fn run_rule_owner(app: App, rule_owner: RuleOwner, tls: Option<Arc<ServerTls>>, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
-            if let Some(tls) = &tls {
-                tls.reload();
+            if let Some(tls) = tls.clone() {
+                // A mount that does not answer must hold up no request.
+                let _ = tokio::task::spawn_blocking(move || tls.reload()).await;
             }
             // The rule owner has logged the result.
             let _ = app.limits.reload().await;

@@ -39,6 +39,7 @@ impl ServerTls {
     }
 
     /// Reads both files again, for connections that come from now on. Where something is wrong with them, what was read before stays.
+    /// Blocks for as long as the disk does.
     pub fn reload(&self) {
         match server_config(&self.certificate, &self.key) {
             Ok(config) => {
@@ -54,9 +55,17 @@ impl ServerTls {
     }
 }
 
+/// A pipe would be waited for, without end.
+fn require_file(path: &Path) -> Result<(), String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.is_file() { Ok(()) } else { Err("it is no regular file: name a file in PEM".to_owned()) }
+}
+
 fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
     let of_certificate = |why: String| format!("tls.certificate {}: {why}", certificate.display());
     let of_key = |why: String| format!("tls.key {}: {why}", key.display());
+    require_file(certificate).map_err(of_certificate)?;
+    require_file(key).map_err(of_key)?;
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .map_err(|error| of_certificate(error.to_string()))?;

@@ -176,3 +176,15 @@ fn files_that_do_not_fit_are_refused() {
     let missing = ServerTls::load(std::path::Path::new("/none.pem"), std::path::Path::new("/none.pem"));
     assert!(missing.is_err_and(|why| why.starts_with("tls.certificate /none.pem: ")));
 }
+
+/// Whoever opens one waits until somebody writes.
+#[test]
+fn a_pipe_is_no_key() {
+    let folder = Folder::new("tls-pipe");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let (file, key) = (folder.0.join("cert.pem"), folder.0.join("key.pem"));
+    std::fs::write(&file, certificate().cert.pem()).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&key).status().unwrap().success());
+    let Err(why) = ServerTls::load(&file, &key) else { panic!("it was taken") };
+    assert!(why.contains("key.pem: it is no regular file"), "{why}");
+}
