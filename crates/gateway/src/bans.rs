@@ -94,7 +94,19 @@ impl Bans {
     /// # Errors
     /// [`ApiError::Banned`].
     pub(super) fn check(&self, principal: Option<&Principal>, address: Option<IpAddr>) -> ApiResult<()> {
-        match self.find(&BanSubject::new(principal, address)) {
+        self.check_subject(&BanSubject::new(principal, address))
+    }
+
+    /// Of an account that is about to sign in.
+    ///
+    /// # Errors
+    /// [`ApiError::Banned`].
+    pub(super) fn check_account(&self, account: AccountId) -> ApiResult<()> {
+        self.check_subject(&BanSubject { account: Some(account), ..BanSubject::default() })
+    }
+
+    fn check_subject(&self, subject: &BanSubject) -> ApiResult<()> {
+        match self.find(subject) {
             None => Ok(()),
             Some(ban) => {
                 self.metrics.process.banned_requests.inc();

@@ -118,8 +118,12 @@ pub(super) async fn redeem(
     let Redemption { code, new_account, gone } = redemption;
     let key = redemption_key(&parts.headers)?;
     // What is not there may have been redeemed by this client already, if it has a key.
-    let is_there = find(app, quota, code).await?.is_some();
-    if !is_there && key.is_none() {
+    let found = find(app, quota, code).await?;
+    if let Some(OneTimeCode { used_for: CodeUse::SignIn { account }, .. }) = found {
+        // The link stays as it is, for when the ban is lifted.
+        app.bans.check_account(account)?;
+    }
+    if found.is_none() && key.is_none() {
         return Err(gone.into());
     }
     let secret = key.as_deref().map_or_else(new_secret, |key| derive_secret(code, key));

@@ -103,6 +103,20 @@ async fn a_banned_account_and_a_banned_guest_are_refused_wherever_they_are() {
 }
 
 #[tokio::test]
+async fn a_link_of_a_banned_account_waits_until_the_ban_is_lifted() {
+    let server = TestServer::open().await;
+    let made = server.call("POST /api/sign-in-links").by("bob").json(&json!({})).check("201").await.body;
+    let redeem = json!({ "code": made["code"] });
+    let redeem = || server.call("POST /api/sign-in-links/redeem").by("").json(&redeem);
+    let body = json!({ "account": BOB.to_string(), "reason": "cheats" });
+    let made = ban(&server, "operator", &body, "201").await;
+    redeem().check("403 banned").await;
+    let lift = format!("DELETE /api/admin/bans/{}", made["id"].as_str().unwrap());
+    server.call(&lift).by("operator").check("204").await;
+    redeem().check("200").await;
+}
+
+#[tokio::test]
 async fn nobody_bans_himself_and_operators_ban_no_operators() {
     let server = TestServer::open().await;
     let account = |id: &dyn std::fmt::Display| json!({ "account": id.to_string(), "reason": "x" });
