@@ -5,6 +5,7 @@ use crate::output::{CliError, print_line};
 use crate::serve::store_description;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use server::process::{migrate_store, schema_version};
+use settings::StoreLocation;
 use std::process::ExitCode;
 use std::time::Instant;
 use store::SchemaVersion;
@@ -28,6 +29,14 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let config = load(typed)?;
     let store = store_description(&config);
+    if let StoreLocation::Sqlite(data) = config.store()
+        && !data.exists()
+    {
+        return Err(CliError::failed(format_args!(
+            "there is no data file {}; name the server's with --data, or its database with --store-url (a new one is made by gauntlet serve)",
+            data.display()
+        )));
+    }
     if typed.get_flag(CHECK) {
         let version = schema_version(&config)?;
         print_line(format_args!("{store}: {}", what_would_be_done(version)))?;

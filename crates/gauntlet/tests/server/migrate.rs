@@ -15,7 +15,9 @@ fn check(folder: &Folder, words: &str, code: i32, part: &str) {
 #[test]
 fn commands_never_migrate_and_say_what_does() {
     let folder = Folder::new();
-    check(&folder, "migrate --check --data older.db", 1, "would make schema version");
+    for command in ["migrate --check", "migrate"] {
+        check(&folder, &format!("{command} --data older.db"), 1, "there is no data file older.db");
+    }
     assert!(!folder.path().join("older.db").exists(), "it was made");
     let first = include_str!("../../../store/migrations/sqlite/0001_first.sql");
     let db = rusqlite::Connection::open(folder.path().join("older.db")).unwrap();
