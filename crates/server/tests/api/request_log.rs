@@ -2,16 +2,20 @@
 
 use crate::test_server::{ANN, TestServer};
 use serde_json::json;
+use std::cell::RefCell;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
-/// Lines of the log.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// Lines of the log that this thread wrote: a test and its server share one.
+    static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
-impl io::Write for Written {
+struct Lines;
+
+impl io::Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        LINES.with_borrow_mut(|lines| lines.extend_from_slice(bytes));
         Ok(bytes.len())
     }
 
@@ -20,11 +24,21 @@ impl io::Write for Written {
     }
 }
 
+/// Writes the log from here on, in the whole process: were it one thread's alone, `tracing` would switch off for good what another thread
+/// that writes none comes past first.
+fn write_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(|| Lines).finish();
+        tracing::subscriber::set_global_default(subscriber).expect("this process has no other subscriber");
+    });
+}
+
 /// The last line of the log once this request is answered has these parts, and no secret.
-async fn check(server: &TestServer, written: &Written, line: &str, by: &str, want: &[&str]) {
-    written.0.lock().unwrap().clear();
+async fn check(server: &TestServer, line: &str, by: &str, want: &[&str]) {
+    LINES.take();
     server.call(line).by(by).json(&json!({ "name": "a name" })).check("201").await;
-    let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    let text = String::from_utf8(LINES.take()).unwrap();
     let last = text.lines().find(|line| line.contains("request done")).unwrap_or_default();
     assert!(want.iter().all(|part| last.contains(part)), "{want:?}: {text}");
     assert!(!text.contains("gnt_"), "{text}");
@@ -33,12 +47,9 @@ async fn check(server: &TestServer, written: &Written, line: &str, by: &str, wan
 #[tokio::test]
 async fn the_line_of_a_change_says_whose_it_was() {
     let server = TestServer::open().await;
-    let written = Written::default();
-    let writer = written.clone();
-    let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    let _subscribed = tracing::subscriber::set_default(lines);
+    write_log();
     let account = format!("account={ANN}");
     let player = ["/api/tokens", &account, "token=00000000-0000-0000-0000-000000000001"];
-    check(&server, &written, "POST /api/tokens", "player", &player).await;
-    check(&server, &written, "POST /api/stories/guests", "", &["/api/stories/guests"]).await;
+    check(&server, "POST /api/tokens", "player", &player).await;
+    check(&server, "POST /api/stories/guests", "", &["/api/stories/guests"]).await;
 }
