@@ -43,6 +43,15 @@ fn commands_never_migrate_and_say_what_does() {
 }
 
 #[test]
+fn a_file_of_another_program_stays_as_it_is() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("notes.db"), "no database at all").unwrap();
+    check(&folder, "migrate --data notes.db", 1, "notes.db");
+    assert_eq!(std::fs::read_to_string(folder.path().join("notes.db")).unwrap(), "no database at all");
+    assert!(!folder.path().join("notes.db.lock").exists(), "it has a lock");
+}
+
+#[test]
 fn a_data_file_in_use_is_not_migrated() {
     let folder = Folder::new();
     let server = folder.serve_games("");

@@ -188,13 +188,12 @@ fn sqlite(data: &Path) -> Result<SqliteDatabase, StoreLocationError> {
     Ok(SqliteDatabase::new(data))
 }
 
-/// The version of the schema of the store that `config` names; a data file that is missing is an empty one. Changes nothing. Blocks.
+/// The version of the schema of the store that `config` names. Changes nothing. Blocks.
 ///
 /// # Errors
 /// As for [`open_store`].
 pub fn schema_version(config: &Config) -> Result<SchemaVersion, super::ServeError> {
     let version = match config.store() {
-        StoreLocation::Sqlite(data) if !data.exists() => Ok(SqliteDatabase::NEW),
         StoreLocation::Sqlite(data) => SqliteDatabase::new(data).schema_version(),
         StoreLocation::Postgres(url) => {
             PostgresDatabase::new(url.expose()).and_then(|database| database.schema_version())
@@ -213,6 +212,8 @@ pub(super) async fn has_retention_periods(store: &Store) -> Result<bool, StoreEr
 /// # Errors
 /// As for [`open_store`].
 pub fn migrate_store(config: &Config) -> Result<i64, super::ServeError> {
+    // A file of another program is refused before a lock is made beside it.
+    schema_version(config)?;
     let _alone = DataLock::acquire(config)?;
     let before = match config.store() {
         StoreLocation::Sqlite(data) => sqlite(data)?.migrate(),

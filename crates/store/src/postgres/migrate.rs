@@ -119,15 +119,16 @@ pub(super) fn version(session: &mut Session) -> Result<SchemaVersion, StoreError
         };
     }
     let version = session.first("SELECT version FROM gauntlet_schema", &[], |row| row.int())?.unwrap_or_default();
-    let compatible_from = if version > VERSION_KNOWN { about_schema(session, "compatible_from")? } else { None };
+    let compatible_from = if version > VERSION_KNOWN { compatible_from(session)? } else { None };
     Ok(SchemaVersion::new(version, compatible_from, VERSION_KNOWN))
 }
 
-/// The schema version of the program that made the database; 0 where it is older than this record.
-fn about_schema(session: &mut Session, column: &str) -> Result<Option<i64>, StoreError> {
-    let is_there = "SELECT 1 FROM pg_attribute WHERE attrelid = 'gauntlet_schema'::regclass AND attname::text = ?1";
-    if !session.exists(is_there, values![column])? {
+/// The oldest version whose programs may use this database, where it says so.
+fn compatible_from(session: &mut Session) -> Result<Option<i64>, StoreError> {
+    let is_there =
+        "SELECT 1 FROM pg_attribute WHERE attrelid = 'gauntlet_schema'::regclass AND attname = 'compatible_from'";
+    if !session.exists(is_there, &[])? {
         return Ok(None);
     }
-    session.first(&format!("SELECT {column} FROM gauntlet_schema"), &[], |row| row.int())
+    session.first("SELECT compatible_from FROM gauntlet_schema", &[], |row| row.int())
 }

@@ -51,9 +51,6 @@ const ABOUT_SCHEMA: &str = "
         created_with INTEGER NOT NULL
     ) STRICT";
 
-/// The version of a file that is not there yet.
-pub(super) const NEW: SchemaVersion = SchemaVersion { found: 0, known: VERSION_KNOWN as i64, is_compatible: false };
-
 /// Brings the file to the newest version that this program knows, if this policy lets it; the version before.
 pub(super) fn migrate(db: &mut Connection, file: &Path, policy: SchemaPolicy) -> Result<i64, StoreError> {
     let store = file.display().to_string();
@@ -117,18 +114,17 @@ pub(super) fn version(db: &Connection, file: &Path) -> Result<SchemaVersion, Sto
             file.display()
         )));
     }
-    let compatible_from =
-        if version > VERSION_KNOWN { about_schema(db, "compatible_from").or_store_error()? } else { None };
+    let compatible_from = if version > VERSION_KNOWN { compatible_from(db).or_store_error()? } else { None };
     Ok(SchemaVersion::new(version.into(), compatible_from, VERSION_KNOWN.into()))
 }
 
-/// The schema version of the program that made the file; 0 where it is older than this record.
-fn about_schema(db: &Connection, column: &str) -> rusqlite::Result<Option<i64>> {
+/// The oldest version whose programs may use this file, where it says so.
+fn compatible_from(db: &Connection) -> rusqlite::Result<Option<i64>> {
     let is_there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gauntlet_schema'";
     if db.query_row(is_there, [], |_| Ok(())).optional()?.is_none() {
         return Ok(None);
     }
-    db.query_row(&format!("SELECT {column} FROM gauntlet_schema"), [], |row| row.get(0)).optional()
+    db.query_row("SELECT compatible_from FROM gauntlet_schema", [], |row| row.get(0)).optional()
 }
 
 fn not_a_database(error: &rusqlite::Error, file: &Path) -> StoreError {

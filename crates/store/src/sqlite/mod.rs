@@ -36,9 +36,6 @@ pub struct SqliteDatabase {
 }
 
 impl SqliteDatabase {
-    /// The version of a file that is not there yet.
-    pub const NEW: SchemaVersion = migrate::NEW;
-
     /// The database in this file, whose directory must exist. Opening a writer migrates it.
     #[must_use]
     pub fn new(file: impl Into<PathBuf>) -> Self {
