@@ -4,6 +4,7 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
+mod audit;
 mod bans;
 mod codes;
 mod competitions;
@@ -14,6 +15,7 @@ mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
+pub use audit::AuditCommand;
 pub use bans::BanCommand;
 pub use codes::{CodeCommand, NewSession, RedeemCode, SignedIn};
 pub use competitions::{AddMatches, Advance, CompetitionCommand};
@@ -205,6 +207,8 @@ pub enum Command {
     Code(CodeCommand),
     /// Something about a ban.
     Ban(BanCommand),
+    /// Something about the audit log.
+    Audit(AuditCommand),
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.

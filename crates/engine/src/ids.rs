@@ -104,6 +104,10 @@ id! {
     BanId
 }
 id! {
+    /// An entry of the audit log. Ids sort by time, and so does the log.
+    AuditId
+}
+id! {
     /// One life of one runner: a process that starts again is another worker.
     WorkerId
 }

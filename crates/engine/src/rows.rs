@@ -1,5 +1,6 @@
 //! The rows that a store returns, free of SQL and of JSON.
 
+mod audit;
 mod bans;
 mod codes;
 mod health;
@@ -12,6 +13,7 @@ mod worlds;
 pub use crate::matches::entry::MatchLogRow;
 pub use crate::tables::{GameRole, GameRow, TableLogRow};
 pub use crate::worlds::WorldLogRow;
+pub use audit::{AuditEntry, AuditFilter};
 pub use bans::{AddressPrefix, Ban, BanList, BanTarget, ParseAddressPrefixError, ParseBanTargetError};
 pub use codes::{CodeUse, OneTimeCode, SignedCode};
 pub use health::{BotCallsRow, BotHealthRow, SigningRow, SigningState};

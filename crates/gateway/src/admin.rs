@@ -1,6 +1,7 @@
 //! `/api/admin`: what operators and admins may see of the nodes and their past, and do to this one and to the games, accounts and tokens of all accounts.
 
 mod accounts;
+mod audit_log;
 mod bans;
 mod disabling;
 mod drain;
@@ -10,7 +11,7 @@ mod nodes;
 use super::extract::{Admin, JsonBody, Operator, PathId};
 use super::games::{cancel, inspection, status_of};
 use super::problem::{ApiError, ApiResult, Resource};
-use super::{text, tokens};
+use super::{audit_entry, text, tokens};
 use crate::app::App;
 use axum::Json;
 use axum::extract::State;
@@ -33,6 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(accounts::list_account_tokens))
         .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))
+        .routes(routes!(audit_log::list_audit))
         .routes(routes!(bans::create_ban, bans::list_bans))
         .routes(routes!(bans::lift_ban))
         .routes(routes!(disabling::disable_account))
@@ -69,7 +71,7 @@ async fn requeue_game(
     Operator(_): Operator,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Json<GameStatus>> {
-    match app.node.store.commit(Command::RequeueMatch { id, now: app.node.clock.now() }).await? {
+    match audit_entry::commit(&app.node.store, Command::RequeueMatch { id, now: app.node.clock.now() }).await? {
         Outcome::Done => {
             app.notifier.notify_queue();
             status_of(&app, id).await.map(Json)
@@ -104,8 +106,14 @@ async fn create_account(
 ) -> ApiResult<(StatusCode, Json<AccountView>)> {
     let name = text::check_name("/name", &request.name)?;
     let now = app.node.clock.now();
+    if let Some(existing) = read_account(&app, name.clone()).await? {
+        audit_entry::set_target(format_args!("account:{}", existing.id));
+        return Ok((StatusCode::OK, Json(view(existing))));
+    }
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
-    let id = match app.node.store.commit(Command::EnsureAccount(account.clone())).await? {
+    audit_entry::set_target(format_args!("account:{}", account.id));
+    audit_entry::add_detail(format_args!("name:{}", account.name));
+    let id = match audit_entry::commit(&app.node.store, Command::EnsureAccount(account.clone())).await? {
         Outcome::Account(id) => id,
         refusal => return Err(ApiError::from_outcome(&refusal, Resource::Account)),
     };
@@ -134,8 +142,11 @@ async fn create_token_for(
 }
 
 async fn find_account(app: &App, name: String) -> ApiResult<Account> {
-    let account = app.node.store.read(move |reader| reader.account_named(&name)).await?;
-    account.ok_or(ApiError::NotFound(Resource::Account))
+    read_account(app, name).await?.ok_or(ApiError::NotFound(Resource::Account))
+}
+
+async fn read_account(app: &App, name: String) -> ApiResult<Option<Account>> {
+    Ok(app.node.store.read(move |reader| reader.account_named(&name)).await?)
 }
 
 pub(super) fn view(account: Account) -> AccountView {

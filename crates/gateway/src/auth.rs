@@ -3,7 +3,7 @@
 //!
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug output.
 
-use super::credentials::{self, Bearer, SECRET_BYTES_MAX, parse_bearer};
+use super::credentials::{self, ACCOUNT_PREFIX, Bearer, GUEST_PREFIX, SECRET_BYTES_MAX, parse_bearer};
 use super::guests::{self, GuestTokenCheck, GuestTokens};
 use super::listener::Rank;
 use super::origin::{RequestSource, may_be_cross_site};
@@ -27,8 +27,6 @@ use store::{Store, StoreError};
 const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
 /// Tokens that are cached at the same time.
 const TOKEN_CACHE_ENTRIES_MAX: usize = 4_096;
-/// The prefix of this server's secrets, so that scanners for leaked secrets find them.
-const SECRET_PREFIX: &str = "gnt_";
 
 /// The sender of a valid token of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +226,7 @@ impl Authenticator {
     pub(super) async fn identify_secret(&self, secret: &str) -> Identity {
         let principal = if secret.len() > SECRET_BYTES_MAX {
             Err(AuthError::UnknownToken)
-        } else if secret.starts_with(guests::TOKEN_PREFIX) {
+        } else if secret.starts_with(GUEST_PREFIX) {
             self.find_guest(secret).await.map(Principal::Guest)
         } else {
             self.find_caller(digest(secret)).await.map(Principal::Account)
@@ -310,7 +308,7 @@ pub fn new_secret() -> String {
 
 /// The secret of these bytes.
 pub(super) fn secret_of(bytes: &[u8; 32]) -> String {
-    format!("{SECRET_PREFIX}{}", hex(bytes))
+    format!("{ACCOUNT_PREFIX}{}", hex(bytes))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -393,7 +391,7 @@ mod tests {
     #[test]
     fn secrets_are_long_and_stay_out_of_debug_output() {
         let secret = new_secret();
-        assert_eq!(secret.len(), SECRET_PREFIX.len() + 64);
+        assert_eq!(secret.len(), ACCOUNT_PREFIX.len() + 64);
         assert_ne!(secret, new_secret());
         assert_eq!(
             format!("{:?}", BootstrapToken::new("hush", AccountId(0))),

@@ -3,6 +3,15 @@
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 
+/// How secrets of this server begin, so that scanners for leaked secrets find them: those of accounts' tokens …
+pub(super) const ACCOUNT_PREFIX: &str = "gnt_";
+/// … of guests' tokens …
+pub(super) const GUEST_PREFIX: &str = "gst_";
+/// … of invitations …
+pub(super) const INVITE_PREFIX: &str = "gni_";
+/// … and of sign-in links.
+pub(super) const SIGN_IN_PREFIX: &str = "gns_";
+pub(super) const SECRET_PREFIXES: [&str; 4] = [ACCOUNT_PREFIX, GUEST_PREFIX, INVITE_PREFIX, SIGN_IN_PREFIX];
 /// Longest secret that is checked: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
 pub(super) const SECRET_BYTES_MAX: usize = 256;
 /// The name of the cookie that holds a session's secret.

@@ -4,6 +4,7 @@
 //!
 //! Knows tokens and their key. Does not know what a guest may do.
 
+use super::credentials::GUEST_PREFIX;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use engine::commands::{Command, Outcome};
@@ -19,8 +20,6 @@ use std::sync::Arc;
 use store::{Store, StoreError};
 use tokio::sync::OnceCell;
 
-/// The prefix of guests' tokens, so that scanners for leaked secrets find them.
-pub(super) const TOKEN_PREFIX: &str = "gst_";
 /// The name under which the store keeps the key.
 const KEY_NAME: &str = "guests";
 /// The domain separation of the authentication code: a key must never sign the same bytes in two meanings.
@@ -32,7 +31,7 @@ const HEADER_BYTES: usize = 1 + 1 + 16 + 8;
 const MAC_BYTES: usize = 32;
 
 const _: () = assert!(
-    TOKEN_PREFIX.len() + (HEADER_BYTES + GUEST_NAME_CHARS_MAX * 4 + MAC_BYTES).div_ceil(3) * 4
+    GUEST_PREFIX.len() + (HEADER_BYTES + GUEST_NAME_CHARS_MAX * 4 + MAC_BYTES).div_ceil(3) * 4
         <= super::credentials::SECRET_BYTES_MAX,
     "the longest name fits into a token that is looked at"
 );
@@ -96,7 +95,7 @@ impl GuestTokens {
         bytes.extend(guest.name.as_bytes());
         let mac = new_mac(key, SIGNING_CONTEXT, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&mac);
-        Ok(format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+        Ok(format!("{GUEST_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
 
     /// Checks a token. Its content is read only after its authentication code is found valid, in constant time.
@@ -104,7 +103,7 @@ impl GuestTokens {
     /// # Errors
     /// The key cannot be read.
     pub async fn verify(&self, token: &str, now: UnixMs) -> Result<GuestTokenCheck, StoreError> {
-        let encoded = token.strip_prefix(TOKEN_PREFIX);
+        let encoded = token.strip_prefix(GUEST_PREFIX);
         let Some(bytes) = encoded.and_then(|encoded| BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()) else {
             return Ok(GuestTokenCheck::Forged);
         };
@@ -225,12 +224,12 @@ mod tests {
     async fn a_changed_token_is_refused() {
         let guests = GuestTokens::new(store());
         let token = guests.issue(&ann()).await.unwrap();
-        let bytes = BASE64_URL_SAFE_NO_PAD.decode(&token[TOKEN_PREFIX.len()..]).unwrap();
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(&token[GUEST_PREFIX.len()..]).unwrap();
         for at in 0..bytes.len() {
             for flip in [0x01, 0x80] {
                 let mut changed = bytes.clone();
                 changed[at] ^= flip;
-                let forged = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(changed));
+                let forged = format!("{GUEST_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(changed));
                 assert_eq!(guests.verify(&forged, NOW).await, Ok(GuestTokenCheck::Forged), "byte {at}");
             }
         }

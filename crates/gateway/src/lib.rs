@@ -7,6 +7,8 @@ pub mod accounts;
 mod admin;
 mod admission;
 pub mod app;
+pub mod audit;
+mod audit_entry;
 pub mod auth;
 pub mod bans;
 mod body;

@@ -25,6 +25,7 @@ pub(crate) use sign_in::SignInRefusal;
 pub(crate) use tournaments::TournamentRefusal;
 pub use trials::TrialRefusal;
 
+use crate::audit_entry;
 use ::worlds::VisitError;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -543,7 +544,8 @@ impl ApiError {
     /// The refusal as a complete response.
     pub(crate) fn into_complete_response(self) -> http::Response<Bytes> {
         self.log();
-        let (status, _) = self.status_and_code();
+        let (status, code) = self.status_and_code();
+        audit_entry::note_refusal(code);
         let body = serde_json::to_vec(&self.to_problem()).expect("a problem holds only text and numbers");
         let mut response = http::Response::new(Bytes::from(body));
         *response.status_mut() = status;

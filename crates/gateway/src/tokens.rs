@@ -1,5 +1,6 @@
 //! `/api/tokens`: the bearer tokens of the caller's account. Secrets are shown once and never stored.
 
+use super::audit_entry;
 use super::auth::{Caller, new_secret};
 use super::extract::{JsonBody, PathId, Player};
 use super::problem::{ApiError, ApiResult, Resource};
@@ -73,7 +74,7 @@ async fn delete_token(
 
 /// Deletes a token, where an account is given only one of its own. On this node it ends at once.
 pub(super) async fn delete(app: &App, id: TokenId, account: Option<AccountId>) -> ApiResult<()> {
-    match app.node.store.commit(Command::DeleteToken { id, account }).await? {
+    match audit_entry::commit(&app.node.store, Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             app.auth.forget(id);
             app.grants.revoke(CredentialId::Token(id), &RevocationReason::Deleted);
@@ -146,7 +147,9 @@ pub(super) async fn create(
         expires_at: None,
     };
     let created = TokenCreated { token: view(&token), secret };
-    match app.node.store.commit(Command::CreateToken(token)).await? {
+    audit_entry::set_target(format_args!("account:{account}"));
+    audit_entry::add_detail(format_args!("token:{} role:{} name:{}", token.id, token.role.name(), token.name));
+    match audit_entry::commit(&app.node.store, Command::CreateToken(token)).await? {
         Outcome::Done => Ok((StatusCode::CREATED, Json(created))),
         Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),

@@ -2,6 +2,7 @@
 //! here, before anything looks for a file.
 
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, TrialRefusal};
@@ -142,6 +143,8 @@ async fn start_run(
         move |trials: &dyn Trials| trials.start(&scenario, target.as_deref())
     };
     let name = app.trials.call(begin).await?;
+    audit_entry::set_target(format_args!("run:{name}"));
+    audit_entry::add_detail(format_args!("scenario:{scenario}"));
     tracing::info!(account = %caller.account, scenario, target, run = name, "an operator started a trial");
     Ok((StatusCode::ACCEPTED, Json(StartedTrial { name })))
 }

@@ -1,17 +1,18 @@
 //! `gauntlet ban`: make, list and lift bans in the store itself, whether or not a server runs on it. For whoever has no token, and for bans
 //! that shut out those who could lift them.
 
-use crate::args;
 use crate::cli_settings::{load, with_settings};
-use crate::output::{CliError, print_line, print_note};
+use crate::output::{CliError, print_line, print_note, printable};
 use crate::token::open_existing;
+use crate::{args, audit_entries};
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use engine::commands::{BanCommand, Command as Save, Outcome};
-use engine::ids::BanId;
+use engine::ids::{AccountId, BanId};
 use engine::limits::{BAN_LIFETIME_MAX, BAN_REASON_CHARS_MAX, BANS_MAX};
 use engine::rows::{Ban, BanTarget};
 use node::clock::{Clock, random_bytes};
 use settings::Config;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -99,15 +100,18 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
         }
     };
     let ban = Ban { id: BanId::new(now, random_bytes()), target, reason, made_by: None, created_at: now, expires_at };
-    let line = line(&ban);
-    match store.commit(Save::Ban(BanCommand::Create(ban))).await? {
-        Outcome::Done => {}
-        Outcome::Duplicate => {
+    let line = line(&ban, &BTreeMap::new());
+    let (detail, reason) = (Some(format!("ban:{}", ban.id)), Some(ban.reason.clone()));
+    let entry = audit_entries::entry(now, "create_ban", target.to_string(), detail, reason);
+    let outcomes = store.commit_all(vec![Save::Ban(BanCommand::Create(ban)), entry]).await?;
+    match outcomes.first() {
+        Some(Outcome::Done) => {}
+        Some(Outcome::Duplicate) => {
             return Err(CliError::failed(format_args!(
                 "{target} is banned already: lift that ban first, with gauntlet ban remove"
             )));
         }
-        Outcome::LimitReached => {
+        Some(Outcome::LimitReached) => {
             return Err(CliError::failed(format_args!(
                 "{BANS_MAX} bans are in force, which is the limit: lift one with gauntlet ban remove"
             )));
@@ -121,19 +125,31 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
 async fn list(config: Config) -> Result<(), CliError> {
     let store = open_existing(config, "ban").await?;
     let now = Clock::default().now();
-    let bans = store.read(move |reader| reader.bans().ban_page(None, BANS_MAX, now)).await?;
+    let read = store.read(move |reader| {
+        let bans = reader.bans().ban_page(None, BANS_MAX, now)?;
+        let named = bans.iter().flat_map(|ban| ban.made_by.into_iter().chain(account_of(ban.target)));
+        let names = audit_entries::names(reader, named)?;
+        Ok((bans, names))
+    });
+    let (bans, names) = read.await?;
     if bans.is_empty() {
         print_note(format_args!("there are no bans"));
         return Ok(());
     }
-    print_line(bans.iter().map(line).collect::<Vec<_>>().join("\n"))
+    print_line(bans.iter().map(|ban| line(ban, &names)).collect::<Vec<_>>().join("\n"))
 }
 
 async fn remove(config: Config, id: &str) -> Result<(), CliError> {
     let id: BanId = id.parse().map_err(|error| CliError::usage(format_args!("{id} is {error}")))?;
     let store = open_existing(config, &format!("ban {id}")).await?;
-    match store.commit(Save::Ban(BanCommand::Lift { id, now: Clock::default().now() })).await? {
-        Outcome::Done => {
+    let now = Clock::default().now();
+    let behind = BanId(id.0.saturating_add(1));
+    let found = store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
+    let target = found.first().filter(|ban| ban.id == id).map(|ban| ban.target.to_string()).unwrap_or_default();
+    let entry = audit_entries::entry(now, "lift_ban", target, Some(format!("ban:{id}")), None);
+    let outcomes = store.commit_all(vec![Save::Ban(BanCommand::Lift { id, now }), entry]).await?;
+    match outcomes.first() {
+        Some(Outcome::Done) => {
             store.close().await;
             print_note(format_args!("ban {id} is lifted"));
             Ok(())
@@ -142,9 +158,20 @@ async fn remove(config: Config, id: &str) -> Result<(), CliError> {
     }
 }
 
-fn line(ban: &Ban) -> String {
+/// One ban, with the names of accounts where they are known.
+fn line(ban: &Ban, names: &BTreeMap<AccountId, String>) -> String {
     let end = ban.expires_at.map_or_else(|| "until lifted".to_owned(), |end| format!("until {}", Timestamp(end.0)));
-    format!("{}  {}  {end}  {}", ban.id, ban.target, ban.reason)
+    let name = account_of(ban.target).and_then(|id| names.get(&id));
+    let target = name.map_or_else(|| ban.target.to_string(), |name| format!("{} ({})", ban.target, printable(name)));
+    let (made_at, made_by) = (Timestamp(ban.created_at.0), audit_entries::name(names, ban.made_by));
+    format!("{}  {target}  {end}  {}  (made {made_at} by {made_by})", ban.id, printable(&ban.reason))
+}
+
+fn account_of(target: BanTarget) -> Option<AccountId> {
+    match target {
+        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
+        BanTarget::Guest(_) | BanTarget::Address(_) => None,
+    }
 }
 
 fn parse<T: FromStr<Err: Display>>(flag: &str, text: &str) -> Result<T, CliError> {

@@ -4,6 +4,8 @@
 
 mod allocator;
 mod api_client;
+mod audit;
+mod audit_entries;
 mod backup;
 mod ban;
 mod bots_command;
@@ -49,6 +51,7 @@ fn command() -> Command {
         .subcommand(migrate::command())
         .subcommand(token::command())
         .subcommand(ban::command())
+        .subcommand(audit::command())
         .subcommand(ratings::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots")))
         .subcommand(duel::DuelArgs::augment_args(Command::new("duel")))
@@ -73,6 +76,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("migrate", typed)) => migrate::run(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("ban", typed)) => ban::run(typed),
+        Some(("audit", typed)) => audit::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),
         Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("duel", typed)) => duel::run(&args(typed)?),

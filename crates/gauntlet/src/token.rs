@@ -1,10 +1,10 @@
 //! `gauntlet token`: make, list and revoke tokens, and make links that sign a browser in, in the store itself, whether or not a server runs
 //! on it.
 
-use crate::args;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note};
 use crate::serve::store_description;
+use crate::{args, audit_entries};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command};
 use engine::commands::{CodeCommand, Command as Save, Outcome};
@@ -149,9 +149,12 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
         expires_at: None,
     };
     let token_id = token.id;
-    match store.commit(Save::CreateToken(token)).await? {
-        Outcome::Done => {}
-        Outcome::LimitReached => {
+    let detail = format!("token:{token_id} role:{} name:{}", role.name(), token.name);
+    let entry = audit_entries::entry(now, "create_token", format!("account:{id}"), Some(detail), None);
+    let outcomes = store.commit_all(vec![Save::CreateToken(token), entry]).await?;
+    match outcomes.first() {
+        Some(Outcome::Done) => {}
+        Some(Outcome::LimitReached) => {
             let text = format!(
                 "the account {account} has as many tokens as it may have; revoke one with gauntlet token revoke"
             );
@@ -172,9 +175,15 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
 
 /// The account of this name.
 async fn ensure_account(store: &Store, name: &str, now: UnixMs) -> Result<AccountId, CliError> {
+    let sought = name.to_owned();
+    if let Some(account) = store.read(move |reader| reader.account_named(&sought)).await? {
+        return Ok(account.id);
+    }
     let new = Account { id: AccountId::new(now, random_bytes()), name: name.to_owned(), created_at: now };
-    match store.commit(Save::EnsureAccount(new)).await? {
-        Outcome::Account(id) => Ok(id),
+    let entry =
+        audit_entries::entry(now, "create_account", format!("account:{}", new.id), Some(format!("name:{name}")), None);
+    match store.commit_all(vec![Save::EnsureAccount(new), entry]).await?.first() {
+        Some(Outcome::Account(id)) => Ok(*id),
         _ => Err(CliError::failed(format_args!("the account {name} could not be made"))),
     }
 }
@@ -185,7 +194,8 @@ async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
     let (store_text, site) = (store_description(&config), site(&config));
     let store = open(config, SchemaPolicy::CreateOnly).await?;
     let now = Clock::default().now();
-    let used_for = CodeUse::SignIn { account: ensure_account(&store, &account, now).await? };
+    let account_id = ensure_account(&store, &account, now).await?;
+    let used_for = CodeUse::SignIn { account: account_id };
     let (code, digest) = new_code(&used_for);
     let link = OneTimeCode {
         id: CodeId::new(now, random_bytes()),
@@ -197,9 +207,12 @@ async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
         expires_at: now.plus(SIGN_IN_LINK_LIFETIME_DEFAULT),
     };
     let id = link.id;
-    match store.commit(Save::Code(CodeCommand::Create(link))).await? {
-        Outcome::Done => {}
-        Outcome::LimitReached => {
+    let detail = format!("sign_in_link:{id} role:{}", role.name());
+    let entry = audit_entries::entry(now, "create_sign_in_link", format!("account:{account_id}"), Some(detail), None);
+    let outcomes = store.commit_all(vec![Save::Code(CodeCommand::Create(link)), entry]).await?;
+    match outcomes.first() {
+        Some(Outcome::Done) => {}
+        Some(Outcome::LimitReached) => {
             return Err(CliError::failed(format_args!(
                 "{SIGN_IN_LINKS_PER_ACCOUNT_MAX} sign-in links of the account {account} are open, which is the limit; wait until one is used or expires"
             )));
@@ -259,8 +272,10 @@ async fn list(config: Config, account: String) -> Result<(), CliError> {
 async fn revoke(config: Config, id: &str) -> Result<(), CliError> {
     let id: TokenId = id.parse().map_err(|error| CliError::usage(format_args!("{id} is {error}")))?;
     let store = open_existing(config, &format!("token {id}")).await?;
-    match store.commit(Save::DeleteToken { id, account: None }).await? {
-        Outcome::Done => {
+    let entry = audit_entries::entry(Clock::default().now(), "delete_token", format!("token:{id}"), None, None);
+    let outcomes = store.commit_all(vec![Save::DeleteToken { id, account: None }, entry]).await?;
+    match outcomes.first() {
+        Some(Outcome::Done) => {
             store.close().await;
             print_note(format_args!("token {id} is revoked"));
             Ok(())

@@ -143,10 +143,12 @@ pub enum RetiredKind {
     Codes,
     Hunts,
     Bans,
+    AuditEntries,
 }
 
 impl RetiredKind {
-    pub const ALL: [Self; 5] = [Self::Matches, Self::StoryGames, Self::Codes, Self::Hunts, Self::Bans];
+    pub const ALL: [Self; 6] =
+        [Self::Matches, Self::StoryGames, Self::Codes, Self::Hunts, Self::Bans, Self::AuditEntries];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -156,6 +158,7 @@ impl RetiredKind {
             Self::Codes => "codes",
             Self::Hunts => "hunts",
             Self::Bans => "bans",
+            Self::AuditEntries => "audit_entries",
         }
     }
 }

@@ -76,6 +76,7 @@ metrics! {
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that disconnected while their request waited.";
     grants_revoked: Counter = "gauntlet_grants_revoked_total",
         "Feeds and connections that were ended because their token was revoked or expired, or their client was banned.";
+    audit_lost: Counter = "gauntlet_audit_lost_total", "Entries of the audit log that could not be saved: they are in the log.";
     bans: Gauge = "gauntlet_bans", "Bans that this process has in memory.";
     banned_requests: Counter = "gauntlet_banned_requests_total", "Requests and connections that were refused because of a ban.";
     forwards: Counter = "gauntlet_forwards_total",

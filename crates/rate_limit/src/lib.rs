@@ -16,10 +16,11 @@ pub use clock::LimitClock;
 pub use reference::{ReferenceDecision, ReferenceLimiter};
 pub use token::ServiceToken;
 
+use engine::rows::AuditEntry;
 use limiter::limits::LIMIT_MAX;
 use limiter::{Capacity, CheckResult, Decision, Hit, Limiter, Moment, Policy, PolicyDecision, Quota, Seed};
 use metrics::{DecisionOutcome, Metrics, OWN_CLASS_PREFIX, Page};
-use rules::{Change, ChangeError, LimitRuleSet, REFERENCE, RuleOwnerMessage};
+use rules::{Change, ChangeError, LimitRuleSet, PendingChange, REFERENCE, RuleOwnerMessage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -193,9 +194,18 @@ impl RateLimiter {
     /// # Errors
     /// Why it was not changed.
     pub async fn change(&self, change: Change) -> Result<(), ChangeError> {
+        self.change_with(change, None).await
+    }
+
+    /// The same, with an entry of the audit log in the commit of the change, if it is made.
+    ///
+    /// # Errors
+    /// Why it was not changed.
+    pub async fn change_with(&self, change: Change, entry: Option<AuditEntry>) -> Result<(), ChangeError> {
         let gone = || ChangeError::Internal("the owner of the rate limiter's rules has stopped".to_owned());
         let (reply, done) = oneshot::channel();
-        self.to_owner.send(RuleOwnerMessage::Change(change, reply)).await.map_err(|_| gone())?;
+        let pending = Box::new(PendingChange::new(change, entry, reply));
+        self.to_owner.send(RuleOwnerMessage::Change(pending)).await.map_err(|_| gone())?;
         done.await.map_err(|_| gone())?
     }
 

@@ -1,7 +1,8 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use engine::commands::{BanCommand, CodeCommand, Command, Outcome, WorldCommand};
+use engine::commands::{AuditCommand, BanCommand, CodeCommand, Command, Outcome, WorldCommand};
+use engine::ids::AuditId;
 use engine::limits::WORLDS_ENDED_MAX;
 use engine::rows::HuntCursor;
 use gateway::app::App;
@@ -59,6 +60,7 @@ pub async fn run(app: App) {
             of_games,
             run_periodically(bans::BANS_CHECK_EVERY, "bans", &app, refresh_bans),
             run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
+            run_periodically(RETIRE_EVERY, "retire_audit", &app, retire_audit_entries),
             run_periodically(CLOCK_EVERY, "clock", &app, compare_clocks),
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app),
@@ -220,6 +222,15 @@ async fn refresh_bans(app: App) -> Result<(), StoreError> {
 async fn retire_expired_bans(app: App) -> Result<(), StoreError> {
     retire(&app, RetiredKind::Bans, || {
         Command::Ban(BanCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
+    })
+    .await
+}
+
+/// Deletes entries of the audit log that are older than the configuration keeps them.
+async fn retire_audit_entries(app: App) -> Result<(), StoreError> {
+    retire(&app, RetiredKind::AuditEntries, || {
+        let before = AuditId::first_of(app.node.clock.now().minus(app.config.audit_keep_for));
+        Command::Audit(AuditCommand::Retire { before, max: RETIRE_BATCH })
     })
     .await
 }

@@ -457,6 +457,8 @@ settings! {
     /// Size of the archives of ended matches beyond which the oldest are deleted.
     keep_archive_bytes: Option<u64> =
         ranged("retention.archive_bytes_max", "archive-bytes-max", 1_048_576..=u64::MAX >> 1, "bytes", "off");
+    /// Age after which entries of the audit log are deleted.
+    audit_keep_for: Duration = ranged("audit.keep_for", "audit-keep-for", 60..=CENTURY_S, "", "365d");
     /// Secret of an admin token that is valid as long as this process runs.
     bootstrap_token: Option<Secret> = secret("auth.bootstrap_token", "GAUNTLET_BOOTSTRAP_TOKEN");
     /// Format of log lines.

@@ -1,6 +1,7 @@
 //! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both
 //! stores name and order them alike; each brings its own [`Columns`].
 
+mod audit;
 mod bans;
 mod codes;
 mod competitions;
@@ -9,6 +10,7 @@ pub(crate) mod ladders;
 mod stories;
 pub(crate) mod worlds;
 
+pub(crate) use audit::{AUDIT_ENTRY, audit_entry};
 pub(crate) use bans::{BAN, ban};
 pub(crate) use codes::{CODE, code};
 pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};

@@ -1,8 +1,10 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
+mod audit;
 mod bans;
 mod ladders;
 
+pub use audit::AuditReader;
 pub use bans::BanReader;
 pub use ladders::LadderReader;
 
@@ -294,6 +296,8 @@ pub trait Reader: Send {
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// What is read of ladders alone.
     fn ladders(&mut self) -> &mut dyn LadderReader;
+    /// What can be read of the audit log.
+    fn audit(&mut self) -> &mut dyn AuditReader;
     /// What can be read of bans.
     fn bans(&mut self) -> &mut dyn BanReader;
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;

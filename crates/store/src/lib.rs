@@ -18,8 +18,8 @@ pub mod sqlite;
 pub mod testing;
 
 pub use contract::{
-    AccountFilter, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader, MatchFilter,
-    MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, AuditReader, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader,
+    MatchFilter, MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 pub use handle::{ReaderPool, Store, StoreConfig};
 pub use schema::{SchemaPolicy, SchemaVersion};

@@ -5,7 +5,9 @@
 //! session is derived from code and key, so the answer is the same, and nothing is stored for it. Who has only the used link has nothing.
 
 use crate::app::App;
+use crate::audit_entry;
 use crate::auth::{self, AuthError, Caller, Principal, hex, new_secret};
+use crate::credentials::{INVITE_PREFIX, SIGN_IN_PREFIX};
 use crate::idempotency::key_of;
 use crate::problem::{ApiError, ApiResult, Resource, SignInRefusal};
 use crate::quota::QuotaSubject;
@@ -23,9 +25,6 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use wire::api::SessionView;
 
-/// The prefixes of codes, so that scanners for leaked secrets find them.
-const INVITE_PREFIX: &str = "gni_";
-const SIGN_IN_PREFIX: &str = "gns_";
 /// Random bytes of a code: 160 bits.
 const CODE_BYTES: usize = 20;
 /// The domain separation of sessions' secrets.
@@ -53,7 +52,12 @@ pub(super) async fn create(
     let CodeSpec { used_for, role, expires_at } = spec;
     let id = CodeId::new(now, random_bytes());
     let code = OneTimeCode { id, used_for, role, digest, made_by: Some(caller.account), created_at: now, expires_at };
-    match app.node.store.commit(Command::Code(CodeCommand::Create(code.clone()))).await? {
+    match &code.used_for {
+        CodeUse::Invite { .. } => audit_entry::set_target(format_args!("invite:{id}")),
+        CodeUse::SignIn { .. } => audit_entry::add_detail(format_args!("sign_in_link:{id}")),
+    }
+    audit_entry::add_detail(format_args!("role:{}", role.name()));
+    match audit_entry::commit(&app.node.store, Command::Code(CodeCommand::Create(code.clone()))).await? {
         Outcome::Done => Ok((code, text)),
         Outcome::LimitReached => Err(too_many.into()),
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Account)),

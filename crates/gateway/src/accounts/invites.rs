@@ -2,6 +2,7 @@
 
 use super::codes::{self, CodeSpec, Redemption, expiry};
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, Resource, SignInRefusal};
@@ -78,7 +79,7 @@ pub(super) async fn delete_invite(
     PathId(id): PathId<CodeId>,
 ) -> ApiResult<StatusCode> {
     let withdraw = CodeCommand::WithdrawInvite { id, now: app.node.clock.now() };
-    match app.node.store.commit(Command::Code(withdraw)).await? {
+    match audit_entry::commit(&app.node.store, Command::Code(withdraw)).await? {
         Outcome::Done => {
             tracing::info!(code = %id, withdrawn_by = %caller.account, "an invitation was withdrawn");
             Ok(StatusCode::NO_CONTENT)

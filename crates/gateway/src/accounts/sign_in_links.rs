@@ -2,6 +2,7 @@
 
 use super::codes::{self, CodeSpec, Redemption, expiry, sign_in_path};
 use crate::app::App;
+use crate::audit_entry;
 use crate::auth::Caller;
 use crate::extract::{JsonBody, Player};
 use crate::problem::{ApiError, ApiResult, Resource, SignInRefusal};
@@ -33,6 +34,7 @@ pub(super) async fn create_sign_in_link(
     JsonBody(request): JsonBody<CreateSignInLink>,
 ) -> ApiResult<(StatusCode, Json<SignInLinkCreated>)> {
     let account = find_account(&app, caller, request.account.as_deref()).await?;
+    audit_entry::set_target(format_args!("account:{}", account.id));
     let is_own = account.id == caller.account;
     let role = parse_role(request.role.as_deref(), if is_own { caller.role } else { Role::Player })?;
     if role > caller.role {

@@ -1,6 +1,7 @@
 //! `/api/admin/bans`: who may not use the server.
 
 use crate::app::App;
+use crate::audit_entry;
 use crate::auth::Caller;
 use crate::client_address::ClientAddress;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
@@ -45,6 +46,8 @@ pub(super) async fn create_ban(
     let reason = text::check_line("/reason", "reason", request.reason.trim(), BAN_REASON_CHARS_MAX)?;
     let now = app.node.clock.now();
     let expires_at = parse_end(request.expires_in_s, now)?;
+    audit_entry::set_target(target);
+    audit_entry::set_reason(&reason);
     authorize(&app, caller, client, target, now).await?;
     let ban = Ban {
         id: BanId::new(now, random_bytes()),
@@ -54,7 +57,11 @@ pub(super) async fn create_ban(
         created_at: now,
         expires_at,
     };
-    match app.node.store.commit(Command::Ban(BanCommand::Create(ban.clone()))).await? {
+    audit_entry::add_detail(format_args!("ban:{}", ban.id));
+    if let Some(end) = expires_at {
+        audit_entry::add_detail(format_args!("until:{}", Timestamp(end.0)));
+    }
+    match audit_entry::commit(&app.node.store, Command::Ban(BanCommand::Create(ban.clone()))).await? {
         Outcome::Done => {}
         Outcome::Duplicate => return Err(ApiError::BannedAlready),
         Outcome::LimitReached => return Err(ApiError::TotalReached(Resource::Ban)),
@@ -98,11 +105,12 @@ pub(super) async fn lift_ban(
     let behind = BanId(id.0.saturating_add(1));
     let found = app.node.store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
     let ban = found.first().filter(|ban| ban.id == id).ok_or(ApiError::NotFound(Resource::Ban))?;
+    audit_entry::set_target(ban.target);
     if matches!(ban.target, BanTarget::Disabled(_)) && caller.role < Role::Admin {
         return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
     }
     let lift = BanCommand::Lift { id, now };
-    match app.node.store.commit(Command::Ban(lift)).await? {
+    match audit_entry::commit(&app.node.store, Command::Ban(lift)).await? {
         Outcome::Done => {
             tracing::info!(ban = %id, lifted_by = %caller.account, "a ban was lifted");
             refresh(&app).await;

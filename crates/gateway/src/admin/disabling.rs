@@ -2,6 +2,7 @@
 
 use super::bans::refresh;
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{Admin, JsonBody, PathId};
 use crate::problem::{ApiError, ApiResult, Resource};
 use crate::text;
@@ -41,11 +42,12 @@ pub(super) async fn disable_account(
     if id == caller.account {
         return Err(ApiError::bad_value("id", "this is your own account: another admin can disable it"));
     }
+    audit_entry::set_reason(&reason);
     require_account(&app, id).await?;
     let (target, now) = (BanTarget::Disabled(id), app.node.clock.now());
     let made_by = Some(caller.account);
     let ban = Ban { id: BanId::new(now, random_bytes()), target, reason, made_by, created_at: now, expires_at: None };
-    match app.node.store.commit(Command::Ban(BanCommand::Create(ban.clone()))).await? {
+    match audit_entry::commit(&app.node.store, Command::Ban(BanCommand::Create(ban.clone()))).await? {
         Outcome::Done => tracing::info!(account = %id, disabled_by = %caller.account, "an account was disabled"),
         Outcome::Duplicate => {}
         Outcome::LimitReached => return Err(ApiError::TotalReached(Resource::Ban)),
@@ -76,7 +78,7 @@ pub(super) async fn enable_account(
     refresh(&app).await;
     if let Some(ban) = app.bans.of_target(BanTarget::Disabled(id)) {
         let lift = BanCommand::Lift { id: ban.id, now: app.node.clock.now() };
-        match app.node.store.commit(Command::Ban(lift)).await? {
+        match audit_entry::commit(&app.node.store, Command::Ban(lift)).await? {
             Outcome::Done => tracing::info!(account = %id, enabled_by = %caller.account, "an account was enabled"),
             Outcome::NotFound => {}
             other => return Err(ApiError::from_outcome(&other, Resource::Ban)),

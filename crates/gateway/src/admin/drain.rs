@@ -1,6 +1,7 @@
 //! `POST /api/admin/drain`: this process leaves, as after SIGTERM.
 
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{Admin, QueryParams};
 use crate::problem::{ApiError, ApiResult};
 use axum::Json;
@@ -33,6 +34,7 @@ pub(super) async fn drain(
     QueryParams(query): QueryParams<DrainQuery>,
 ) -> ApiResult<(StatusCode, Json<DrainStarted>)> {
     let own = app.node.address();
+    audit_entry::set_target(format_args!("node:{own}"));
     if query.address.is_some_and(|address| address != own) {
         let reason = format!(
             "the node that answers is {own}, and not the one that was named: send it to that one's own address"

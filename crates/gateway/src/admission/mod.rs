@@ -13,6 +13,7 @@ pub(super) use subject::RateLimitSubject;
 
 use subject::RateLimitCharge;
 
+use super::audit;
 use super::auth::{Identity, Principal};
 use super::client_address::{ClientAddress, client_address};
 use super::forward;
@@ -61,7 +62,8 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     }
     if is_policy_repair(&parts, &identity) {
         parts.extensions.insert(identity);
-        return next.run(Request::from_parts(parts, body)).await;
+        parts.extensions.insert(ClientAddress(client));
+        return audit::record(&app, Request::from_parts(parts, body), next).await;
     }
     let proxied_permit = match connection_of(&parts) {
         Some(connection) if forwarded.is_some() => {
@@ -85,8 +87,12 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     parts.extensions.insert(identity);
     parts.extensions.insert(subject);
     parts.extensions.insert(ClientAddress(client));
+    let is_forwarded = forwarded.is_some();
     forwarded.map(|forwarded| parts.extensions.insert(forwarded));
-    let mut response = charge.add_headers(next.run(Request::from_parts(parts, body)).await);
+    let request = Request::from_parts(parts, body);
+    // The node that received the request records it.
+    let response = if is_forwarded { next.run(request).await } else { audit::record(&app, request, next).await };
+    let mut response = charge.add_headers(response);
     proxied_permit.map(|proxied_permit| response.extensions_mut().insert(proxied_permit));
     response
 }

@@ -2,6 +2,7 @@
 
 use super::view;
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{PathId, Player};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
@@ -30,7 +31,7 @@ pub(super) async fn cancel_game(
 
 /// Calls off a game of this account, or of any, and notifies those who watch it.
 pub(crate) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
-    match app.node.store.commit(Command::CancelMatch { id, account, now: app.node.clock.now() }).await? {
+    match audit_entry::commit(&app.node.store, Command::CancelMatch { id, account, now: app.node.clock.now() }).await? {
         Outcome::Done => {
             // Before anything that can fail: those who watch the game read it again.
             app.notifier.notify(id);

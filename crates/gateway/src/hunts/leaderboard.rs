@@ -2,6 +2,7 @@
 
 use super::{lobby, view};
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
 use crate::pagination::{ListResponse, Page, PageQuery};
 use crate::problem::{ApiError, ApiResult, Resource};
@@ -118,6 +119,7 @@ async fn set_aggregator(
     Operator(_): Operator,
     JsonBody(wanted): JsonBody<SetAggregator>,
 ) -> ApiResult<Json<AggregatorView>> {
+    audit_entry::add_detail(if wanted.running { "resume" } else { "pause" });
     app.hunts.aggregator.set_enabled(wanted.running);
     tracing::info!(running = wanted.running, "an operator switched the aggregator");
     aggregator_view(&app).await.map(Json)

@@ -3,6 +3,7 @@
 
 use super::SeasonQuery;
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{Operator, PathId, QueryParams};
 use crate::pagination::query_flag;
 use crate::problem::{ApiError, ApiResult, LeaderboardRefusal, Resource};
@@ -39,6 +40,7 @@ pub(super) async fn recompute_ratings(
     QueryParams(query): QueryParams<RecomputeQuery>,
 ) -> ApiResult<Json<RatingsReport>> {
     let (season, is_written) = (season.named()?, query_flag("write", query.write.as_deref())?);
+    audit_entry::add_detail(format_args!("write:{is_written}"));
     let permit = app.recomputations.clone().try_acquire_owned().map_err(|_| LeaderboardRefusal::RecomputeRunning)?;
     let running = tokio::spawn(async move {
         let _permit = permit;

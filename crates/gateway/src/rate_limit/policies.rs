@@ -2,6 +2,7 @@
 //! nodes within a second, and wins over the file of policies until it is deleted.
 
 use crate::app::App;
+use crate::audit_entry;
 use crate::extract::{JsonBody, Operator, PathId};
 use crate::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
@@ -149,14 +150,16 @@ fn check_log_capacity(limits: &RateLimiter, algorithm: Algorithm, limit: u64) ->
 }
 
 async fn commit_change(app: &App, change: Change, thing: Resource) -> ApiResult<()> {
-    app.limits.change(change).await.map_err(|error| match error {
+    app.limits.change_with(change, audit_entry::unsaved()).await.map_err(|error| match error {
         ChangeError::NoSuchPolicy => ApiError::NotFound(Resource::Policy),
         ChangeError::NotSet(Some(_)) => ApiError::SetInFile(thing),
         ChangeError::NotSet(None) => ApiError::NotFound(thing),
         ChangeError::TooMany => ApiError::TotalReached(thing),
         ChangeError::Store(error) => error.into(),
         ChangeError::Internal(what) => ApiError::Internal(what),
-    })
+    })?;
+    audit_entry::mark_saved();
+    Ok(())
 }
 
 fn invalid_definition(wrong: Vec<InvalidMember>) -> ApiError {

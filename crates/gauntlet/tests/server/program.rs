@@ -111,6 +111,7 @@ fn help_is_help_and_a_wrong_flag_is_usage() {
         "token sign-in --help",
         "ban --help",
         "ban add --help",
+        "audit --help",
         "bots --help",
         "run --help",
     ] {
@@ -227,6 +228,15 @@ fn bans_are_made_listed_and_lifted_while_a_server_runs() {
     );
     check_refused(&run("ban add --data games.db --reason x --hours 0 --guest 17"), 2, &["--hours is 0"]);
     check_refused(&run("ban add --data games.db --reason x"), 2, &["--account", "--guest", "--address"]);
+    // What was done is in the audit log, what was refused by a command is not.
+    let logged = text(&run("audit --data games.db --limit 3").stdout);
+    let newest = logged.lines().next().unwrap();
+    assert!(
+        logged.lines().count() == 3 && newest.contains("  command line  lift_ban  done  address:127.0.0.1"),
+        "{logged}"
+    );
+    let bans = text(&run("audit --data games.db --action create_ban --target address:192.0.2.0/24").stdout);
+    assert!(bans.lines().count() == 1 && bans.trim_end().ends_with("  floods"), "{bans}");
 }
 
 #[test]

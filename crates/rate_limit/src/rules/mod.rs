@@ -14,6 +14,6 @@ pub use definition::{
 };
 pub use file::{FileError, FileRules, parse_policies};
 pub(crate) use owner::INBOX_CAPACITY;
-pub use owner::{RuleOwner, RuleOwnerMessage, RuleSources, StartError};
+pub use owner::{PendingChange, RuleOwner, RuleOwnerMessage, RuleSources, StartError};
 pub(crate) use rule_set::stored_quota;
 pub use rule_set::{LimitRuleSet, OverrideKey, RuleSource, StoredRules};

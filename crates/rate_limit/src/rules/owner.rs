@@ -7,8 +7,9 @@ use super::change::{Change, ChangeError, command};
 use super::file::{self, FileRules};
 use super::rule_set::{LimitRuleSet, StoredRules};
 use crate::RateLimiter;
-use engine::commands::Outcome;
+use engine::commands::{AuditCommand, Command, Outcome};
 use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use engine::rows::AuditEntry;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,11 +33,31 @@ const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// The reply channel. A caller that no longer waits has dropped it: the change is made all the same.
 type ChangeReply = oneshot::Sender<Result<(), ChangeError>>;
 
+/// A change that is to be made.
+#[derive(Debug)]
+pub struct PendingChange {
+    change: Change,
+    /// The entry of the audit log that is saved in its commit.
+    entry: Option<AuditEntry>,
+    reply: ChangeReply,
+}
+
+impl PendingChange {
+    pub(crate) fn new(change: Change, entry: Option<AuditEntry>, reply: ChangeReply) -> Self {
+        Self { change, entry, reply }
+    }
+
+    fn commands(&self) -> impl Iterator<Item = Command> {
+        let record = |entry: &AuditEntry| Command::Audit(AuditCommand::RecordIfDone(entry.clone()));
+        [command(&self.change)].into_iter().chain(self.entry.as_ref().map(record))
+    }
+}
+
 /// A message to the owner.
 #[derive(Debug)]
 pub enum RuleOwnerMessage {
     /// Change a rule.
-    Change(Change, ChangeReply),
+    Change(Box<PendingChange>),
     /// Read the file again; the reply is the number of its policies, or what is wrong with it.
     Reload(oneshot::Sender<Result<usize, String>>),
 }
@@ -152,7 +173,7 @@ impl RuleOwner {
         let mut reloads = Vec::new();
         for message in messages {
             match message {
-                RuleOwnerMessage::Change(change, reply) => changes.push((change, reply)),
+                RuleOwnerMessage::Change(change) => changes.push(*change),
                 RuleOwnerMessage::Reload(reply) => reloads.push(reply),
             }
         }
@@ -168,19 +189,23 @@ impl RuleOwner {
     }
 
     /// Commits valid changes, puts them into force in the same order, then replies.
-    async fn change(&mut self, changes: Vec<(Change, ChangeReply)>) {
+    async fn change(&mut self, changes: Vec<PendingChange>) {
         let accepted = self.refuse_invalid(changes);
-        let commands = accepted.iter().map(|(change, _)| command(change)).collect();
+        let commands = accepted.iter().flat_map(PendingChange::commands).collect();
         match self.store.commit_all(commands).await {
             Ok(outcomes) => {
-                for ((change, reply), outcome) in accepted.into_iter().zip(outcomes) {
+                let mut outcomes = outcomes.into_iter();
+                for PendingChange { change, entry, reply } in accepted {
+                    let Some(outcome) = outcomes.next() else { break };
+                    // That of its entry.
+                    entry.and_then(|_| outcomes.next());
                     self.own_changes += u64::from(outcome == Outcome::Done);
                     let _ = reply.send(self.apply_outcome(&change, &outcome));
                 }
             }
             Err(error) => {
                 self.is_commit_unknown = true;
-                for (_, reply) in accepted {
+                for PendingChange { reply, .. } in accepted {
                     let _ = reply.send(Err(error.clone().into()));
                 }
             }
@@ -188,7 +213,7 @@ impl RuleOwner {
     }
 
     /// Refuses invalid changes, and returns the others: the store does not know the file.
-    fn refuse_invalid(&self, changes: Vec<(Change, ChangeReply)>) -> Vec<(Change, ChangeReply)> {
+    fn refuse_invalid(&self, changes: Vec<PendingChange>) -> Vec<PendingChange> {
         self.rate_limiter.with_rules(|rule_set| {
             let (mut policies, mut overrides) = rule_set.policy_and_override_counts();
             let mut refusal = |change: &Change| {
@@ -211,10 +236,10 @@ impl RuleOwner {
                     _ => None,
                 }
             };
-            let accept = |(change, reply): (Change, ChangeReply)| match refusal(&change) {
-                None => Some((change, reply)),
+            let accept = |pending: PendingChange| match refusal(&pending.change) {
+                None => Some(pending),
                 Some(error) => {
-                    let _ = reply.send(Err(error));
+                    let _ = pending.reply.send(Err(error));
                     None
                 }
             };

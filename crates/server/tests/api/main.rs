@@ -7,6 +7,7 @@
 mod accounts;
 mod admin;
 mod admission;
+mod audit;
 mod bans;
 mod batch;
 mod bodies;

@@ -66,6 +66,9 @@ impl Reader for FlakyReader {
         self.inner.ladders()
     }
 
+    fn audit(&mut self) -> &mut dyn store::AuditReader {
+        self.inner.audit()
+    }
     fn bans(&mut self) -> &mut dyn store::BanReader {
         self.inner.bans()
     }

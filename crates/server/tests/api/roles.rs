@@ -95,6 +95,7 @@ async fn the_whole_table() {
         ("GET /api/admin/nodes", "??xx..."),
         ("POST /api/admin/accounts/{id}/disable", "??xxx.."),
         ("POST /api/admin/accounts/{id}/enable", "??xxx.."),
+        ("GET /api/admin/audit", "??xx..."),
         ("GET /api/admin/bans", "??xx..."),
         ("POST /api/admin/bans", "??xx..."),
         ("DELETE /api/admin/bans/{id}", "??xx..."),

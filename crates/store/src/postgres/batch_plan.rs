@@ -138,7 +138,8 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::World(_)
         | Command::Bot(_)
         | Command::Code(_)
-        | Command::Ban(_) => Vec::new(),
+        | Command::Ban(_)
+        | Command::Audit(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {
             advance.matches.iter().map(|spec| spec.id).collect()
         }

@@ -29,6 +29,8 @@ pub(crate) struct Batch<'s, S> {
     pub(super) awards: Awards,
     /// Results of matches that ended in this batch.
     pub(super) results: Vec<PendingResult>,
+    /// Whether the command before did what it was for: then its entry in the audit log is added.
+    pub(super) is_last_done: bool,
 }
 
 impl<'s, S: Dialect> Batch<'s, S> {
@@ -39,6 +41,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             virtual_time_reached: None,
             awards: Awards::default(),
             results: Vec::new(),
+            is_last_done: false,
         }
     }
 
@@ -82,6 +85,12 @@ impl<'s, S: Dialect> Batch<'s, S> {
 
     /// Executes a command that both stores execute alike.
     pub(crate) fn apply_common(&mut self, command: &Command) -> Result<Outcome, StoreError> {
+        let outcome = self.dispatch(command)?;
+        self.is_last_done = matches!(outcome, Outcome::Done | Outcome::Account(_) | Outcome::LadderEntry(_));
+        Ok(outcome)
+    }
+
+    fn dispatch(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         match command {
             Command::EnsureAccount(account) => self.ensure_account(account),
             Command::CreateToken(token) => self.create_token(token),
@@ -119,6 +128,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::Bot(command) => self.bot_command(command),
             Command::Code(command) => self.code_command(command),
             Command::Ban(command) => self.ban_command(command),
+            Command::Audit(command) => self.audit_command(command),
             Command::EndAllLeases
             | Command::AppendMatch(_)
             | Command::OpenTable(_)

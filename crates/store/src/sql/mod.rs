@@ -4,6 +4,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod activity;
+pub(crate) mod audit;
 pub(crate) mod bans;
 mod batch;
 pub(crate) mod bot_health;

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    AccountFilter, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter, PlayerGamesFilter,
-    Reader, RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, AuditReader, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter,
+    PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, PROBES_COUNTED_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
@@ -401,6 +401,10 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn ladders(&mut self) -> &mut dyn LadderReader {
+        self
+    }
+
+    fn audit(&mut self) -> &mut dyn AuditReader {
         self
     }
 

@@ -2,8 +2,8 @@
 
 use super::IdBytes;
 use engine::ids::{
-    AccountId, BanId, BotId, CodeId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId,
-    WorldId,
+    AccountId, AuditId, BanId, BotId, CodeId, CompetitionId, EntryId, MatchId, PlayerId, TableId, TicketId, TokenId,
+    WorkerId, WorldId,
 };
 use engine::time::UnixMs;
 use postgres::types::private::BytesMut;
@@ -45,6 +45,7 @@ macro_rules! from {
 from! {
     IdBytes: id => Self::Id(id);
     AccountId: id => Self::Id(id.to_bytes());
+    AuditId: id => Self::Id(id.to_bytes());
     BanId: id => Self::Id(id.to_bytes());
     BotId: id => Self::Id(id.to_bytes());
     CodeId: id => Self::Id(id.to_bytes());

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod activity;
+mod audit;
 mod bans;
 mod bot_health;
 mod claims;
@@ -63,6 +64,12 @@ laws! {
         bots_come_with_their_owners
         public_bots_of_all_accounts_are_listed
         uses_of_tokens_only_go_forward
+    }
+    audit {
+        entries_are_read_back_as_they_were_written
+        entries_are_filtered_and_read_in_pages
+        a_change_and_its_entry_are_one_commit
+        entries_are_retired_oldest_first
     }
     bans {
         every_form_of_a_target_is_read_back

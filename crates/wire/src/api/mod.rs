@@ -5,6 +5,7 @@
 //! server of this API are understood.
 
 mod accounts;
+mod audit;
 mod bans;
 mod duels;
 mod evidence;
@@ -26,6 +27,7 @@ mod trials;
 mod worlds;
 
 pub use accounts::*;
+pub use audit::*;
 pub use bans::*;
 pub use duels::*;
 pub use evidence::*;
