@@ -3,6 +3,7 @@
 use crate::output::{CliError, printable};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Uri, header};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
@@ -63,11 +64,23 @@ impl From<RequestFailure> for CliError {
     }
 }
 
+/// Whether this is the URL of a host, perhaps with a port and a path, to which paths can be appended.
+pub(crate) fn is_base_url(text: &str) -> bool {
+    // A fragment is not part of what is parsed.
+    let Some(uri) = text.parse::<Uri>().ok().filter(|_| !text.contains(['?', '#'])) else { return false };
+    // What is no port counts as absent.
+    let has_good_port = |authority: &Authority| {
+        authority.port_u16().is_some_and(|port| port > 0) || authority.as_str().ends_with(authority.host())
+    };
+    matches!(uri.scheme_str(), Some("http" | "https"))
+        && uri.host().is_some_and(|host| !host.is_empty())
+        && uri.authority().is_some_and(has_good_port)
+}
+
 impl ApiClient {
     pub(crate) fn new(server: &str, token: Option<&str>) -> Result<Self, CliError> {
         let server = server.trim_end_matches('/').to_owned();
-        let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-        if !server.parse::<Uri>().is_ok_and(|uri| is_http(&uri)) {
+        if !is_base_url(&server) {
             return Err(CliError::usage(format_args!(
                 "--server {server}: expected a URL such as http://127.0.0.1:4000"
             )));

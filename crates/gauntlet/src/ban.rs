@@ -8,8 +8,10 @@ use crate::{args, audit_entries};
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use engine::commands::{BanCommand, Command as Save, Outcome};
 use engine::ids::{AccountId, BanId};
-use engine::limits::{BAN_LIFETIME_MAX, BAN_REASON_CHARS_MAX, BANS_MAX};
-use engine::rows::{Ban, BanTarget};
+use engine::limits::{
+    BAN_LIFETIME_MAX, BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6, BAN_REASON_CHARS_MAX, BANS_MAX,
+};
+use engine::rows::{AddressPrefix, Ban, BanTarget};
 use node::clock::{Clock, random_bytes};
 use settings::Config;
 use std::collections::BTreeMap;
@@ -86,7 +88,7 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
     };
     let parsed = match (&args.guest, &args.address) {
         (Some(id), _) => Some(BanTarget::Guest(parse("guest", id)?)),
-        (_, Some(address)) => Some(BanTarget::Address(parse("address", address)?)),
+        (_, Some(address)) => Some(BanTarget::Address(validate_width(parse("address", address)?)?)),
         (None, None) => None,
     };
     let store = open_existing(config, "store").await?;
@@ -176,6 +178,15 @@ fn account_of(target: BanTarget) -> Option<AccountId> {
 
 fn parse<T: FromStr<Err: Display>>(flag: &str, text: &str) -> Result<T, CliError> {
     text.trim().parse().map_err(|error| CliError::usage(format_args!("--{flag} {text} is {error}")))
+}
+
+fn validate_width(prefix: AddressPrefix) -> Result<AddressPrefix, CliError> {
+    if prefix.is_too_wide_to_ban() {
+        return Err(CliError::usage(format_args!(
+            "--address {prefix} is too wide; expected: at least {BAN_PREFIX_BITS_MIN_IPV4} bits of an IPv4 network, {BAN_PREFIX_BITS_MIN_IPV6} of an IPv6 network: ban smaller ones"
+        )));
+    }
+    Ok(prefix)
 }
 
 fn validate_reason(reason: &str) -> Result<String, CliError> {

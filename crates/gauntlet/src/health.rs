@@ -6,6 +6,7 @@ use crate::args;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, printable};
 use clap::{ArgMatches, Args, Command};
+use serde_json::Value;
 use settings::Config;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
@@ -81,7 +82,10 @@ fn configured_url(config: &Config) -> Result<String, CliError> {
 /// Why the server is not ready, if it is not.
 fn refusal(answer: &Answer) -> Option<String> {
     if answer.status.is_success() {
-        return None;
+        // A supervisor of shards says it without checks.
+        let said = serde_json::from_slice::<Value>(&answer.body).ok().and_then(|said| said.get("ready")?.as_bool());
+        let page = || format!("{PATH} there is no answer of a Gauntlet server that is ready");
+        return (said != Some(true)).then(page);
     }
     let failed = serde_json::from_slice::<Readiness>(&answer.body).ok().and_then(|readiness| {
         let checks = readiness.checks.into_iter().filter(|check| !check.ok);

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Bans in force at the same time. Every node holds them all in memory.
 pub const BANS_MAX: usize = 10_000;
+/// Shortest prefix of a banned network of IPv4, in bits: a wider one keeps out so many that it is a mistake …
+pub const BAN_PREFIX_BITS_MIN_IPV4: u8 = 8;
+/// … and of IPv6.
+pub const BAN_PREFIX_BITS_MIN_IPV6: u8 = 16;
 /// Longest reason of a ban, in characters.
 pub const BAN_REASON_CHARS_MAX: usize = 200;
 /// Longest time that a ban with an end may last.

@@ -1,6 +1,7 @@
 //! Bans: who may not use the server, why, and until when.
 
 use crate::ids::{AccountId, BanId, PlayerId};
+use crate::limits::{BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6};
 use crate::time::UnixMs;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -66,6 +67,12 @@ impl AddressPrefix {
     #[must_use]
     pub fn is_ipv4(self) -> bool {
         self.network.is_ipv4()
+    }
+
+    /// Whether it has so many addresses that it is not to be banned.
+    #[must_use]
+    pub fn is_too_wide_to_ban(self) -> bool {
+        self.length < if self.is_ipv4() { BAN_PREFIX_BITS_MIN_IPV4 } else { BAN_PREFIX_BITS_MIN_IPV6 }
     }
 
     #[must_use]
@@ -215,6 +222,24 @@ mod tests {
             ["", "192.0.2", "192.0.2.7/33", "192.0.2.7/", "192.0.2.7/+8", "192.0.2.7/8/8", "::1/129", "host", "[::1]"]
         {
             check(text, None);
+        }
+    }
+
+    #[test]
+    fn networks_that_hold_nearly_everyone_are_too_wide() {
+        for (prefix, is_too_wide) in [
+            ("0.0.0.0/0", true),
+            ("10.0.0.0/7", true),
+            ("10.0.0.0/8", false),
+            ("::ffff:0.0.0.0/96", true),
+            ("::ffff:10.0.0.0/104", false),
+            ("::/0", true),
+            ("2000::/3", true),
+            ("2001::/15", true),
+            ("2001::/16", false),
+            ("192.0.2.7", false),
+        ] {
+            assert_eq!(prefix.parse::<AddressPrefix>().unwrap().is_too_wide_to_ban(), is_too_wide, "{prefix}");
         }
     }
 

@@ -14,7 +14,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{BanCommand, Command, Outcome};
 use engine::ids::{AccountId, BanId};
-use engine::limits::{BAN_LIFETIME_MAX, BAN_REASON_CHARS_MAX, PAGE_DEFAULT};
+use engine::limits::{
+    BAN_LIFETIME_MAX, BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6, BAN_REASON_CHARS_MAX, PAGE_DEFAULT,
+};
 use engine::rows::{Ban, BanTarget, Role};
 use engine::time::UnixMs;
 use node::clock::random_bytes;
@@ -31,7 +33,7 @@ use wire::time::Timestamp;
 /// does not hold for operators and admins. Only admins ban accounts of operators and admins.
 #[utoipa::path(post, path = "/api/admin/bans", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateBan, responses(
     (status = 201, description = "It is in force.", body = BanView),
-    (status = 400, description = "`bad_value`: also where it would ban yourself."),
+    (status = 400, description = "`bad_value`: also where it would ban yourself, or where a network is wider than 8 bits of IPv4 or 16 of IPv6."),
     (status = 403, description = "`role_too_weak`: also where the account has an operator's or an admin's token, and you are no admin."),
     (status = 404, description = "`no_such_account`"),
     (status = 409, description = "`banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force."),
@@ -91,9 +93,11 @@ pub(super) async fn list_bans(
 
 /// Lift a ban
 ///
-/// For operators and admins; only admins enable a disabled account so. On this node at once, on other nodes after two seconds at most.
+/// For operators and admins; only admins lift what another account made that has an admin's token, or what was made on the command line, and
+/// only admins enable a disabled account so. On this node at once, on other nodes after two seconds at most.
 #[utoipa::path(delete, path = "/api/admin/bans/{id}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is lifted."),
+    (status = 403, description = "`role_too_weak`: also where an admin made it, and you are none."),
     (status = 404, description = "`no_such_ban`: it was lifted, has expired, or never was."),
 ))]
 pub(super) async fn lift_ban(
@@ -106,7 +110,7 @@ pub(super) async fn lift_ban(
     let found = app.node.store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
     let ban = found.first().filter(|ban| ban.id == id).ok_or(ApiError::NotFound(Resource::Ban))?;
     audit_entry::set_target(ban.target);
-    if matches!(ban.target, BanTarget::Disabled(_)) && caller.role < Role::Admin {
+    if caller.role < Role::Admin && is_for_admins(&app, caller, ban, now).await? {
         return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
     }
     let lift = BanCommand::Lift { id, now };
@@ -117,6 +121,19 @@ pub(super) async fn lift_ban(
             Ok(StatusCode::NO_CONTENT)
         }
         refusal => Err(ApiError::from_outcome(&refusal, Resource::Ban)),
+    }
+}
+
+/// Whether only admins lift it: it disables an account, or another account made it that is an admin's now, or whoever has the machine.
+async fn is_for_admins(app: &App, caller: Caller, ban: &Ban, now: UnixMs) -> ApiResult<bool> {
+    let Some(maker) = ban.made_by.filter(|_| !matches!(ban.target, BanTarget::Disabled(_))) else { return Ok(true) };
+    if maker == caller.account {
+        return Ok(false);
+    }
+    match strongest_role(app, maker, now).await {
+        Ok(role) => Ok(role >= Role::Admin),
+        Err(ApiError::NotFound(_)) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -163,6 +180,12 @@ async fn authorize(app: &App, caller: Caller, client: ClientAddress, target: Ban
                 return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
             }
             Ok(())
+        }
+        BanTarget::Address(prefix) if prefix.is_too_wide_to_ban() => {
+            let reason = format!(
+                "{prefix} is too wide: expected at least {BAN_PREFIX_BITS_MIN_IPV4} bits of an IPv4 network, {BAN_PREFIX_BITS_MIN_IPV6} of an IPv6 network; ban smaller ones"
+            );
+            Err(ApiError::bad_value("/address", reason))
         }
         BanTarget::Address(prefix) if client.0.is_some_and(|own| prefix.contains(own)) => {
             let reason =

@@ -15,11 +15,11 @@ use subject::RateLimitCharge;
 
 use super::audit;
 use super::auth::{Identity, Principal};
-use super::client_address::{ClientAddress, client_address};
+use super::client_address::{ClientAddress, UnreadableForwardedFor, client_address};
 use super::forward;
 use super::listener::{Connection, ProxiedPermit, Rank};
 use super::origin::needs_valid_token;
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, HttpRefusal};
 use super::shed;
 use super::trace;
 use crate::app::App;
@@ -54,7 +54,13 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     } else {
         None
     };
-    let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
+    let client = match forwarded {
+        Some(forwarded) => forwarded.client,
+        None => match address_of_request(&parts, &app) {
+            Ok(client) => client,
+            Err(refusal) => return refusal.into_response(),
+        },
+    };
     if !is_sign_out(&parts)
         && let Err(refusal) = app.bans.check(identity.principal(), client)
     {
@@ -144,9 +150,10 @@ fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
     is_about_policies && identity.principal().is_some_and(Principal::is_operator)
 }
 
-fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
-    let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
-    Some(client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
+fn address_of_request(parts: &Parts, app: &App) -> ApiResult<Option<IpAddr>> {
+    let Some(ConnectInfo(peer)) = parts.extensions.get::<ConnectInfo<SocketAddr>>() else { return Ok(None) };
+    let address = client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies);
+    address.map(Some).map_err(|UnreadableForwardedFor| HttpRefusal::BadForwardedFor.into())
 }
 
 /// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. Whoever polls is there

@@ -39,6 +39,11 @@ pub enum HttpRefusal {
     /// The site cannot be determined.
     #[error("the request must name its host, in one header Host")]
     BadHost,
+    /// A proxy does not tell who its client is.
+    #[error(
+        "what the proxy in front of this server wrote into X-Forwarded-For is no address, so the client is not known: it must append its client's address"
+    )]
+    BadForwardedFor,
     /// The body did not arrive completely.
     #[error("the body could not be read to its end: the connection broke or was too slow")]
     BodyUnreadable,
@@ -57,6 +62,7 @@ impl HttpRefusal {
             Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
             Self::BadUpgrade => (StatusCode::BAD_REQUEST, "bad_upgrade"),
             Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
+            Self::BadForwardedFor => (StatusCode::BAD_REQUEST, "bad_forwarded_for"),
             Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
         }
     }

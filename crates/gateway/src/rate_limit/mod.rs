@@ -13,11 +13,11 @@ pub(super) use policies::routes;
 use super::bans::Bans;
 use super::body::{BodyBudget, BodyError, ReadBody};
 use super::budget::{Budget, BudgetOwner};
-use super::client_address::client_address;
+use super::client_address::{UnreadableForwardedFor, client_address};
 use super::credentials::has_bearer;
 use super::extract::body_refusal;
 use super::listener::Peer;
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, HttpRefusal};
 use super::request_id::{REQUEST_ID, request_id};
 use super::response_body::ResponseBody;
 use crate::app::App;
@@ -127,7 +127,8 @@ impl LimiterHandler {
 
     /// The budget for a large body from this peer.
     fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
-        let address = AddressKey::of(self.client_address(client, parts));
+        // A request whose client is not known was refused before.
+        let address = AddressKey::of(self.client_address(client, parts).unwrap_or_else(|_| client.address.ip()));
         let connection = client.connection.map(Arc::downgrade);
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }
@@ -137,11 +138,12 @@ impl LimiterHandler {
         if parts.uri.path() == HEALTH {
             return Ok(());
         }
-        self.bans.check(None, Some(self.client_address(client, parts)))
+        self.bans.check(None, Some(self.client_address(client, parts)?))
     }
 
-    fn client_address(&self, client: Peer<'_>, parts: &Parts) -> IpAddr {
-        client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies)
+    fn client_address(&self, client: Peer<'_>, parts: &Parts) -> ApiResult<IpAddr> {
+        let address = client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies);
+        address.map_err(|UnreadableForwardedFor| HttpRefusal::BadForwardedFor.into())
     }
 
     /// Health is public: a client without a token must see that the service is there.

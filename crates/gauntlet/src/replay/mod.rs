@@ -5,13 +5,12 @@ mod fetch;
 mod recording;
 mod report;
 
-use crate::api_client::ApiClient;
+use crate::api_client::{ApiClient, is_base_url};
 use crate::output::{CliError, print_line, print_note};
 use bot_client::{BotCall, BotClient, LimitedAddresses, Webhook};
 use clap::{Args, Command};
 use comparison::{Comparison, compare};
 use engine::ids::AccountId;
-use hyper::Uri;
 use quotas::socket_budget::SocketBudget;
 use recording::Recording;
 use std::path::Path;
@@ -115,12 +114,10 @@ async fn load(args: &ReplayArgs) -> Result<Recording, CliError> {
 }
 
 fn check_bot_url(url: &str) -> Result<(), CliError> {
-    let parsed = url.parse::<Uri>().ok();
-    let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some();
-    match parsed.filter(is_http) {
-        Some(uri) if uri.query().is_none() => Ok(()),
-        _ => Err(CliError::usage(format_args!(
-            "--bot {url}: expected the base URL of a bot without a query, such as http://127.0.0.1:8000"
-        ))),
+    if is_base_url(url) {
+        return Ok(());
     }
+    Err(CliError::usage(format_args!(
+        "--bot {url}: expected the base URL of a bot without a query, such as http://127.0.0.1:8000"
+    )))
 }

@@ -49,6 +49,16 @@ fn everything_else_is_one_with_the_reason() {
     check(&format!("http://{closed}"), 1, "refused");
     check("ftp://127.0.0.1", 1, "expected a URL such as");
     check("--port 0", 1, "name the server's URL");
+    for url in
+        ["http://127.0.0.1/?x", "http://127.0.0.1/#y", "http://127.0.0.1:65536", "http://127.0.0.1:0", "http://:1"]
+    {
+        check(url, 1, "expected a URL such as");
+    }
+    // Whatever is not that answer is some page.
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    check(&answering(page), 1, "is not ready: /readyz there is no answer of a Gauntlet server");
+    let unready = "HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n{\"ready\":false,\"checks\":[]}";
+    check(&answering(unready), 1, "is not ready");
     check("--port many", 1, "server.port is \"many\"");
     let failing = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 99\r\n\r\n\
         {\"ready\":false,\"checks\":[{\"name\":\"store\",\"ok\":false,\"detail\":\"the store does not answer in time\"}]}";

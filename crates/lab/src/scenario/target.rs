@@ -105,6 +105,10 @@ impl BaseUrl {
         if authority.as_str().contains('@') {
             return Err("must not carry a user name: use `headers` and a secret".to_owned());
         }
+        // What is no port counts as absent.
+        if authority.port_u16().is_none() && !authority.as_str().ends_with(authority.host()) {
+            return Err(format!("must have a port up to 65535, not \"{url}\""));
+        }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = authority.port_u16().unwrap_or(if tls { 443 } else { 80 });
         let base = Self { uses_tls: tls, host, port, authority: authority.as_str().to_owned() };

@@ -171,6 +171,24 @@ async fn a_proxy_is_believed_if_it_is_trusted() {
     check_proxied("10.9.9.9", "429 rate_limited", "429 rate_limited").await;
 }
 
+/// It is not the proxy itself that asks, whose address may be exempt from much.
+#[tokio::test]
+async fn a_client_that_the_proxy_does_not_tell_is_refused() {
+    let configure = |config: &mut Config| config.http_trusted_proxies = Networks::parse("10.0.0.0/8").unwrap();
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    for (line, peer, forwarded, want) in [
+        ("GET /api/games/live", "10.0.0.1", "unknown", "400 bad_forwarded_for"),
+        ("GET /api/games/live", "10.0.0.1", "198.51.100.1, junk", "400 bad_forwarded_for"),
+        ("POST /api/limits/check", "10.0.0.1", "junk", "400 bad_forwarded_for"),
+        ("GET /api/games/live", "10.0.0.1", "junk, 198.51.100.1", "200"),
+        ("GET /api/games/live", "192.0.2.1", "junk", "200"),
+        ("GET /healthz", "10.0.0.1", "junk", "200"),
+    ] {
+        server.call(line).by("").from(peer).header("x-forwarded-for", forwarded).check(want).await;
+    }
+    server.call("GET /api/games/live").by("").from("10.0.0.1").check("200").await;
+}
+
 /// A body that notes that somebody asked for it.
 fn watched_body() -> (Body, Arc<AtomicBool>) {
     let is_read = Arc::<AtomicBool>::default();

@@ -157,6 +157,76 @@ async fn nobody_bans_himself_and_operators_ban_no_operators() {
     server.call("GET /api/admin/bans").by(OTHER_OPERATOR).check("403 banned").await;
 }
 
+/// A member that nobody knows is a mistake: a mistyped end would ban for ever.
+#[tokio::test]
+async fn unknown_members_are_refused_in_all_bodies_of_operators() {
+    let server = TestServer::open().await;
+    let bob = BOB.to_string();
+    for (line, body) in [
+        ("POST /api/admin/bans", json!({ "account": bob, "reason": "x", "expires_in": 60 })),
+        (&format!("POST /api/admin/accounts/{bob}/disable"), json!({ "reason": "x", "until": "tomorrow" })),
+        ("POST /api/admin/accounts", json!({ "name": "new", "role": "player" })),
+        ("POST /api/admin/tokens", json!({ "account": "bob", "name": "t", "rôle": "guest" })),
+        ("POST /api/admin/aggregator", json!({ "running": true, "for": 1 })),
+        ("POST /api/invites", json!({ "expires_in": 60 })),
+        ("POST /api/sign-in-links", json!({ "expires_in": 60 })),
+        ("POST /api/trials/runs", json!({ "scenario": "x", "targets": [] })),
+        ("PUT /api/limits/policies/x", json!({ "algorithm": "gcra", "limit": 1, "window_ms": 1000, "shadowed": true })),
+    ] {
+        server.call(line).by("admin").json(&body).check("422 bad_shape").await;
+    }
+    assert_eq!(server.call("GET /api/admin/bans").by("operator").check("200").await.body, json!([]));
+}
+
+#[tokio::test]
+async fn a_network_of_nearly_everyone_is_not_banned() {
+    let server = TestServer::open().await;
+    for (address, want) in [
+        ("::/0", "400 bad_value /address"),
+        ("2001::/15", "400 bad_value /address"),
+        ("12.0.0.0/7", "400 bad_value /address"),
+        ("::ffff:0.0.0.0/96", "400 bad_value /address"),
+        ("2001::/16", "201"),
+        ("12.0.0.0/8", "201"),
+    ] {
+        ban(&server, "admin", &json!({ "address": address, "reason": "x" }), want).await;
+    }
+    let body = json!({ "address": "::/0", "reason": "x" });
+    let refused = ban(&server, "operator", &body, "400 bad_value /address").await;
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("8 bits") && detail.contains("16 of an IPv6"), "{detail}");
+}
+
+#[tokio::test]
+async fn only_admins_lift_what_an_admin_made() {
+    let server = TestServer::open().await;
+    let mut operators = Vec::new();
+    for name in ["olga", "otto"] {
+        server.call("POST /api/admin/accounts").by("admin").json(&json!({ "name": name })).check("201").await;
+        let token = json!({ "account": name, "name": "t", "role": "operator" });
+        let made = server.call("POST /api/admin/tokens").by("admin").json(&token).check("201").await.body;
+        operators.push(made["secret"].as_str().unwrap().to_owned());
+    }
+    let (olga, otto) = (operators[0].as_str(), operators[1].as_str());
+    for (maker, lifter, want) in [
+        ("admin", olga, "403 role_too_weak"),
+        ("admin", "admin", "204"),
+        (olga, otto, "204"),
+        (olga, olga, "204"),
+        (olga, "admin", "204"),
+        // Whoever is an admin, too, made it, and may lift it with either token.
+        ("operator", olga, "403 role_too_weak"),
+        ("operator", "operator", "204"),
+    ] {
+        let body = json!({ "address": "192.0.2.7", "reason": "x" });
+        let made = server.call("POST /api/admin/bans").by(maker).json(&body).send().await;
+        let listed = server.call("GET /api/admin/bans").by("admin").check("200").await.body;
+        assert!(made.status == 201 || made.body["code"] == "banned_already", "{}", made.body);
+        let lift = format!("DELETE /api/admin/bans/{}", listed[0]["id"].as_str().unwrap());
+        server.call(&lift).by(lifter).check(want).await;
+    }
+}
+
 #[tokio::test]
 async fn bans_are_listed_in_pages() {
     let server = TestServer::open().await;

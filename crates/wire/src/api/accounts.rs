@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 /// An account to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateAccount {
     /// Its unique name; 1 to 100 characters. The space around it is removed.
     #[schema(min_length = 1, max_length = 100)]
@@ -66,6 +67,7 @@ pub struct CreateToken {
 
 /// A token to be made for any account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateTokenFor {
     /// The account's name.
     pub account: String,

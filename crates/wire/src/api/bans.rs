@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 /// A ban to be made, of exactly one of `account`, `guest` and `address`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateBan {
     /// The id of an account.
     pub account: Option<String>,
@@ -52,6 +53,7 @@ pub struct BanView {
 
 /// Why an account is disabled.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DisableAccount {
     /// What its owner reads; 1 to 200 characters.
     #[schema(min_length = 1, max_length = 200)]

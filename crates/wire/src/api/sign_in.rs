@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 /// An invitation to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateInvite {
     /// What the account's session may do: `guest`, `player`, `operator` or `admin`, and no more than the caller.
     #[schema(default = "player")]
@@ -85,6 +86,7 @@ pub struct RedeemInvite {
 
 /// A sign-in link to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateSignInLink {
     /// The name of the account; the caller's own when absent. Only operators and admins make links for others.
     pub account: Option<String>,

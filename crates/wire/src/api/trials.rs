@@ -94,6 +94,7 @@ pub struct TrialFailure {
 
 /// `POST /api/trials/runs`
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StartTrial {
     /// The name of a built-in scenario.
     pub scenario: String,

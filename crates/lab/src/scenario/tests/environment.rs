@@ -41,6 +41,9 @@ fn urls() {
     url("https://a", Ok((true, "a", 443, "/")));
     url("https://[::1]:8443/x?y", Ok((true, "::1", 8443, "/x?y")));
     url("ftp://a", Err("must start with http:// or https://, not \"ftp://a\""));
+    url("http://a:65535", Ok((false, "a", 65_535, "/")));
+    url("http://a:65536", Err("must have a port up to 65535, not \"http://a:65536\""));
+    url("http://[::1]:99999", Err("must have a port up to 65535, not \"http://[::1]:99999\""));
     url("https://me@a", Err("must not carry a user name: use `headers` and a secret"));
     assert_eq!(BaseUrl::parse("https://a:1").unwrap().0.url(), "https://a:1");
 }
