@@ -79,7 +79,7 @@ export const others: readonly Schemas['NodeView'][] = [
   node({ address: 'a-machine-with-a-long-name.europe.games.example:4000', is_this: false, is_living: false, since: null, lease_ends_at: AT, games: 3, tables: 0, worlds: 0, hunts: 0, jobs: [], workers: [] }),
 ];
 export const listedAccount = (at: number): Schemas['AccountListed'] => ({ id: uuid(at), name: at % 5 ? `guild-${at}` : `A name of many words, number ${at}`, created_at: AT, snakes: at, tokens: at % 3, is_disabled: at % 7 === 0 });
-export const tokenOf = (at: number, more: Partial<Schemas['TokenView']> = {}): Schemas['TokenView'] => ({ id: uuid(at), name: at % 2 ? 'browser' : `script ${at}`, role: 'player', purpose: 'use', created_at: AT, last_used_at: at % 2 ? AT : null, expires_at: at % 2 ? '2099-01-01T00:00:00Z' : null, ...more });
+export const tokenOf = (at: number, more: Partial<Schemas['TokenView']> = {}): Schemas['TokenView'] => ({ id: uuid(at), name: at % 2 ? 'browser' : `script ${at}`, role: 'player', purpose: 'use', created_at: AT, last_used_at: at % 2 ? AT : null, expires_at: at % 2 ? '2099-01-01T00:00:00Z' : null, is_session: at % 2 === 1, ...more });
 const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at % 3 ? `Friend ${at}` : null, role: 'player', made_by: 'Olga', created_at: AT, expires_at: '2099-01-01T00:00:00Z' });
 
 export const table = (phase = 'vote') => ({ table: ID, role: 'visitor', bots: true, seq: 4, chat: [], committed_at_us: null, members: [{ player: uuid(7), name: 'Rude guest', level: 1, is_bot: false }], next_storyteller: null, settings: null, presence: { players: [], visitors: 0 }, game: { phase, storyteller: uuid(7), sentence: 'Something nobody should read' } });

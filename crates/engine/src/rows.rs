@@ -139,8 +139,10 @@ pub struct Token {
     pub created_at: UnixMs,
     /// When a request came with it last, as far as that was recorded; `None` before the first. Not written when a token is created.
     pub last_used_at: Option<UnixMs>,
-    /// When it ends by itself: that of a browser's session, which signing out deletes. `None` for one that lasts until it is deleted.
+    /// When it ends by itself; `None` for one that lasts until it is deleted.
     pub expires_at: Option<UnixMs>,
+    /// Whether it is a browser's session, which signing out deletes.
+    pub is_session: bool,
 }
 
 /// A registered bot.

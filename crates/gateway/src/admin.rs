@@ -127,16 +127,19 @@ async fn create_account(
 /// Create a token for any account
 #[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateTokenFor, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 403, description = "`role_too_weak`; `token_ends`: your token ends by itself, and would be outlasted."),
     (status = 404, description = "There is no such account."),
     (status = 409, description = "The account has as many tokens as allowed."),
 ))]
 async fn create_token_for(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(caller): Admin,
     JsonBody(request): JsonBody<CreateTokenFor>,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
-    let token = tokens::NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
-    let name = text::check_name("/account", &request.account)?;
+    caller.require_lasting()?;
+    let CreateTokenFor { account, name, role, purpose, expires_in_s } = request;
+    let token = tokens::NewToken::parse(&name, role.as_deref(), purpose.as_deref(), expires_in_s)?;
+    let name = text::check_name("/account", &account)?;
     let account = find_account(&app, name).await?;
     tokens::create(&app, account.id, token).await
 }

@@ -7,7 +7,7 @@ use super::credentials::{self, ACCOUNT_PREFIX, Bearer, GUEST_PREFIX, SECRET_BYTE
 use super::guests::{self, GuestTokenCheck, GuestTokens};
 use super::listener::Rank;
 use super::origin::{RequestSource, may_be_cross_site};
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, SignInRefusal};
 use super::token_uses::TokenUses;
 use axum::http::request::Parts;
 use engine::digest::{digest, is_equal_in_constant_time};
@@ -36,8 +36,10 @@ pub struct Caller {
     /// The token; `None` is the bootstrap token, which is in no store.
     pub token: Option<TokenId>,
     pub purpose: TokenPurpose,
-    /// When the token ends by itself, which only a browser's session does.
+    /// When the token ends by itself, if it does.
     pub expires_at: Option<UnixMs>,
+    /// Whether it is that of a browser's session.
+    pub is_session: bool,
 }
 
 impl Caller {
@@ -51,9 +53,18 @@ impl Caller {
         self.expires_at.is_none_or(|end| end > now)
     }
 
+    /// For what lasts longer than a token that ends by itself: whoever has such a token for a day must not make one for ever of it. Sessions are
+    /// people's.
+    ///
+    /// # Errors
+    /// [`SignInRefusal::TokenEnds`].
+    pub(super) fn require_lasting(self) -> ApiResult<()> {
+        if self.expires_at.is_some() && !self.is_session { Err(SignInRefusal::TokenEnds.into()) } else { Ok(()) }
+    }
+
     /// The token, if it is that of a browser's session.
     pub(super) fn session(&self) -> Option<TokenId> {
-        self.token.filter(|_| self.expires_at.is_some())
+        self.token.filter(|_| self.is_session)
     }
 }
 
@@ -253,6 +264,7 @@ impl Authenticator {
                 token: None,
                 purpose: TokenPurpose::Use,
                 expires_at: None,
+                is_session: false,
             });
         }
         // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
@@ -263,8 +275,8 @@ impl Authenticator {
         }
         let found = self.store.read(move |reader| reader.token(&digest)).await.map_err(AuthError::LookupFailed)?;
         let token = found.ok_or(AuthError::UnknownToken)?;
-        let Token { id, account, role, purpose, expires_at, .. } = token;
-        let caller = Caller { account, role, token: Some(id), purpose, expires_at };
+        let Token { id, account, role, purpose, expires_at, is_session, .. } = token;
+        let caller = Caller { account, role, token: Some(id), purpose, expires_at, is_session };
         if !caller.is_valid(now) {
             return Err(AuthError::UnknownToken);
         }
@@ -363,6 +375,7 @@ mod tests {
             token: Some(TokenId(2)),
             purpose: TokenPurpose::Use,
             expires_at: None,
+            is_session: false,
         }
     }
 

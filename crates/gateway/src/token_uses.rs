@@ -77,6 +77,7 @@ mod tests {
             created_at: UnixMs(0),
             last_used_at: last_used_at.map(UnixMs),
             expires_at: None,
+            is_session: false,
         }
     }
 

@@ -13,8 +13,10 @@ use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
 use engine::digest::digest;
 use engine::ids::{AccountId, TokenId};
+use engine::limits::{TOKEN_LIFETIME_MAX, TOKEN_LIFETIME_MIN};
 use engine::rows::{Role, Token, TokenPurpose};
 use node::clock::random_bytes;
+use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateToken, TokenCreated, TokenView};
@@ -27,6 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Create a token for your account
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), request_body = CreateToken, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 403, description = "`role_too_weak`; `token_ends`: your token ends by itself, and would be outlasted."),
     (status = 409, description = "The account has as many tokens as allowed."),
 ))]
 async fn create_token(
@@ -34,7 +37,9 @@ async fn create_token(
     Player(caller): Player,
     JsonBody(request): JsonBody<CreateToken>,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
-    let new_token = NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
+    caller.require_lasting()?;
+    let CreateToken { name, role, purpose, expires_in_s } = request;
+    let new_token = NewToken::parse(&name, role.as_deref(), purpose.as_deref(), expires_in_s)?;
     authorize_token_change(caller, new_token.role, new_token.purpose)?;
     create(&app, caller.account, new_token).await
 }
@@ -98,16 +103,35 @@ pub(super) struct NewToken {
     name: String,
     role: Role,
     purpose: TokenPurpose,
+    lifetime: Option<Duration>,
 }
 
 impl NewToken {
     /// From the members of a request; by default a player's token for everyday use.
-    pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
+    pub(super) fn parse(
+        name: &str,
+        role: Option<&str>,
+        purpose: Option<&str>,
+        expires_in_s: Option<u64>,
+    ) -> ApiResult<Self> {
         let role = parse_role(role, Role::Player)?;
         let purposes = TokenPurpose::ALL.map(TokenPurpose::name);
         let purpose = parse_choice("purpose", purpose, TokenPurpose::Use, TokenPurpose::from_name, &purposes)?;
-        Ok(Self { name: text::check_name("/name", name)?, role, purpose })
+        let lifetime = expires_in_s.map(parse_lifetime).transpose()?;
+        Ok(Self { name: text::check_name("/name", name)?, role, purpose, lifetime })
     }
+}
+
+fn parse_lifetime(seconds: u64) -> ApiResult<Duration> {
+    let lifetime = Duration::from_secs(seconds);
+    if (TOKEN_LIFETIME_MIN..=TOKEN_LIFETIME_MAX).contains(&lifetime) {
+        return Ok(lifetime);
+    }
+    let (min, max) = (TOKEN_LIFETIME_MIN.as_secs(), TOKEN_LIFETIME_MAX.as_secs());
+    let reason = format!(
+        "expires_in_s is a number of seconds from {min} to {max}; without it the token lasts until it is deleted"
+    );
+    Err(ApiError::bad_value("/expires_in_s", reason))
 }
 
 /// The role of this name: `usual` where none is given.
@@ -144,11 +168,15 @@ pub(super) async fn create(
         digest: digest(&secret),
         created_at: now,
         last_used_at: None,
-        expires_at: None,
+        expires_at: new_token.lifetime.map(|lifetime| now.plus(lifetime)),
+        is_session: false,
     };
     let created = TokenCreated { token: view(&token), secret };
     audit_entry::set_target(format_args!("account:{account}"));
     audit_entry::add_detail(format_args!("token:{} role:{} name:{}", token.id, token.role.name(), token.name));
+    if let Some(end) = token.expires_at {
+        audit_entry::add_detail(format_args!("until:{}", Timestamp(end.0)));
+    }
     match audit_entry::commit(&app.node.store, Command::CreateToken(token)).await? {
         Outcome::Done => Ok((StatusCode::CREATED, Json(created))),
         Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
@@ -165,5 +193,6 @@ pub(super) fn view(token: &Token) -> TokenView {
         created_at: Timestamp(token.created_at.0),
         last_used_at: token.last_used_at.map(|at| Timestamp(at.0)),
         expires_at: token.expires_at.map(|at| Timestamp(at.0)),
+        is_session: token.is_session,
     }
 }

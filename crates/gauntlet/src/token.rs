@@ -10,7 +10,9 @@ use clap::{ArgMatches, Args, Command};
 use engine::commands::{CodeCommand, Command as Save, Outcome};
 use engine::digest::digest;
 use engine::ids::{AccountId, CodeId, TokenId};
-use engine::limits::{NAME_CHARS_MAX, SIGN_IN_LINK_LIFETIME_DEFAULT, SIGN_IN_LINKS_PER_ACCOUNT_MAX};
+use engine::limits::{
+    NAME_CHARS_MAX, SIGN_IN_LINK_LIFETIME_DEFAULT, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKEN_LIFETIME_MAX,
+};
 use engine::rows::{Account, CodeUse, OneTimeCode, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
 use gateway::accounts::{new_code, sign_in_path};
@@ -21,7 +23,12 @@ use server::process::open_store;
 use settings::{Config, StoreLocation};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use store::{SchemaPolicy, Store};
+use wire::time::Timestamp;
+
+const HOUR_S: u64 = 3_600;
+const HOURS_MAX: u64 = TOKEN_LIFETIME_MAX.as_secs() / HOUR_S;
 
 #[derive(Args)]
 struct CreateArgs {
@@ -36,6 +43,9 @@ struct CreateArgs {
     /// What its holder calls it
     #[arg(long, value_name = "NAME", default_value = "command line")]
     name: String,
+    /// In how many hours it ends by itself; without it, when it is revoked
+    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..=HOURS_MAX))]
+    hours: Option<u64>,
 }
 
 #[derive(Args)]
@@ -130,7 +140,7 @@ pub(crate) async fn open_existing(config: Config, sought: &str) -> Result<Store,
 }
 
 async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
-    let CreateArgs { role, purpose, account: AccountArg { account }, name } = args;
+    let CreateArgs { role, purpose, account: AccountArg { account }, name, hours } = args;
     let (account, name) = (validate_name("account", &account)?, validate_name("name", &name)?);
     let store_text = store_description(&config);
     let store = open(config, SchemaPolicy::CreateOnly).await?;
@@ -146,7 +156,8 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
         digest: digest(&secret),
         created_at: now,
         last_used_at: None,
-        expires_at: None,
+        expires_at: hours.map(|hours| now.plus(Duration::from_secs(hours * HOUR_S))),
+        is_session: false,
     };
     let token_id = token.id;
     let detail = format!("token:{token_id} role:{} name:{}", role.name(), token.name);
@@ -167,6 +178,7 @@ async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
         TokenPurpose::Use => role.name().to_owned(),
         TokenPurpose::LoadTest => format!("{} for load tests", role.name()),
     };
+    let what = hours.map_or_else(|| what.clone(), |hours| format!("{what}, for {hours} hours"));
     print_note(format_args!(
         "token {token_id}: {what}, of account {account} (store: {store_text}); its secret is shown this once"
     ));
@@ -259,8 +271,10 @@ async fn list(config: Config, account: String) -> Result<(), CliError> {
         None => Ok(None),
     });
     let tokens = tokens.await?.ok_or_else(|| CliError::failed(format_args!("there is no account {account}")))?;
-    let line =
-        |token: &Token| format!("{}  {:<8}  {:<9}  {}", token.id, token.role.name(), token.purpose.name(), token.name);
+    let line = |token: &Token| {
+        let end = token.expires_at.map(|end| format!("  until {}", Timestamp(end.0))).unwrap_or_default();
+        format!("{}  {:<8}  {:<9}  {}{end}", token.id, token.role.name(), token.purpose.name(), token.name)
+    };
     let lines: Vec<String> = tokens.iter().map(line).collect();
     if lines.is_empty() {
         print_note(format_args!("the account {account} has no tokens"));

@@ -37,7 +37,8 @@ use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
 use std::fmt::Display;
 
 pub(crate) const ACCOUNT: &str = "id, name, created_at";
-pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at, last_used_at, expires_at";
+pub(crate) const TOKEN: &str =
+    "id, account, name, role, purpose, digest, created_at, last_used_at, expires_at, is_session";
 pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
      shrink_every_n_turns, width, height, seed, timeout_ms, turns_max, is_public, \
@@ -125,7 +126,7 @@ pub(crate) fn account(row: &mut impl Columns) -> Result<Account, StoreError> {
 }
 
 pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
-    Ok(Token {
+    let token = Token {
         id: TokenId(row.id()?),
         account: AccountId(row.id()?),
         name: row.text()?,
@@ -135,7 +136,11 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
         created_at: row.time()?,
         last_used_at: row.maybe_time()?,
         expires_at: row.maybe_time()?,
-    })
+        is_session: false,
+    };
+    // Before tokens said what they are, only sessions had an end.
+    let is_session = row.maybe_flag()?.unwrap_or(token.expires_at.is_some());
+    Ok(Token { is_session, ..token })
 }
 
 /// 32 bytes of SHA-256.

@@ -14,6 +14,10 @@ pub const BAN_REASON_CHARS_MAX: usize = 200;
 pub const BAN_LIFETIME_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 /// Longest text of one column of the audit log, in characters: what is longer is cut.
 pub const AUDIT_TEXT_CHARS_MAX: usize = 400;
+/// Shortest time after which a token may end by itself …
+pub const TOKEN_LIFETIME_MIN: Duration = Duration::from_secs(60);
+/// … and the longest.
+pub const TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 /// Invitations that are neither used nor expired, of all who may invite together.
 pub const INVITES_MAX: usize = 1_000;
 /// How long an invitation is valid when its maker names no time …

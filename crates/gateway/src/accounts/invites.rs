@@ -33,6 +33,7 @@ pub(super) async fn create_invite(
     Operator(caller): Operator,
     JsonBody(request): JsonBody<CreateInvite>,
 ) -> ApiResult<(StatusCode, Json<InviteCreated>)> {
+    caller.require_lasting()?;
     let role = parse_role(request.role.as_deref(), Role::Player)?;
     if role > caller.role {
         return Err(ApiError::RoleTooWeak { need: role, have: caller.role });

@@ -33,6 +33,7 @@ pub(super) async fn create_sign_in_link(
     Player(caller): Player,
     JsonBody(request): JsonBody<CreateSignInLink>,
 ) -> ApiResult<(StatusCode, Json<SignInLinkCreated>)> {
+    caller.require_lasting()?;
     let account = find_account(&app, caller, request.account.as_deref()).await?;
     audit_entry::set_target(format_args!("account:{}", account.id));
     let is_own = account.id == caller.account;

@@ -163,7 +163,14 @@ mod tests {
     }
 
     fn account(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
-        Identity(Ok(Some(Principal::Account(Caller { account: AccountId(1), role, token, purpose, expires_at: None }))))
+        Identity(Ok(Some(Principal::Account(Caller {
+            account: AccountId(1),
+            role,
+            token,
+            purpose,
+            expires_at: None,
+            is_session: false,
+        }))))
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub enum SignInRefusal {
     TooManyTokens,
     #[error("this account has a token with the role {}, and yours is {}: only one of at least the same role may sign in for it", account.name(), have.name())]
     AccountTooStrong { account: Role, have: Role },
+    #[error(
+        "this token ends by itself, and makes no token, link or invitation that would outlast it: use one without an end, or sign in"
+    )]
+    TokenEnds,
 }
 
 impl SignInRefusal {
@@ -41,6 +45,7 @@ impl SignInRefusal {
             Self::TooManyInvites => (StatusCode::CONFLICT, "too_many_invites"),
             Self::TooManyLinks => (StatusCode::CONFLICT, "too_many_sign_in_links"),
             Self::TooManyTokens => (StatusCode::CONFLICT, "too_many"),
+            Self::TokenEnds => (StatusCode::FORBIDDEN, "token_ends"),
             Self::AccountTooStrong { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
         }
     }

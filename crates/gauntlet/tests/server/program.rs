@@ -241,6 +241,34 @@ fn bans_are_made_listed_and_lifted_while_a_server_runs() {
 }
 
 #[test]
+fn bans_and_changes_name_accounts() {
+    let folder = Folder::new();
+    let server = folder.serve("--data games.db");
+    let run = |words: &str| folder.command(words).output().unwrap();
+    let secret = text(&run("token create --data games.db --role operator --account olga --hours 24").stdout);
+    check_refused(&run("token create --data games.db --account bob"), 0, &["of account bob"]);
+    assert!(text(&run("token list --data games.db --account olga").stdout).contains("  until "));
+    check_refused(&run("ban add --data games.db --account bob --reason cheats"), 0, &[]);
+    let listed = text(&run("ban list --data games.db").stdout);
+    assert!(
+        listed.contains(" (bob)  until lifted  cheats  (made 2") && listed.contains("by command line)"),
+        "{listed}"
+    );
+    // What the command line made only admins lift.
+    let id = listed.split_once(' ').unwrap().0;
+    let lift = server.exchange("DELETE", &format!("/api/admin/bans/{id}"), secret.trim(), "").unwrap();
+    assert!(lift.starts_with("HTTP/1.1 403"), "{lift}");
+    let logged = text(&run("audit --data games.db --account olga").stdout);
+    assert!(
+        logged.contains("  olga  lift_ban  role_too_weak  account:") && logged.contains("from:127.0.0.1"),
+        "{logged}"
+    );
+    check_refused(&run("audit --data games.db --account nobody"), 1, &["there is no account nobody"]);
+    check_refused(&run("audit --data games.db --from yesterday"), 2, &["2026-01-31T12:00:00Z"]);
+    check_refused(&run("audit --data other.db"), 1, &["there is no audit log"]);
+}
+
+#[test]
 fn tokens_with_impossible_wishes_are_refused() {
     let folder = Folder::new();
     check_refused(&folder.command("token create --role king").output().unwrap(), 2, &["king", "operator"]);

@@ -217,7 +217,8 @@ impl Server {
         reply.body
     }
 
-    fn exchange(&self, method: &str, path: &str, token: &str, body: &str) -> std::io::Result<String> {
+    /// The whole answer to a request, as text.
+    pub(crate) fn exchange(&self, method: &str, path: &str, token: &str, body: &str) -> std::io::Result<String> {
         let mut client = TcpStream::connect(self.address)?;
         client.set_read_timeout(Some(PATIENCE))?;
         let (host, length) = (self.address, body.len());

@@ -123,7 +123,7 @@ async fn an_admin_deletes_a_token_of_an_account_and_it_ends_at_once() {
     members.sort_unstable();
     assert_eq!(
         members,
-        ["created_at", "expires_at", "id", "last_used_at", "name", "purpose", "role"],
+        ["created_at", "expires_at", "id", "is_session", "last_used_at", "name", "purpose", "role"],
         "nothing of a secret"
     );
     assert!(!String::from_utf8_lossy(&listed.bytes).contains(&secret[..8]), "not even its beginning");

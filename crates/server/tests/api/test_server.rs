@@ -137,6 +137,7 @@ impl TestServer {
             created_at: UnixMs(0),
             last_used_at: None,
             expires_at: None,
+            is_session: false,
         };
         self.put(Command::CreateToken(token)).await;
     }

@@ -25,6 +25,56 @@ async fn a_token_works_until_it_is_deleted() {
 }
 
 #[tokio::test]
+async fn a_token_may_end_by_itself_and_is_no_session() {
+    let server = TestServer::open().await;
+    for (seconds, want) in
+        [(59, "400 bad_value /expires_in_s"), (315_360_001, "400 bad_value /expires_in_s"), (60, "201")]
+    {
+        make(&server, "admin", json!({"name": "t", "expires_in_s": seconds}), want).await;
+    }
+    make(&server, "admin", json!({"name": "t", "expires_in": 60}), "422 bad_shape").await;
+    let wanted = json!({"name": "for a day", "role": "admin", "expires_in_s": 86_400});
+    let made = make(&server, "admin", wanted, "201").await;
+    let (secret, end) = (made["secret"].as_str().unwrap(), made["expires_at"].as_str().unwrap());
+    assert_eq!(made["is_session"], false);
+    let day_ms = serde_json::from_value::<Timestamp>(json!(end)).unwrap().0 - server.app.node.clock.now().0;
+    assert!((86_300_000..=86_400_000).contains(&day_ms), "{day_ms}");
+    assert_eq!(server.call("GET /api/session").by(secret).check("200").await.body["expires_at"], end);
+    // Signing out deletes sessions only.
+    server.call("DELETE /api/session").by(secret).check("204").await;
+    server.call("GET /api/games").by(secret).check("200").await;
+    // What it makes would outlast it.
+    for (line, body) in [
+        ("POST /api/tokens", json!({"name": "for ever"})),
+        ("POST /api/admin/tokens", json!({"name": "for ever", "account": "bob"})),
+        ("POST /api/invites", json!({})),
+        ("POST /api/sign-in-links", json!({})),
+    ] {
+        server.call(line).by(secret).json(&body).check("403 token_ends").await;
+    }
+    let wanted = json!({"name": "t", "account": "bob", "expires_in_s": 60});
+    let made = server.call("POST /api/admin/tokens").by("admin").json(&wanted).check("201").await.body;
+    assert!(made["expires_at"].is_string(), "{made}");
+}
+
+/// A session is a person's, who may make tokens that last.
+#[tokio::test]
+async fn a_session_makes_tokens_and_is_ended_by_signing_out() {
+    let server = TestServer::open().await;
+    let link = server.call("POST /api/sign-in-links").json(&json!({})).check("201").await.body;
+    let redeem = json!({ "code": link["code"] });
+    let reply = server.call("POST /api/sign-in-links/redeem").by("").json(&redeem).check("200").await;
+    let cookie = reply.headers["set-cookie"].to_str().unwrap();
+    let secret = cookie.split(['=', ';']).nth(1).unwrap();
+    make(&server, secret, json!({"name": "for ever"}), "201").await;
+    let listed = server.call("GET /api/tokens").by(secret).check("200").await.body;
+    let sessions: Vec<_> = listed.as_array().unwrap().iter().filter(|token| token["is_session"] == true).collect();
+    assert_eq!((sessions.len(), &sessions[0]["name"]), (1, &json!("browser")));
+    server.call("DELETE /api/session").by(secret).check("204").await;
+    server.call("GET /api/games").by(secret).check("401 token_unknown").await;
+}
+
+#[tokio::test]
 async fn a_token_says_when_it_was_used_last() {
     let server = TestServer::open().await;
     let made = make(&server, "player", json!({"name": "laptop"}), "201").await;

@@ -78,8 +78,8 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(Outcome::LimitReached);
         }
         self.session.run(
-            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at, expires_at, is_session)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             values![
                 token.id,
                 token.account,
@@ -89,6 +89,7 @@ impl<S: Dialect> Batch<'_, S> {
                 &token.digest,
                 token.created_at,
                 token.expires_at,
+                token.is_session,
             ],
         )?;
         Ok(Outcome::Done)

@@ -13,8 +13,7 @@ use engine::time::UnixMs;
 pub(crate) const INVITES_COUNT: &str = "SELECT count(*) FROM one_time_codes WHERE account IS NULL AND expires_at > ?1";
 pub(crate) const LINKS_COUNT: &str = "SELECT count(*) FROM one_time_codes WHERE account = ?1 AND expires_at > ?2";
 /// With their roles: one that may do more is not ended by a code that gives less.
-pub(crate) const SESSIONS: &str =
-    "SELECT id, role FROM tokens WHERE account = ?1 AND expires_at IS NOT NULL ORDER BY id LIMIT ?2";
+pub(crate) const SESSIONS: &str = "SELECT id, role FROM tokens WHERE account = ?1 AND expires_at IS NOT NULL AND (is_session IS NULL OR is_session) ORDER BY id LIMIT ?2";
 
 pub(crate) fn by_digest() -> String {
     format!("SELECT {CODE} FROM one_time_codes WHERE digest = ?1 AND expires_at > ?2")
@@ -121,9 +120,9 @@ impl<S: Dialect> Batch<'_, S> {
         self.session.run("DELETE FROM one_time_codes WHERE id = ?1", values![code.id])?;
         let NewSession { token, name, digest, expires_at } = &redeem.session;
         self.session.run(
-            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, 'use', ?5, ?6, ?7)",
-            values![*token, account, name, code.role.name(), digest, redeem.now, *expires_at],
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at, expires_at, is_session)
+             VALUES (?1, ?2, ?3, ?4, 'use', ?5, ?6, ?7, ?8)",
+            values![*token, account, name, code.role.name(), digest, redeem.now, *expires_at, true],
         )?;
         Ok(Outcome::SignedIn(SignedIn { account, code: code.id }))
     }
@@ -144,7 +143,7 @@ impl<S: Dialect> Batch<'_, S> {
     }
 
     fn end_session(&mut self, token: TokenId) -> Result<Outcome, StoreError> {
-        let sql = "DELETE FROM tokens WHERE id = ?1 AND expires_at IS NOT NULL";
+        let sql = "DELETE FROM tokens WHERE id = ?1 AND expires_at IS NOT NULL AND (is_session IS NULL OR is_session)";
         let deleted = self.session.run(sql, values![token])?;
         Ok(if deleted > 0 { Outcome::Done } else { Outcome::NotFound })
     }

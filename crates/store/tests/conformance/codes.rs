@@ -71,6 +71,7 @@ fn session(n: u128, of: u128, role: Role, now: UnixMs) -> Token {
         created_at: now,
         last_used_at: None,
         expires_at: Some(UnixMs(now.0 + 50)),
+        is_session: true,
     }
 }
 
@@ -179,6 +180,12 @@ pub(crate) fn a_session_makes_room_for_the_next(database: &dyn Database) {
     assert!(held.reader.one_time_code(&digest_of(1), at(1)).unwrap().is_some(), "it is not used up");
     let delete = |n| Command::DeleteToken { id: token_id(n), account: None };
     held.assert_outcome(delete(0), Outcome::Done);
+    // One that ends by itself makes no room.
+    let ending = Token { expires_at: Some(at(99)), ..token(0, 1) };
+    held.assert_outcome(Command::CreateToken(ending.clone()), Outcome::Done);
+    held.assert_outcome(create_code(2, Some(1), 0), Outcome::Done);
+    held.assert_outcome(redeem(2, None, 2, at(1)), Outcome::LimitReached);
+    held.assert_outcome(delete(0), Outcome::Done);
     // A guest's, a player's, an operator's.
     for n in 4..7 {
         held.assert_outcome(create_code(n, Some(1), 0), Outcome::Done);
@@ -197,10 +204,16 @@ pub(crate) fn signing_out_ends_sessions_only(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(Command::CreateToken(token(1, 1)), Outcome::Done);
     held.assert_outcome(create_code(1, Some(1), 0), Outcome::Done);
-    held.assert_outcome(create_code(2, Some(1), 0), Outcome::Done);
     held.assert_outcome(redeem(1, None, 1, at(1)), signed_in(1, 1));
     let end = |token| Command::Code(CodeCommand::EndSession { token });
     held.assert_outcome(end(token_id(1)), Outcome::NotFound);
+    // An end of its own makes no session of a token.
+    let ending = Token { expires_at: Some(at(99)), ..token(2, 1) };
+    held.assert_outcome(Command::CreateToken(ending.clone()), Outcome::Done);
+    assert_eq!(held.reader.token(&ending.digest), Ok(Some(ending.clone())));
+    held.assert_outcome(end(ending.id), Outcome::NotFound);
+    held.assert_outcome(Command::DeleteToken { id: ending.id, account: None }, Outcome::Done);
+    held.assert_outcome(create_code(2, Some(1), 0), Outcome::Done);
     held.assert_outcome(end(session_token(1)), Outcome::Done);
     held.assert_outcome(end(session_token(1)), Outcome::NotFound);
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![token(1, 1)]));

@@ -53,7 +53,18 @@ pub(crate) fn token(n: u128, account: u128) -> Token {
     let purpose = TokenPurpose::ALL[n as usize / 2 % TokenPurpose::ALL.len()];
     let name = format!("token-{n}");
     let (id, account, created_at) = (token_id(n), account_id(account), at(n as i64));
-    Token { id, account, name, role, purpose, digest, created_at, last_used_at: None, expires_at: None }
+    Token {
+        id,
+        account,
+        name,
+        role,
+        purpose,
+        digest,
+        created_at,
+        last_used_at: None,
+        expires_at: None,
+        is_session: false,
+    }
 }
 
 pub(crate) fn bot(n: u128, account: u128) -> Bot {

@@ -52,6 +52,7 @@ pub struct AccountSummary {
 
 /// A token to be made for the caller's own account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateToken {
     /// What its holder calls it; 1 to 100 characters. The space around it is removed.
     #[schema(min_length = 1, max_length = 100)]
@@ -63,6 +64,9 @@ pub struct CreateToken {
     /// such tokens.
     #[schema(default = "use")]
     pub purpose: Option<String>,
+    /// In how many seconds it ends by itself; without it, when it is deleted.
+    #[schema(minimum = 60, maximum = 315_360_000)]
+    pub expires_in_s: Option<u64>,
 }
 
 /// A token to be made for any account.
@@ -80,6 +84,9 @@ pub struct CreateTokenFor {
     /// `use` for everyday use, or `load_test`: the limiter has classes of its own for load tests.
     #[schema(default = "use")]
     pub purpose: Option<String>,
+    /// In how many seconds it ends by itself; without it, when it is deleted.
+    #[schema(minimum = 60, maximum = 315_360_000)]
+    pub expires_in_s: Option<u64>,
 }
 
 /// A token, without its secret.
@@ -98,9 +105,11 @@ pub struct TokenView {
     /// When a request came with it last, to about a minute; null before the first.
     #[schema(required)]
     pub last_used_at: Option<Timestamp>,
-    /// When it ends by itself: that of a browser's session. Null for one that lasts until it is deleted.
+    /// When it ends by itself; null for one that lasts until it is deleted.
     #[schema(required)]
     pub expires_at: Option<Timestamp>,
+    /// Whether it is a browser's session, which signing out deletes.
+    pub is_session: bool,
 }
 
 /// A token was made: the only time that its secret is shown.
