@@ -88,14 +88,15 @@ impl fmt::Debug for DatabaseUrl {
 }
 
 fn mask_url(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
+    // Any other text may be `key=value` pairs with a URL in one of them.
+    let (scheme, all) = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "postgres" | "postgresql"))?;
     // Parameters may contain a password, a key file, anything: none of them is shown.
-    let rest = rest.split(['?', '#']).next()?;
+    let rest = all.split(['?', '#']).next()?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     // The password may contain an unescaped '@': the last one ends it.
     let Some((user_info, host)) = authority.rsplit_once('@') else {
-        // A later '@' means that the password contains a '/': the parts cannot be distinguished.
-        return (!path.contains('@')).then(|| format!("{scheme}://{authority}/{path}"));
+        // A later '@' means that the password may contain a '/', a '?' or a '#': the parts cannot be distinguished.
+        return (!all.contains('@')).then(|| format!("{scheme}://{authority}/{path}"));
     };
     if path.contains('@') {
         return None;
@@ -135,6 +136,11 @@ mod tests {
         check("postgres://ann:hun:ter2@host/games?sslmode=disable", "postgres://ann:***@host/games");
         check("postgres://host/games?user=ann&password=hunter2", "postgres://host/games");
         check("postgres://ann:hun/ter2@host/games", "***");
+        check("postgres://ann:hun#ter2@host/games", "***");
+        check("postgres://ann:hun?ter2@host/games", "***");
+        check("postgres://ann:h/un?ter2@host/games", "***");
+        check("host=db user=ann password=hunter2 application_name=http://x", "***");
+        check("host=db user=ann password=a://hunter2", "***");
         check("hunter2", "***");
         check("", "***");
     }
