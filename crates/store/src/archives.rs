@@ -24,6 +24,11 @@ const LEVEL: i32 = 3;
 /// claims to be larger was not written by us.
 const UNPACKED_BYTES_MAX: usize = 128 * 1024 * 1024;
 
+/// Most that a block of a frame holds, and the fewest bytes that a block has (RFC 8878, sections 3.1.1.2 and 3.1.1.2.4): no frame holds
+/// more than this for each of its bytes.
+const BLOCK_BYTES_MAX: usize = 128 * 1024;
+const BLOCK_BYTES_MIN: usize = 4;
+
 const _: () = assert!(
     engine::limits::TURNS_MAX as usize * engine::limits::SEATS_MAX * (engine::limits::SHOUT_CHARS_MAX * 4 + 8)
         < UNPACKED_BYTES_MAX,
@@ -85,6 +90,10 @@ fn decompressed(stored: &[u8]) -> Result<Vec<u8>, String> {
     };
     let size = usize::try_from(size).ok().filter(|size| *size <= UNPACKED_BYTES_MAX);
     let size = size.ok_or_else(|| format!("it says that it is larger than {UNPACKED_BYTES_MAX} bytes"))?;
+    // The room is taken before the first block is read: what a frame only announces is not believed.
+    if size > (stored.len() / BLOCK_BYTES_MIN).saturating_mul(BLOCK_BYTES_MAX) {
+        return Err(format!("it says that it holds {size} bytes, more than {} bytes can hold", stored.len()));
+    }
     let unpacked = DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
@@ -175,5 +184,10 @@ mod tests {
         bomb.push(0b1110_0000);
         bomb.extend((1u64 << 40).to_le_bytes());
         check_refused(&bomb, 3, "larger than");
+        // The same of 100 MiB, with blocks for none of them.
+        bomb.truncate(ZSTD_MAGIC.len() + 1);
+        bomb.extend((100u64 << 20).to_le_bytes());
+        bomb.extend([0; 8]);
+        check_refused(&bomb, 3, "more than 21 bytes can hold");
     }
 }
