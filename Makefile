@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 .DEFAULT_GOAL := help
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: pages ## Build quickly, then play a short leaderboard trial against a server of its own, and report (about a minute)
 	cargo build --profile demo --locked -p gauntlet --no-default-features
@@ -40,6 +40,12 @@ test: deps-test ## Everything that must hold: format, lints, all tests, document
 check-long: deps-test ## What takes hours: more seeds for every simulator, more cases for laws, every map beside the official program, full ladders
 	@scripts/check-long.sh
 
+fuzz: ## Search for bytes that break a parser: a minute over all of them, or make fuzz SECONDS=3600 TARGET=websocket
+	@scripts/fuzz.py $(or $(SECONDS),60) $(TARGET)
+
+fuzz-selftest: ## Find the three bugs that crates/fuzz has on purpose: a panic, an allocation, a round trip
+	@scripts/fuzz.py --selftest
+
 format: ## Format the code in place
 	cargo fmt --all
 
@@ -55,7 +61,7 @@ bench: build ## List the measurements, and how each is run
 deps: ## Check for (and on Debian install) what building needs
 	@scripts/install-deps.sh build
 
-deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, Python, curl, jq, npm, Chromium
+deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, a C++ compiler, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build static package pages console screenshots test check-long format deny sbom bench deps deps-test
+.PHONY: help demo build static package pages console screenshots test check-long fuzz fuzz-selftest format deny sbom bench deps deps-test

@@ -56,6 +56,7 @@ for what in "$@"; do
         if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
             need_package "the example examples/any-service.toml puts it on trial" nginx nginx
         fi
+        command -v c++ >/dev/null || need_package "a C++ compiler, for libFuzzer" build-essential
         command -v python3 >/dev/null || need_package "scripts/run_tests.py runs the tests" python3
         for program in curl jq; do
             command -v "$program" >/dev/null || need_package "docs/stories.md plays a game by it" "$program"

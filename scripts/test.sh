@@ -33,6 +33,8 @@ compiling_steps() {
     # The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
     step "interleavings" counted cargo test -p limiter --features shuttle --test shuttle --locked
     step "examples in documentation" counted cargo test -p limiter --doc --locked
+    step "parsers: planted bugs are found" scripts/fuzz.py --selftest
+    step "parsers: a minute of random bytes" scripts/fuzz.py 60
     step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 }
 

@@ -11,6 +11,8 @@ mod connection;
 mod exchange;
 mod faces;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gate;
 mod names;
 mod pool;

@@ -39,6 +39,8 @@ mod config;
 mod connection;
 mod counters;
 mod fault;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http;
 mod hunt;
 mod inbox;

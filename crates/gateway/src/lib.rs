@@ -27,6 +27,8 @@ pub mod extract;
 mod forward;
 pub mod forward_permits;
 mod frame_rate;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod game_page;
 mod games;
 pub mod grants;

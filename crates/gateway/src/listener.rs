@@ -8,6 +8,8 @@ mod bad_head;
 mod connection;
 mod connection_state;
 mod eviction;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod idle_queue;
 pub mod park;
 mod parked;

@@ -61,7 +61,7 @@ pub(super) fn require_chunked(headers: &HeaderMap) -> ApiResult<()> {
 ///
 /// # Errors
 /// [`HttpRefusal::BadUpgrade`].
-fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<()> {
+pub(super) fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<()> {
     let protocols =
         headers.get_all(header::UPGRADE).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let is_upgrade = protocols.map(<[u8]>::trim_ascii).any(|protocol| protocol.eq_ignore_ascii_case(b"websocket"));

@@ -8,6 +8,8 @@ mod archives;
 mod columns;
 pub mod contract;
 mod counters;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod handle;
 pub mod postgres;
 mod schema;

@@ -39,3 +39,9 @@ pub(super) async fn status_of(app: &App, id: MatchId) -> ApiResult<GameStatus> {
     let statuses = app.node.store.read(move |reader| reader.statuses(&[id])).await?;
     statuses.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
 }
+
+/// For the fuzzer: a creation, read and not queued.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_new_game(wanted: &wire::api::CreateGame) {
+    let _ = request::validate_game(wanted, 500);
+}

@@ -44,6 +44,12 @@ const HEALTH: &str = "/api/v1/health";
 #[openapi(paths(check::check_one, check::check_many))]
 struct LimiterDocument;
 
+/// For the fuzzer: a request to the reference API, read and not answered.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_reference_request(parts: &Parts, body: &[u8]) {
+    reference::read_request(parts, body);
+}
+
 /// The documentation of the routes that no router has.
 pub(super) fn openapi() -> utoipa::openapi::OpenApi {
     LimiterDocument::openapi()

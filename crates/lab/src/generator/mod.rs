@@ -9,6 +9,8 @@ mod control_step;
 mod decoder;
 mod failure;
 mod framing;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http1;
 mod interval_accumulator;
 mod json_pointer;

@@ -37,9 +37,7 @@ pub(super) fn invalid(why: impl Into<String>) -> StoreError {
 /// It cannot be read, or a file that it names cannot.
 pub(super) fn parse(address: &str) -> Result<(Config, TlsConfig), StoreError> {
     let (plain, extras) = take_extras(address)?;
-    let mut config: Config = plain.parse().map_err(|_| {
-        invalid("the database's address cannot be read; expected postgres://user:password@host:port/name")
-    })?;
+    let mut config = read_plain(&plain)?;
     name_hosts(&mut config);
     let ssl_mode = match &extras.ssl_mode {
         Some(text) => SslMode::parse(text)?,
@@ -63,6 +61,17 @@ pub(super) fn parse(address: &str) -> Result<(Config, TlsConfig), StoreError> {
         config.password(password);
     }
     Ok((config, tls))
+}
+
+fn read_plain(address: &str) -> Result<Config, StoreError> {
+    let expected = "the database's address cannot be read; expected postgres://user:password@host:port/name";
+    address.parse().map_err(|_| invalid(expected))
+}
+
+/// Reads an address, and none of the files that it names.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn without_files(address: &str) -> Result<Config, StoreError> {
+    take_extras(address).and_then(|(plain, _)| read_plain(&plain))
 }
 
 /// The hosts of other machines; their connections should be encrypted.

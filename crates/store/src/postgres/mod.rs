@@ -20,6 +20,8 @@ mod tables;
 mod tests;
 mod tls;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use address::without_files;
 #[cfg(feature = "testing")]
 pub(crate) use {
     appends::KEPT,

@@ -83,6 +83,14 @@ pub(super) fn respond(
     HandlerOutcome::Deferred(RouteLabel::Reference(route), Box::pin(save_and_respond(limits.clone(), change, then)))
 }
 
+/// For the fuzzer: reads a request as [`respond`] does.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_request(parts: &Parts, body: &[u8]) {
+    if let Ok((_, ReferenceRequest::RateLimit { client })) = request::parse_request(parts, &BodyKind::of(parts), body) {
+        assert!(client.len() <= engine::limits::LIMIT_KEY_BYTES_MAX, "a key of {} bytes", client.len());
+    }
+}
+
 fn body_refusal(error: BodyError) -> Refusal {
     match error {
         BodyError::TooLong => Refusal::TooLarge,
