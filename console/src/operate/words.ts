@@ -58,7 +58,7 @@ export const NODES = {
   admins: 'A node is drained by an admin here, or by SIGTERM on its machine: your role is operator.',
 } as const;
 
-const JOBS: Readonly<Record<string, string>> = { matchmaking_queue: 'finds players for hunts', ladders: 'rates ladders', tournaments: 'runs tournaments', duels: 'runs duels', bot_health: 'checks bots' };
+const JOBS: Readonly<Record<string, string>> = { matchmaking_queue: 'finds players for hunts', ladders: 'rates ladders', tournaments: 'runs tournaments', duels: 'runs duels', bot_health: 'checks bots', retention: 'deletes what is old' };
 /** What a node does for all. */
 export const jobText = (name: string) => JOBS[name] ?? name;
 

@@ -24,7 +24,7 @@ pub use ladders::{LadderCommand, RateResults, RepairRatings};
 pub use tables::{ClaimedTable, OpenTable, TableAppend};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldCommand};
 
-use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
+use crate::ids::{AccountId, BotId, MatchId, PlayerId, TableId, TokenId, WorkerId};
 use crate::ladders::entry::LadderEntry;
 use crate::leadership::LeaderJob;
 use crate::matches::lifecycle::MatchState;
@@ -132,6 +132,8 @@ pub enum Command {
         keep_for: Option<Duration>,
         /// Archives together may take this many bytes; the oldest go first.
         keep_archive_bytes: Option<u64>,
+        /// Answers of idempotency keys older than this are deleted; none is given that is older than [`crate::limits::IDEMPOTENCY_RETENTION`].
+        keep_answers_for: Duration,
         /// Matches deleted by one call, so that other commands do not wait long behind it.
         max: usize,
     },
@@ -182,7 +184,18 @@ pub enum Command {
         now: UnixMs,
         /// Games that ended longer ago than this are deleted.
         keep_for: Option<Duration>,
+        /// See [`Command::RetireMatches`].
+        keep_answers_for: Duration,
         /// Games deleted by one call, so that other commands do not wait long behind it.
+        max: usize,
+    },
+    /// Look at what is kept of players behind `after`, in the order of their ids, at most `max` of them, and delete it of guests: of those
+    /// who have no account. The ids of the server's own players have no time, and are none of these. → [`Outcome::GuestsRetired`]
+    RetireGuests {
+        records: GuestRecords,
+        after: PlayerId,
+        /// Players whose id is younger than this are left alone.
+        made_before: UnixMs,
         max: usize,
     },
     /// Keep a secret of the whole database under a name, unless there is one. → [`Outcome::Secret`]
@@ -209,6 +222,19 @@ pub enum Command {
     Ban(BanCommand),
     /// Something about the audit log.
     Audit(AuditCommand),
+}
+
+/// What is kept of players, account or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestRecords {
+    /// Points, levels and cards of Stories.
+    Standings,
+    /// Rows of the leaderboard of hunts.
+    Hunters,
+}
+
+impl GuestRecords {
+    pub const ALL: [Self; 2] = [Self::Standings, Self::Hunters];
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -296,8 +322,13 @@ pub enum Outcome {
     KeyReused,
     /// These matches are the worker's now, in the order in which they should start.
     MatchesClaimed(Vec<ClaimedMatch>),
-    /// So many matches, or games, were deleted.
+    /// So many matches, games or competitions were deleted.
     Retired(usize),
+    /// So many guests' rows were deleted; behind this player there may be more, if there is one.
+    GuestsRetired {
+        count: usize,
+        next: Option<PlayerId>,
+    },
     /// There is no such thing (or not for this account).
     NotFound,
     /// The name is taken.

@@ -12,10 +12,13 @@ pub enum LeaderJob {
     Duels,
     /// Checks whether bots answer.
     BotHealth,
+    /// Deletes what is old.
+    Retention,
 }
 
 impl LeaderJob {
-    pub const ALL: [Self; 5] = [Self::MatchmakingQueue, Self::Ladders, Self::Tournaments, Self::Duels, Self::BotHealth];
+    pub const ALL: [Self; 6] =
+        [Self::MatchmakingQueue, Self::Ladders, Self::Tournaments, Self::Duels, Self::BotHealth, Self::Retention];
 
     /// The name in the store and in logs.
     #[must_use]
@@ -26,6 +29,7 @@ impl LeaderJob {
             Self::Tournaments => "tournaments",
             Self::Duels => "duels",
             Self::BotHealth => "bot_health",
+            Self::Retention => "retention",
         }
     }
 

@@ -381,6 +381,8 @@ pub const HUNT_CLAIMS_UNCOUNTED_MAX: u64 = 10_000_000;
 pub const MATCH_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// The same of ended games of Stories.
 pub const STORY_GAME_RETENTION: Duration = Duration::from_secs(90 * 24 * 3_600);
+/// The same of what guests have left, from the end of their token.
+pub const GUEST_RETENTION: Duration = Duration::from_secs(90 * 24 * 3_600);
 /// Shortest and longest time for which a hunt is opened.
 pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
 /// See [`HUNT_OPEN_MIN`].

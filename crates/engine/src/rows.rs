@@ -7,6 +7,7 @@ mod health;
 mod nodes;
 mod public_activity;
 mod public_matches;
+mod retention;
 mod stories;
 mod worlds;
 
@@ -20,6 +21,7 @@ pub use health::{BotCallsRow, BotHealthRow, SigningRow, SigningState};
 pub use nodes::{NodeHoldings, NodeRow};
 pub use public_activity::{PUBLIC_ACTIVITY_WINDOW, PUBLIC_COUNT_MAX, PublicActivity};
 pub use public_matches::{EndedMatchCursor, ParseEndedMatchCursorError};
+pub use retention::OldestKept;
 pub use stories::{GameCursor, ParseGameCursorError, SeatedGame, TableOwner};
 pub use worlds::{
     Admission, AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, ParseHuntCursorError, RoundRow,

@@ -385,6 +385,7 @@ impl ApiError {
             | Outcome::Replayed(_)
             | Outcome::MatchesClaimed(_)
             | Outcome::Retired(_)
+            | Outcome::GuestsRetired { .. }
             | Outcome::Fenced
             | Outcome::VersionConflict(_)
             | Outcome::LeaseLost

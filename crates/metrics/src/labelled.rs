@@ -1,6 +1,6 @@
 //! Counters with a label, each bounded: by a closed list, or by a number of routes beyond which all share one counter.
 
-use super::instruments::Counter;
+use super::instruments::{Counter, Gauge};
 use super::text::{Exposed, Page};
 use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
@@ -144,11 +144,23 @@ pub enum RetiredKind {
     Hunts,
     Bans,
     AuditEntries,
+    /// Duels and tournaments.
+    Competitions,
+    /// Standings of Stories and hunters of guests who cannot come back.
+    Guests,
 }
 
 impl RetiredKind {
-    pub const ALL: [Self; 6] =
-        [Self::Matches, Self::StoryGames, Self::Codes, Self::Hunts, Self::Bans, Self::AuditEntries];
+    pub const ALL: [Self; 8] = [
+        Self::Matches,
+        Self::StoryGames,
+        Self::Codes,
+        Self::Hunts,
+        Self::Bans,
+        Self::AuditEntries,
+        Self::Competitions,
+        Self::Guests,
+    ];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -159,6 +171,8 @@ impl RetiredKind {
             Self::Hunts => "hunts",
             Self::Bans => "bans",
             Self::AuditEntries => "audit_entries",
+            Self::Competitions => "competitions",
+            Self::Guests => "guests",
         }
     }
 }
@@ -178,6 +192,32 @@ impl Exposed for RetiredByKind {
         page.head(name, help, "counter");
         for (kind, counter) in RetiredKind::ALL.into_iter().zip(&self.0) {
             page.sample(name, &[("kind", kind.name())], counter.get());
+        }
+    }
+}
+
+/// By how many seconds what is oldest is older than it should get, by kind.
+#[derive(Debug, Default)]
+pub struct RetentionLag([Gauge; RetentionLag::KINDS.len()]);
+
+impl RetentionLag {
+    /// The kinds whose rows know when they ended.
+    pub const KINDS: [RetiredKind; 4] =
+        [RetiredKind::Matches, RetiredKind::StoryGames, RetiredKind::Hunts, RetiredKind::Competitions];
+
+    /// In the order of [`Self::KINDS`].
+    pub fn set(&self, lags_s: [u64; Self::KINDS.len()]) {
+        for (gauge, lag_s) in self.0.iter().zip(lags_s) {
+            gauge.set(lag_s);
+        }
+    }
+}
+
+impl Exposed for RetentionLag {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "gauge");
+        for (kind, gauge) in Self::KINDS.into_iter().zip(&self.0) {
+            page.sample(name, &[("kind", kind.name())], gauge.get());
         }
     }
 }

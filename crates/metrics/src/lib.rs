@@ -37,7 +37,9 @@ pub use duels::DuelMetrics;
 pub use history::{History, Points, RESOLUTIONS, SeriesKind};
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
-pub use labelled::{ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind, RetiredByKind, RetiredKind};
+pub use labelled::{
+    ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind, RetentionLag, RetiredByKind, RetiredKind,
+};
 pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
 pub use pairing::PairingMetrics;
@@ -101,7 +103,9 @@ metrics! {
     quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
         "Requests that were refused because their client address was at its quota, by kind.";
     world_connections: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
-    retired: RetiredByKind = "gauntlet_retired_total", "Matches, games, hunts and codes that were deleted because they were old, by kind.";
+    retired: RetiredByKind = "gauntlet_retired_total", "What was deleted because it was old, by kind.";
+    retention_lag: RetentionLag = "gauntlet_retention_lag_seconds",
+        "By how many seconds the oldest of a kind is older than its period allows, at the node that deletes; 0 without a period.";
     jobs_failed: Counter = "gauntlet_background_jobs_failed_total", "Background jobs that failed and will be retried.";
 }
 

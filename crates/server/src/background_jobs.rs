@@ -1,28 +1,19 @@
 //! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
 //! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
-use engine::commands::{AuditCommand, BanCommand, CodeCommand, Command, Outcome, WorldCommand};
-use engine::ids::AuditId;
-use engine::limits::WORLDS_ENDED_MAX;
+use crate::periodic::run_periodically;
+use crate::retirement;
+use engine::commands::Command;
 use engine::rows::HuntCursor;
 use gateway::app::App;
 use gateway::{bans, grants};
-use metrics::RetiredKind;
 use settings::ServeMode;
 use std::time::Duration;
 use store::StoreError;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 /// How often it is saved which tokens were used: what is lost when a process dies.
 const RECORD_USES_EVERY: Duration = Duration::from_secs(5);
-/// How often old matches and idempotency keys are looked for.
-const RETIRE_EVERY: Duration = Duration::from_secs(60);
-/// Matches deleted by one command, so that no write waits long behind it.
-const RETIRE_BATCH: usize = 256;
-/// Commands of one period: a backlog is worked off over several periods.
-const RETIRE_BATCHES_MAX: usize = 64;
-/// Between two batches others write.
-const RETIRE_REST_MAX: Duration = Duration::from_millis(500);
 /// How often hunts are looked for that are over and whose last round has not ended.
 const FINISH_EVERY: Duration = Duration::from_secs(5);
 /// Such hunts of one page, and of one period: each takes memory by its cells while it is loaded.
@@ -47,20 +38,16 @@ pub async fn run(app: App) {
             tokio::join!(
                 run_periodically(grants::REVOCATION_CHECK_EVERY, "grants", &app, revoke_ended_grants),
                 run_periodically(RECORD_USES_EVERY, "token_uses", &app, record_token_uses),
-                run_periodically(RETIRE_EVERY, "retire", &app, retire_matches),
-                run_periodically(RETIRE_EVERY, "retire_codes", &app, retire_expired_codes),
-                run_periodically(RETIRE_EVERY, "retire_games", &app, retire_games),
-                run_periodically(RETIRE_EVERY, "retire_worlds", &app, retire_worlds),
                 run_periodically(FINISH_EVERY, "finish_hunts", &app, finish_hunts)
             );
+        } else {
+            retirement::run_without_lease(&app).await;
         }
     };
     let all = async {
         tokio::join!(
             of_games,
             run_periodically(bans::BANS_CHECK_EVERY, "bans", &app, refresh_bans),
-            run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
-            run_periodically(RETIRE_EVERY, "retire_audit", &app, retire_audit_entries),
             run_periodically(CLOCK_EVERY, "clock", &app, compare_clocks),
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app),
@@ -75,43 +62,6 @@ pub async fn run(app: App) {
     }
 }
 
-async fn run_periodically<D>(period: Duration, name: &'static str, app: &App, job: impl Fn(App) -> D)
-where
-    D: Future<Output = Result<(), StoreError>>,
-{
-    let mut turns = interval(period);
-    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut streak = FailureStreak { name, is_failing: false };
-    loop {
-        turns.tick().await;
-        if streak.record(job(app.clone()).await) {
-            app.metrics.process.jobs_failed.inc();
-        }
-    }
-}
-
-/// A streak of failures of one job: its beginning and its end are logged, nothing between.
-struct FailureStreak {
-    name: &'static str,
-    is_failing: bool,
-}
-
-impl FailureStreak {
-    /// Notes the result of a run; returns whether it failed.
-    fn record(&mut self, done: Result<(), StoreError>) -> bool {
-        let was_failing = self.is_failing;
-        self.is_failing = done.is_err();
-        match done {
-            Err(error) if !was_failing => {
-                tracing::warn!(job = self.name, %error, "a background job failed; it is tried again at its next period");
-            }
-            Ok(()) if was_failing => tracing::info!(job = self.name, "a background job that had failed succeeded"),
-            Ok(()) | Err(_) => {}
-        }
-        self.is_failing
-    }
-}
-
 /// Saves which tokens were used last and when, all in one command. What cannot be saved is noted again at a later use.
 ///
 /// # Errors
@@ -120,70 +70,6 @@ pub async fn record_token_uses(app: App) -> Result<(), StoreError> {
     let uses = app.auth.uses.take(app.node.clock.now());
     if !uses.is_empty() {
         app.node.store.commit(Command::RecordTokenUses(uses)).await?;
-    }
-    Ok(())
-}
-
-/// Deletes matches beyond the configured age and size, and expired idempotency keys.
-async fn retire_matches(app: App) -> Result<(), StoreError> {
-    retire(&app, RetiredKind::Matches, || Command::RetireMatches {
-        now: app.node.clock.now(),
-        keep_for: app.config.keep_for.period(),
-        keep_archive_bytes: app.config.keep_archive_bytes,
-        max: RETIRE_BATCH,
-    })
-    .await
-}
-
-/// Deletes card games that ended longer ago than the configuration keeps them, with the tables that are then empty.
-async fn retire_games(app: App) -> Result<(), StoreError> {
-    let keep_for = app.config.stories_keep_for.period();
-    retire(&app, RetiredKind::StoryGames, || Command::RetireGames {
-        now: app.node.clock.now(),
-        keep_for,
-        max: RETIRE_BATCH,
-    })
-    .await
-}
-
-/// Deletes invitations, sign-in links and browsers' sessions that have expired. Open connections of such a session end with its token.
-async fn retire_expired_codes(app: App) -> Result<(), StoreError> {
-    retire(&app, RetiredKind::Codes, || {
-        Command::Code(CodeCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
-    })
-    .await
-}
-
-/// Ends hunts without players. Deletes hunts that have been over for longer than the configuration keeps them, or are beyond the number that is kept, once they are counted to the
-/// end.
-async fn retire_worlds(app: App) -> Result<(), StoreError> {
-    let (now, max) = (app.node.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
-    let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined_timeout), max };
-    app.node.store.commit(Command::World(end)).await?;
-    let (keep_for, keep_max, max) = (app.config.hunts_keep_for, WORLDS_ENDED_MAX, RETIRE_BATCH);
-    retire(&app, RetiredKind::Hunts, || {
-        Command::World(WorldCommand::Retire { now: app.node.clock.now(), keep_for, keep_max, max })
-    })
-    .await
-}
-
-/// Commits this command until it finds less than a batch to delete, but not for ever. It rests between two for as long as the first took.
-async fn retire(app: &App, kind: RetiredKind, command: impl Fn() -> Command) -> Result<(), StoreError> {
-    for _ in 0..RETIRE_BATCHES_MAX {
-        let began = Instant::now();
-        match app.node.store.commit(command()).await? {
-            Outcome::Retired(count) => {
-                app.metrics.process.retired.add(kind, count);
-                if count < RETIRE_BATCH {
-                    return Ok(());
-                }
-                sleep(began.elapsed().min(RETIRE_REST_MAX)).await;
-            }
-            other => {
-                tracing::error!(kind = kind.name(), outcome = ?other, "the store answered a retirement with something else");
-                return Ok(());
-            }
-        }
     }
     Ok(())
 }
@@ -216,23 +102,6 @@ async fn revoke_ended_grants(app: App) -> Result<(), StoreError> {
 
 async fn refresh_bans(app: App) -> Result<(), StoreError> {
     grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await
-}
-
-/// Deletes bans that have expired.
-async fn retire_expired_bans(app: App) -> Result<(), StoreError> {
-    retire(&app, RetiredKind::Bans, || {
-        Command::Ban(BanCommand::RetireExpired { now: app.node.clock.now(), max: RETIRE_BATCH })
-    })
-    .await
-}
-
-/// Deletes entries of the audit log that are older than the configuration keeps them.
-async fn retire_audit_entries(app: App) -> Result<(), StoreError> {
-    retire(&app, RetiredKind::AuditEntries, || {
-        let before = AuditId::first_of(app.node.clock.now().minus(app.config.audit_keep_for));
-        Command::Audit(AuditCommand::Retire { before, max: RETIRE_BATCH })
-    })
-    .await
 }
 
 /// Forgets addresses that have created nothing for an hour.
@@ -293,19 +162,5 @@ async fn probe_scheduler(app: &App) {
         let wake = metrics.stalls.expect_wake(due.into_std());
         sleep_until(due).await;
         metrics.record_wake(wake, Instant::now().into_std());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_ends_of_a_failure_streak_are_logged() {
-        let lost = || Err(StoreError::Unavailable { why: "gone".to_owned() });
-        let mut streak = FailureStreak { name: "job", is_failing: false };
-        let noted: Vec<_> =
-            [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| streak.record(done)).collect();
-        assert_eq!(noted, [false, true, true, false, false]);
     }
 }

@@ -6,5 +6,7 @@ pub mod assembly;
 pub mod background_jobs;
 pub mod logs;
 pub mod owners;
+mod periodic;
 pub mod process;
+mod retirement;
 pub mod subsystem_configs;

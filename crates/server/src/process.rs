@@ -13,7 +13,7 @@ pub use store_location::{DataLock, StoreLocationError, migrate_store, open_store
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;
-use crate::{background_jobs, owners, subsystem_configs};
+use crate::{background_jobs, owners, retirement, subsystem_configs};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -285,6 +285,7 @@ async fn run_until_shutdown(
     let mut hunts = tokio::spawn(keep_running(app.clone(), "hunts", owners::run_hunts));
     let worlds = tokio::spawn(keep_running(app.clone(), "worlds", owners::own_worlds));
     let arena = tokio::spawn(keep_running(app.clone(), "arena", owners::run_arena));
+    let retention = tokio::spawn(keep_running(app.clone(), "retention", retirement::run));
     let jobs = tokio::spawn(background_jobs::run(app.clone()));
     let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, tls, reloads));
     let ended = tokio::select! {
@@ -304,6 +305,7 @@ async fn run_until_shutdown(
             ("the card tables", tables),
             ("the worlds", worlds),
             ("the arena", arena),
+            ("the deletion of what is old", retention),
             ("the gateway", gateway),
         ]),
         timeout(DRAIN_TASKS_MAX, &mut hunts),
@@ -334,7 +336,7 @@ async fn delay_drain(app: &App) {
 }
 
 /// Waits for all of these, within one time.
-async fn wait_for_tasks(tasks: [(&'static str, JoinHandle<()>); 6]) -> Result<(), ServeError> {
+async fn wait_for_tasks(tasks: [(&'static str, JoinHandle<()>); 7]) -> Result<(), ServeError> {
     let deadline = Instant::now() + DRAIN_TASKS_MAX;
     let mut result = Ok(());
     for (name, task) in tasks {

@@ -5,7 +5,7 @@ use super::secret::DatabaseUrl;
 use super::table::Config;
 use super::value::{Interface, ServeMode};
 use engine::limits;
-use engine::limits::{MATCH_RETENTION, STORY_GAME_RETENTION};
+use engine::limits::{GUEST_RETENTION, MATCH_RETENTION, STORY_GAME_RETENTION};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -32,6 +32,7 @@ impl Config {
     pub fn resolve_retention(&mut self, has_periods: bool) {
         self.keep_for.resolve(has_periods, MATCH_RETENTION);
         self.stories_keep_for.resolve(has_periods, STORY_GAME_RETENTION);
+        self.guests_keep_for.resolve(has_periods, GUEST_RETENTION);
     }
 
     /// Where the API is served.

@@ -454,6 +454,15 @@ settings! {
         .or_auto("30d in a store that a version with this default made, off in an older one", |c, _| c.keep_for = KeepFor::ByStore);
     /// Age after which hunts that are over are deleted, with their rounds, claims and members; the number that is kept has a limit, too.
     hunts_keep_for: Duration = ranged("retention.hunts_keep_for", "hunts-keep-for", 60..=CENTURY_S, "", "1d");
+    /// How long after the end of a guest's token their standing in Stories and their row among the hunters are deleted.
+    guests_keep_for: KeepFor = ranged("retention.guests_keep_for", "guests-keep-for", 60..=CENTURY_S, "", AUTO)
+        .or_auto("90d in a store that a version with this default made, off in an older one", |c, _| c.guests_keep_for = KeepFor::ByStore);
+    /// Age after which ended duels and tournaments are deleted, with their logs and results; ladders never are.
+    competitions_keep_for: Option<Duration> =
+        ranged("retention.competitions_keep_for", "competitions-keep-for", 60..=CENTURY_S, "", "off");
+    /// How long the answers of idempotency keys are kept: for as long a request can be repeated.
+    answers_keep_for: Duration =
+        ranged("retention.answers_keep_for", "answers-keep-for", 60..=limits::IDEMPOTENCY_RETENTION.as_secs(), "", "1d");
     /// Size of the archives of ended matches beyond which the oldest are deleted.
     keep_archive_bytes: Option<u64> =
         ranged("retention.archive_bytes_max", "archive-bytes-max", 1_048_576..=u64::MAX >> 1, "bytes", "off");

@@ -245,7 +245,12 @@ fn write(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> 
         other => return Err(format!("a claim came to {other:?}").into()),
     }
     let began = Instant::now();
-    let retire = Command::RetireGames { now: UnixMs(i64::MAX), keep_for: Some(Duration::ZERO), max: 1_000 };
+    let retire = Command::RetireGames {
+        now: UnixMs(i64::MAX),
+        keep_for: Some(Duration::ZERO),
+        keep_answers_for: Duration::ZERO,
+        max: 1_000,
+    };
     let retired = writer.commit(&[retire])?;
     println!("1,000 games forgotten with their tables in {:.1} ms: {retired:?}", as_us_each(began.elapsed(), 1_000));
     Ok(())

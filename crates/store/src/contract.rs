@@ -20,8 +20,8 @@ use engine::matches::result::SeatOutcome;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, CountedAccount, EndedMatchCursor,
     GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage,
-    MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame,
-    SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchRow, MatchStats, MatchStatus, NodeRow, OldestKept, OneTimeCode, OwnedBot, PublicActivity, RoundRow,
+    SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -292,6 +292,8 @@ pub trait Reader: Send {
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
     /// Everything that was counted, together: one row.
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
+    /// What ended first before `now`, of what is still there.
+    fn oldest_kept(&mut self, now: UnixMs) -> Result<OldestKept, StoreError>;
     /// The process that leads a job at `now`.
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// What is read of ladders alone.

@@ -308,6 +308,7 @@ fn crosswise_batches_do_not_deadlock() {
                     commands.push(Command::RetireGames {
                         now: UnixMs(NOW.0 + 1),
                         keep_for: Some(std::time::Duration::ZERO),
+                        keep_answers_for: std::time::Duration::ZERO,
                         max: 3,
                     });
                     let outcomes = writer.commit(&commands).expect("no deadlock reaches a caller");

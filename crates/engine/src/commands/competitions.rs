@@ -5,6 +5,7 @@ use crate::competitions::{CompetitionRow, CompetitionStatus};
 use crate::ids::{AccountId, CompetitionId};
 use crate::matches::spec::MatchSpec;
 use crate::time::UnixMs;
+use std::time::Duration;
 
 /// One thing to do about a competition.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,9 @@ pub enum CompetitionCommand {
     /// Put matches of a running competition into the queue, and change nothing else of it: results may be applied meanwhile. → `Done` |
     /// `NotFound` (no such competition that is running) | `VersionConflict` (others have created matches meanwhile)
     AddMatches(AddMatches),
+    /// Delete duels and tournaments that ended longer ago than this and have no match under way, oldest first and at most `max`, with
+    /// their logs and results. Ladders stay: their ratings follow from their results. → `Retired`
+    Retire { now: UnixMs, keep_for: Duration, max: usize },
 }
 
 /// Matches for a competition whose matches do not follow from its results alone.

@@ -28,6 +28,7 @@ mod nodes;
 mod program;
 mod ratings;
 mod replay;
+mod retention;
 mod shards;
 mod sign_in;
 mod ticket_nodes;

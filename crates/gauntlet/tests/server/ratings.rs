@@ -2,7 +2,7 @@
 
 use crate::support::bots::Bots;
 use crate::support::{Folder, Server, until};
-use engine::commands::{Command, LadderCommand, Outcome, RepairRatings};
+use engine::commands::{Command, CompetitionCommand, LadderCommand, Outcome, RepairRatings, WorldCommand};
 use engine::ids::CompetitionId;
 use engine::time::UnixMs;
 use serde_json::{Value, json};
@@ -62,6 +62,20 @@ fn nudge_a_rating(data: &Path, ladder: CompetitionId) {
     assert_eq!(done, Ok(vec![Outcome::Done]));
 }
 
+/// Deletes all that any setting could have deleted, now or in a thousand years.
+fn retire_everything(data: &Path) {
+    let mut writer = SqliteDatabase::new(data).writer().unwrap();
+    let (now, none, max) = (UnixMs(i64::MAX >> 1), Duration::ZERO, 1_000);
+    let retire = [
+        Command::RetireMatches { now, keep_for: Some(none), keep_archive_bytes: Some(0), keep_answers_for: none, max },
+        Command::RetireGames { now, keep_for: Some(none), keep_answers_for: none, max },
+        Command::Competition(CompetitionCommand::Retire { now, keep_for: none, max }),
+        Command::World(WorldCommand::Retire { now, keep_for: none, keep_max: 0, max }),
+    ];
+    let retired = writer.commit(&retire).unwrap();
+    assert!(matches!(retired[0], Outcome::Retired(20..)), "the games that were rated are gone: {retired:?}");
+}
+
 #[test]
 fn ratings_of_servers_that_were_killed_are_those_of_their_results() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
@@ -92,6 +106,8 @@ fn ratings_of_servers_that_were_killed_are_those_of_their_results() {
     nudge_a_rating(&folder.path().join("gauntlet-data/gauntlet.db"), ladder.parse().unwrap());
     check(&folder, &of_ladder, 3, "1 rows differ");
     check(&folder, &format!("{of_ladder} --write"), 0, "1 rows differed and were put right");
+    check(&folder, &of_ladder, 0, "equal to the last bit");
+    retire_everything(&folder.path().join("gauntlet-data/gauntlet.db"));
     check(&folder, &of_ladder, 0, "equal to the last bit");
     check(&folder, &format!("{of_ladder} --season 2"), 1, "season");
     let unknown = "0190b5a4-7c1e-7000-8000-000000000001";

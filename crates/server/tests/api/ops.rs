@@ -135,6 +135,7 @@ impl Reader for FlakyReader {
         hunter(player: engine::ids::PlayerId) -> Option<engine::rows::HunterRow>;
         hunt_rounds(id: engine::ids::WorldId, before: Option<u32>, limit: usize) -> Vec<engine::rows::RoundRow>;
         hunt_totals() -> engine::rows::HuntTotals;
+        oldest_kept(now: engine::time::UnixMs) -> engine::rows::OldestKept;
         leader(job: engine::leadership::LeaderJob, now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
         competition(id: engine::ids::CompetitionId) -> Option<engine::competitions::CompetitionRow>;
         competitions(filter: &store::CompetitionFilter) -> Vec<engine::competitions::CompetitionRow>;

@@ -255,8 +255,13 @@ async fn nothing_is_left_of_a_retired_match() {
     let server = TestServer::open().await;
     let id = server.long_match(10).await;
     let later = UnixMs(server.app.node.clock.now().0 + 1_000);
-    let retire =
-        Command::RetireMatches { now: later, keep_for: Some(Duration::ZERO), keep_archive_bytes: None, max: 10 };
+    let retire = Command::RetireMatches {
+        now: later,
+        keep_for: Some(Duration::ZERO),
+        keep_archive_bytes: None,
+        keep_answers_for: Duration::ZERO,
+        max: 10,
+    };
     assert_eq!(server.app.node.store.commit(retire).await, Ok(Outcome::Retired(1)));
     for rest in ["turns", "turns/0", "calls"] {
         let path = format!("/api/games/{id}/snakes/0/{rest}");

@@ -131,9 +131,10 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::ClaimTables { .. }
         | Command::ReleaseTable { .. }
         | Command::RetireGames { .. }
+        | Command::RetireGuests { .. }
         | Command::EnsureSecret { .. }
         | Command::AcquireLeadership { .. }
-        | Command::Competition(CompetitionCommand::Create { .. })
+        | Command::Competition(CompetitionCommand::Create { .. } | CompetitionCommand::Retire { .. })
         | Command::Ladder(_)
         | Command::World(_)
         | Command::Bot(_)

@@ -110,7 +110,8 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now),
             Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
             Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
+            Command::RetireMatches { now, keep_for, keep_archive_bytes, keep_answers_for, max } => {
+                self.retire_small_things(*now, *keep_answers_for)?;
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
             Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
@@ -119,7 +120,13 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
             Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
-            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
+            Command::RetireGames { now, keep_for, keep_answers_for, max } => {
+                self.retire_keys("story_answers", "player", now.minus(*keep_answers_for))?;
+                self.retire_games(*now, *keep_for, *max)
+            }
+            Command::RetireGuests { records, after, made_before, max } => {
+                self.retire_guests(*records, *after, *made_before, *max)
+            }
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
             Command::AcquireLeadership { job, worker, now } => self.acquire_leadership(*job, *worker, *now),
             Command::Competition(command) => self.competition(command),

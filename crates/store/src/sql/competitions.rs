@@ -3,7 +3,7 @@
 //! so that nodes hold them only for the moment of the commit.
 
 use super::remembered_keys::OF_ACCOUNTS;
-use super::{Batch, Dialect, RowStatement, Session, values};
+use super::{Batch, Dialect, RowStatement, Session, skip_locked, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
 use engine::commands::{AddMatches, Advance, CompetitionCommand, Idempotency, Outcome};
@@ -95,6 +95,16 @@ pub(crate) const OF_DELETED_BOTS: &str = "
          AND NOT EXISTS (SELECT 1 FROM bots b WHERE b.id = s.bot))
     LIMIT ?3";
 
+/// Duels and tournaments that ended before ?1 and have no match under way, oldest end first.
+pub(crate) fn old<S: Dialect>() -> String {
+    let lock = skip_locked::<S>("FOR UPDATE OF c");
+    format!(
+        "SELECT c.id FROM competitions c WHERE c.ended_at < ?1 AND c.kind <> 'ladder' AND (
+             SELECT true FROM matches m WHERE m.competition = c.id AND m.ended_at IS NULL LIMIT 1) IS NULL
+         ORDER BY c.ended_at, c.id LIMIT ?2 {lock}"
+    )
+}
+
 /// The result of a match that ends in this batch; its number is given last of all.
 pub(crate) struct PendingResult {
     origin: MatchOrigin,
@@ -112,6 +122,7 @@ impl<S: Dialect> Batch<'_, S> {
             }
             CompetitionCommand::Advance(advance) => self.advance_competition(advance),
             CompetitionCommand::AddMatches(add) => self.add_matches(add),
+            CompetitionCommand::Retire { now, keep_for, max } => self.retire_competitions(now.minus(*keep_for), *max),
         }
     }
 
@@ -207,6 +218,15 @@ impl<S: Dialect> Batch<'_, S> {
         let count = "UPDATE competitions SET matches_created = matches_created + ?2 WHERE id = ?1";
         self.session.run(count, values![add.id, add.matches.len()])?;
         Ok(Outcome::Done)
+    }
+
+    fn retire_competitions(&mut self, ended_before: UnixMs, max: usize) -> Result<Outcome, StoreError> {
+        let old = self.session.all(&old::<S>(), values![ended_before, max], |row| row.id_bytes())?;
+        for table in ["competition_results", "competition_log"] {
+            self.session.run_each(&format!("DELETE FROM {table} WHERE competition"), &old, &[])?;
+        }
+        self.session.run_each("DELETE FROM competitions WHERE id", &old, &[])?;
+        Ok(Outcome::Retired(old.len()))
     }
 
     /// A match has ended, with a result or without: if it was played for a competition, that gets to know it.
@@ -310,5 +330,6 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("competitions with results", unapplied()),
         ("running competitions", running_page()),
         ("matches of deleted bots", OF_DELETED_BOTS.to_owned()),
+        ("old competitions", old::<S>()),
     ]
 }

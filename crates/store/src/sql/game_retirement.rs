@@ -67,7 +67,6 @@ impl<S: Dialect> Batch<'_, S> {
         keep_for: Option<Duration>,
         max: usize,
     ) -> Result<Outcome, StoreError> {
-        self.retire_keys("story_answers", "player", now)?;
         let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
         let ended = values![now.minus(keep_for), max];
         let oldest = self.session.all(&oldest::<S>(), ended, |row| Ok((row.id_bytes()?, row.int()?)))?;

@@ -14,6 +14,7 @@ pub(crate) mod competitions;
 pub(crate) mod creations;
 pub(crate) mod game_index;
 pub(crate) mod game_retirement;
+pub(crate) mod guest_retirement;
 pub(crate) mod ladders;
 pub(crate) mod leaders;
 pub(crate) mod leases;

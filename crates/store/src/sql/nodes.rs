@@ -93,10 +93,10 @@ fn held<S: Dialect>(session: &mut S, workers: &[IdBytes], now: UnixMs) -> Result
             WorldKind::Hunt => holdings.hunts = count,
         }
     }
-    let leaders =
-        session.all(LEADERS, &[], |row| Ok((WorkerId(row.id()?), row.named("job", LeaderJob::from_name)?)))?;
+    let leaders = session.all(LEADERS, &[], |row| Ok((WorkerId(row.id()?), LeaderJob::from_name(&row.text()?))))?;
     for (worker, job) in leaders {
-        held.jobs.entry(worker).or_default().push(job);
+        // A job that a newer program leads has a name that this one does not know.
+        held.jobs.entry(worker).or_default().extend(job);
     }
     Ok(held)
 }

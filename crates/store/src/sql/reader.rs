@@ -2,7 +2,7 @@
 
 use super::{
     Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
-    leaders, leases, limit_rules, match_lists, match_logs, nodes, tables, values, worlds,
+    leaders, leases, limit_rules, match_lists, match_logs, nodes, retire, tables, values, worlds,
 };
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
@@ -21,8 +21,8 @@ use engine::matches::lifecycle::MatchState;
 use engine::rows::{
     Account, AccountCounts, AggregationLag, Bot, BotCallsRow, BotHealthRow, CountedAccount, EndedMatchCursor,
     GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, MatchCounts, MatchLogPage,
-    MatchRow, MatchStats, MatchStatus, NodeRow, OneTimeCode, OwnedBot, PublicActivity, RoundRow, SeatedGame,
-    SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    MatchRow, MatchStats, MatchStatus, NodeRow, OldestKept, OneTimeCode, OwnedBot, PublicActivity, RoundRow,
+    SeatedGame, SignedCode, SigningRow, TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -394,6 +394,10 @@ impl<R: SqlReader> Reader for R {
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
         Ok(self.session().first(&worlds::totals_row(), &[], |row| rows::totals(row))?.unwrap_or_default())
+    }
+
+    fn oldest_kept(&mut self, now: UnixMs) -> Result<OldestKept, StoreError> {
+        self.session().snapshot(|session| retire::oldest_kept(session, now))
     }
 
     fn leader(&mut self, job: LeaderJob, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {

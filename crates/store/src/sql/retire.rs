@@ -1,13 +1,13 @@
 //! Deletes what is old, a little at a time. Rows that another node holds are left for the next call.
 
-use super::{Batch, Dialect, IdBytes, skip_locked, values};
+use super::{Batch, Dialect, IdBytes, Session, skip_locked, values};
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use crate::counters::{ARCHIVE_BYTES_COUNTER, MINUTES_RETENTION, minute_of};
 use crate::semantics::{IDEMPOTENCY_KEYS_RETIRED_MAX, WORKER_RETENTION};
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::matches::lifecycle::MatchState;
+use engine::rows::OldestKept;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -25,6 +25,29 @@ pub(crate) fn oldest_archives<S: Dialect>() -> String {
     )
 }
 
+/// Since when the match of state ?1 has ended that ended first, before ?2.
+pub(crate) const OLDEST_MATCH: &str =
+    "SELECT ended_at FROM matches WHERE state = ?1 AND ended_at < ?2 ORDER BY ended_at, id LIMIT 1";
+/// The same of games of Stories, hunts, and competitions that are no ladders, before ?1.
+pub(crate) const OLDEST_GAME: &str =
+    "SELECT ended_at FROM story_games WHERE ended_at < ?1 ORDER BY ended_at, table_id, number LIMIT 1";
+pub(crate) const OLDEST_HUNT: &str = "SELECT ends_at FROM worlds WHERE ends_at < ?1 ORDER BY ends_at, id LIMIT 1";
+pub(crate) const OLDEST_COMPETITION: &str =
+    "SELECT ended_at FROM competitions WHERE ended_at < ?1 AND kind <> 'ladder' ORDER BY ended_at, id LIMIT 1";
+
+/// In a snapshot.
+pub(super) fn oldest_kept<S: Session>(session: &mut S, now: UnixMs) -> Result<OldestKept, StoreError> {
+    let mut kept = OldestKept::default();
+    for state in MatchState::ALL.into_iter().filter(|state| state.is_ended()) {
+        let oldest = session.first(OLDEST_MATCH, values![state.name(), now], |row| row.time())?;
+        kept.matches = [kept.matches, oldest].into_iter().flatten().min();
+    }
+    kept.story_games = session.first(OLDEST_GAME, values![now], |row| row.time())?;
+    kept.hunts = session.first(OLDEST_HUNT, values![now], |row| row.time())?;
+    kept.competitions = session.first(OLDEST_COMPETITION, values![now], |row| row.time())?;
+    Ok(kept)
+}
+
 impl<S: Dialect> Batch<'_, S> {
     pub(crate) fn retire(
         &mut self,
@@ -33,7 +56,6 @@ impl<S: Dialect> Batch<'_, S> {
         keep_archive_bytes: Option<u64>,
         max: usize,
     ) -> Result<Outcome, StoreError> {
-        self.retire_small_things(now)?;
         let mut retired = 0;
         if let Some(keep_for) = keep_for {
             retired += self.retire_older_than(now.minus(keep_for), max)?;
@@ -44,22 +66,23 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Retired(retired))
     }
 
-    fn retire_small_things(&mut self, now: UnixMs) -> Result<(), StoreError> {
-        self.retire_keys("idempotency_keys", "account", now)?;
+    /// Answers of keys, workers and figures of minutes.
+    pub(crate) fn retire_small_things(&mut self, now: UnixMs, keep_answers_for: Duration) -> Result<(), StoreError> {
+        self.retire_keys("idempotency_keys", "account", now.minus(keep_answers_for))?;
         self.session.run("DELETE FROM workers WHERE lease_until <= ?1", values![now.minus(WORKER_RETENTION)])?;
         let first = minute_of(now.minus(MINUTES_RETENTION));
         self.session.run("DELETE FROM minutes WHERE minute < ?1", values![first])?;
         Ok(())
     }
 
-    /// Deletes idempotency keys of a table that are too old to be repeated.
-    pub(crate) fn retire_keys(&mut self, table: &str, owner: &str, now: UnixMs) -> Result<(), StoreError> {
+    /// Deletes idempotency keys of a table that were used at this time or before.
+    pub(crate) fn retire_keys(&mut self, table: &str, owner: &str, used_until: UnixMs) -> Result<(), StoreError> {
         let lock = skip_locked::<S>("FOR UPDATE");
         let sql = format!(
             "DELETE FROM {table} WHERE ({owner}, key) IN (
                SELECT {owner}, key FROM {table} WHERE created_at <= ?1 ORDER BY created_at, {owner}, key LIMIT ?2 {lock})"
         );
-        self.session.run(&sql, values![now.minus(IDEMPOTENCY_RETENTION), IDEMPOTENCY_KEYS_RETIRED_MAX])?;
+        self.session.run(&sql, values![used_until, IDEMPOTENCY_KEYS_RETIRED_MAX])?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 25] = [
+const MIGRATIONS: [&str; 26] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -37,6 +37,7 @@ const MIGRATIONS: [&str; 25] = [
     include_str!("../../migrations/sqlite/0023_bans.sql"),
     include_str!("../../migrations/sqlite/0024_audit.sql"),
     include_str!("../../migrations/sqlite/0025_ends_of_tokens.sql"),
+    include_str!("../../migrations/sqlite/0026_retention.sql"),
 ];
 const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
 /// The oldest version whose programs may read and write a file of the newest: the last step that such a program would not survive. Raise it

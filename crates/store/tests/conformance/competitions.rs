@@ -12,6 +12,7 @@ use engine::matches::spec::MatchSpec;
 use engine::rows::WorldOwner;
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use store::{CompetitionFilter, Database};
 
 const DUEL: CompetitionKind = CompetitionKind::Duel;
@@ -231,6 +232,7 @@ pub(crate) fn results_are_numbered_in_the_order_of_their_ends(database: &dyn Dat
         now: at(1_000),
         keep_for: Some(Default::default()),
         keep_archive_bytes: None,
+        keep_answers_for: Default::default(),
         max: 99,
     };
     held.assert_outcome(retire, Outcome::Retired(4));
@@ -354,4 +356,35 @@ pub(crate) fn matches_of_bots_that_were_deleted_are_found(database: &dyn Databas
     held.assert_outcome(cancel(21, at(6)), Outcome::Done);
     held.assert_outcome(cancel(31, at(6)), Outcome::Done);
     assert_eq!(found(&mut held, DUEL, 9), [match_id(22)]);
+}
+
+pub(crate) fn retire(now: UnixMs, keep_ms: u64, max: usize) -> Command {
+    Command::Competition(CompetitionCommand::Retire { now, keep_for: Duration::from_millis(keep_ms), max })
+}
+
+pub(crate) fn ended_competitions_go_with_all_that_is_theirs(database: &dyn Database) {
+    let mut held = StoreFixture::new(database);
+    // 1 and 2 are over, 2 with a match that still waits; 3 runs; 4 is a ladder that is over.
+    held.start_duel(1, [1]);
+    held.start_duel(2, [2]);
+    held.start_duel(3, [3]);
+    let ladder = CompetitionRow { kind: CompetitionKind::Ladder, ..competition(4) };
+    held.assert_outcome(create_competition(&ladder), Outcome::Done);
+    held.assert_outcome(cancel(1, at(6)), Outcome::Done);
+    for (n, results_applied, ended_at) in [(1, 1, 20), (2, 0, 10), (4, 0, 10)] {
+        let (status, row) = (CompetitionStatus::Finished, held.competition(n));
+        let end = Advance { status, results_applied, entries: vec![vec![7]], ..Advance::of(&row, at(ended_at)) };
+        held.assert_outcome(advance(end), Outcome::Done);
+    }
+    held.assert_outcome(retire(at(99), 79, 9), Outcome::Retired(0));
+    held.assert_outcome(retire(at(100), 79, 0), Outcome::Retired(0));
+    assert_eq!(held.results(1, 0).len(), 1);
+    held.assert_outcome(retire(at(100), 79, 9), Outcome::Retired(1));
+    assert_eq!(held.reader.competition(competition_id(1)), Ok(None));
+    assert_eq!(held.reader.competition_log(competition_id(1), 0, 9), Ok(Vec::new()));
+    assert_eq!(held.results(1, 0), []);
+    held.assert_outcome(cancel(2, at(6)), Outcome::Done);
+    held.assert_outcome(retire(at(100), 0, 9), Outcome::Retired(1));
+    held.assert_outcome(retire(at(1_000_000), 0, 9), Outcome::Retired(0));
+    assert_eq!((held.competition(3).status, held.competition(4).version), (CompetitionStatus::Running, 1));
 }

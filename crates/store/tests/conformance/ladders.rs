@@ -468,7 +468,13 @@ pub(crate) fn results_and_ratings_outlive_their_matches(database: &dyn Database)
     let before = kept(&mut held);
     assert_eq!((before.0.len(), before.1.each_ref().map(Vec::len), before.2.len()), (2, [2, 2], 2));
     let (now, keep_for) = (at(1_000), Some(Default::default()));
-    let retire = Command::RetireMatches { now, keep_for, keep_archive_bytes: None, max: 99 };
+    let retire = Command::RetireMatches {
+        now,
+        keep_for,
+        keep_archive_bytes: None,
+        keep_answers_for: Default::default(),
+        max: 99,
+    };
     held.assert_outcome(retire, Outcome::Retired(2));
     assert_eq!(held.reader.match_by_id(match_id(1)), Ok(None));
     assert_eq!(kept(&mut held), before);

@@ -250,6 +250,7 @@ laws! {
         matches_of_a_competition_are_listed
         competitions_with_something_to_do_are_found
         a_job_has_one_leader
+        ended_competitions_go_with_all_that_is_theirs
         what_is_due_later_is_counted
         matches_of_bots_that_were_deleted_are_found
     }
@@ -271,6 +272,9 @@ laws! {
         the_oldest_end_goes_first
         archives_are_kept_below_their_size
         a_call_is_bounded
+        guests_are_forgotten_and_accounts_are_not
+        the_oldest_that_is_kept_is_known
+        what_is_young_or_live_stays_and_all_that_is_old_goes
         nothing_of_a_retired_match_is_left
         what_lives_is_never_retired
         workers_of_the_past_are_forgotten

@@ -5,6 +5,7 @@ use engine::commands::{
     ClaimedTable, Command, Idempotency, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot,
 };
 use engine::ids::{GameId, PlayerId, TableId};
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::rows::{GameCursor, GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
@@ -117,7 +118,12 @@ pub(crate) fn release_table(table: u128, epoch: u32) -> Command {
 }
 
 pub(crate) fn retire_games(now: UnixMs, keep_ms: Option<u64>, max: usize) -> Command {
-    Command::RetireGames { now, keep_for: keep_ms.map(Duration::from_millis), max }
+    Command::RetireGames {
+        now,
+        keep_for: keep_ms.map(Duration::from_millis),
+        keep_answers_for: IDEMPOTENCY_RETENTION,
+        max,
+    }
 }
 
 pub(crate) fn seats_of(player: u128, is_ended: bool, before: Option<GameCursor>, limit: usize) -> PlayerGamesFilter {

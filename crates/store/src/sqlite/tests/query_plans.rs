@@ -6,7 +6,8 @@ use crate::sql::creations::WAITING_COUNT;
 use crate::sql::reader::{COUNTS, FAILURES, PROBES, SCHEDULED, WINDOWS, ended_public, public_bots, running_public};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
 use crate::sql::{
-    accounts, activity, bot_health, codes, competitions, ladders, leaders, match_lists, nodes, retire, worlds,
+    accounts, activity, bot_health, codes, competitions, guest_retirement, ladders, leaders, match_lists, nodes,
+    retire, worlds,
 };
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
@@ -90,6 +91,13 @@ fn statistics_count_no_matches() {
 fn retirement_begins_at_the_oldest_end() {
     check(&retire::oldest::<Session>(), "matches_ended (state=? AND ended_at<?)");
     check(&retire::oldest_archives::<Session>(), "matches_ended (state=?");
+    check(retire::OLDEST_MATCH, "matches_ended (state=? AND ended_at<?)");
+    check(retire::OLDEST_GAME, "story_games_ended (ended_at<?)");
+    check(retire::OLDEST_HUNT, "worlds_by_end (ends_at<?)");
+    check(retire::OLDEST_COMPETITION, "competitions_ended (ended_at<?)");
+    for records in engine::commands::GuestRecords::ALL {
+        check(&guest_retirement::page::<Session>(records), "PRIMARY KEY (player>? AND player<?)");
+    }
 }
 
 #[test]
@@ -333,6 +341,7 @@ fn competitions_are_found_by_their_indexes() {
     check("competitions that are due", "competitions_due (kind=? AND (due_at,id)>(?,?) AND due_at<?)");
     check("competitions with results", "competitions_unapplied (kind=? AND id>?)");
     check("running competitions", "competitions_running (kind=? AND id>?)");
+    check("old competitions", "competitions_ended (ended_at<?)");
     check("matches of deleted bots", "matches_live_by_competition (competition>?)");
     check("matches of deleted bots", "PRIMARY KEY (match_id=?)");
 }
