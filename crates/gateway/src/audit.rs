@@ -1,9 +1,9 @@
 //! The audit log: each request by which an operator or admin changes something leaves one entry, in the commit of the change where the store makes
 //! it, and otherwise directly after it.
 //!
-//! Admission passes every such request through [`record`], so that no route can be forgotten: all writes below `/api/admin`, and [`OPERATIONS`]. The
+//! Admission passes every such request through `record`, so that no route can be forgotten: all writes below `/api/admin`, and [`OPERATIONS`]. The
 //! action is the name of the operation, the target what its path names. What a handler adds to it, and how it saves its change with it, stands in
-//! [`super::audit_entry`].
+//! `audit_entry`.
 
 use super::app::App;
 use super::audit_entry::PendingEntry;

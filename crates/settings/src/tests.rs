@@ -402,7 +402,7 @@ fn the_table_is_sound() {
         assert!(setting.help().ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 19);
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 20);
     assert!(SETTINGS.iter().all(|setting| (setting.default == "auto") == setting.auto.is_some()));
 }
 
