@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, WebSocketRoute } from 'playwright-core';
 import type { Game, Listed, Phase, Role, Seat, TableEvent, View } from '../src/stories/protocol.ts';
+import { apply } from '../src/stories/state.ts';
 import { FakeApi } from './api.ts';
 
 export const TABLE = '01a218ac-2214-766e-97a4-ec982899ca6f';
@@ -174,11 +175,11 @@ export class FakeTable extends FakeApi {
     return this.#sockets.size;
   }
 
-  /** Something happened, and the view that is asked for has it already. */
-  happened(kind: Kind<TableEvent>, view: View = this.view) {
+  /** Something happened, and the view that is asked for has it already: this one, or what the event makes of the one before. */
+  happened(kind: Kind<TableEvent>, view?: View) {
     const seq = (this.view.seq ?? 0) + 1;
-    this.view = { ...view, seq };
-    const event = { ...kind, seq, at: new Date().toISOString(), game: this.view.game?.id ?? null };
+    const event = { ...kind, seq, at: new Date().toISOString(), game: this.view.game?.id ?? null } as TableEvent;
+    this.view = { ...(view ?? apply(this.view, event, VIEWERS[this.shown.role])), seq };
     this.send({ type: 'update', seq, events: [event], presence: this.view.presence, committed_at_us: Date.now() * 1_000, timed_out: false });
   }
 

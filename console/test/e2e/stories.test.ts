@@ -180,7 +180,7 @@ test('a request whose answer was lost opens no second table', async () => {
   page.on('request', (request) => request.url().endsWith('/stories/games') && keys.push(request.headers()['idempotency-key'] ?? ''));
   table.isDown = true;
   await button(page, 'Play with bots').click();
-  await page.getByText('The server cannot be reached.').first().waitFor();
+  await page.getByText('Nothing that you typed is lost').waitFor();
   table.isDown = false;
   table.on('POST /api/stories/games', { status: 201, json: table.view });
   await button(page, 'Play with bots').click();
