@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const [server, consoleFolder, most, ...paths] = process.argv.slice(2);
 const { chromium } = createRequire(join(consoleFolder, 'package.json'))('playwright-core');
-const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-headless-shell', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 let browser;
 for (const executablePath of PLACES.filter(Boolean)) browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] }).catch(() => undefined);
 if (!browser) {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const [url, seconds, shot, folder] = process.argv.slice(2);
 const { chromium } = createRequire(join(folder, 'package.json'))('playwright-core');
-const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-headless-shell', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** Runs in the page, before its own code: times every callback of a picture and every message. */
 function watch() {

@@ -39,6 +39,15 @@ need_package() { # what it is for, package, service that comes with it
     fi
 }
 
+first_known() { # packages: the first one that this system's sources have, or the last
+    local package
+    "${as_root[@]}" apt-get update -qq >/dev/null 2>&1 || true
+    for package in "$@"; do
+        apt-cache show "$package" >/dev/null 2>&1 && break
+    done
+    echo "$package"
+}
+
 for what in "$@"; do
     case "$what" in
     build)
@@ -63,8 +72,8 @@ for what in "$@"; do
         done
         command -v npm >/dev/null || need_package "the console is built and tested with it" npm
         # A Chromium that was named by the user stays as it is.
-        if [ "${CONSOLE_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
-            need_package "the console is tried in it" chromium
+        if [ "${CONSOLE_CHROMIUM:-}" = "" ] && ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/dev/null; then
+            need_package "the console is tried in it" "$(first_known chromium-headless-shell chromium)"
         fi
         if [ ! -e /usr/share/fonts/truetype/noto/NotoColorEmoji.ttf ] && ! fc-list 2>/dev/null | grep -qi emoji; then
             need_package "worlds are drawn in emoji" fonts-noto-color-emoji

@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 PROGRAMS_AT_ONCE = os.cpu_count() or 2
@@ -45,13 +46,15 @@ def run(name, executable, folder, arguments=(), threads=THREADS_OF_A_PROGRAM):
     """Runs one program in its package's folder, as cargo does. Returns whether it passed."""
     environment = os.environ | {"CARGO_MANIFEST_DIR": folder, "RUST_TEST_THREADS": str(threads)}
     began = time.monotonic()
-    ended = subprocess.run(
-        [executable, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    took_s = time.monotonic() - began
-    text = ended.stdout.decode(errors="replace")
-    print(f"     Running {name} ({took_s:.1f} s, exit {ended.returncode})\n{text}", flush=True)
-    return ended.returncode == 0
+    with tempfile.TemporaryFile() as output:
+        program = subprocess.Popen([executable, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        _, status, used = os.wait4(program.pid, 0)
+        program.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    took_s, computed_s = time.monotonic() - began, used.ru_utime + used.ru_stime
+    print(f"     Running {name} ({took_s:.1f} s, {computed_s:.1f} s of processor, exit {program.returncode})\n{text}", flush=True)
+    return program.returncode == 0
 
 
 def main():

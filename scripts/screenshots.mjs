@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const [server, folder, console_folder, ...pages] = process.argv.slice(2);
 const { chromium } = createRequire(join(console_folder, 'package.json'))('playwright-core');
 const SIZES = [[360, 740], [1_024, 768], [2_560, 1_440]];
-const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** What pages must have shown before they are taken, and what they must show no more. */
 const SHOWN = 'main h1, [data-match=shown] canvas, [data-phase=playing]';
 const isLoaded = () => !document.querySelector('main').innerText.includes('Loading …');
@@ -17,7 +17,7 @@ const EXPECTED = /status of 404/;
 let browser;
 for (const executablePath of PLACES.filter(Boolean)) browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] }).catch(() => undefined);
 if (!browser) {
-  console.error('Pictures need Chromium: apt-get install chromium, or name the program in CONSOLE_CHROMIUM.');
+  console.error('Pictures need Chromium: apt-get install chromium-headless-shell, or name the program in CONSOLE_CHROMIUM.');
   process.exit(77);
 }
 const faults = [];

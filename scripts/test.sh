@@ -1,22 +1,31 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. `make test` and CI run exactly this.
 # Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles. Runs all
-# steps even if one fails, so that one run shows every error; prints how long each took; ends with one summary line.
+# steps even if one fails, so that one run shows every error; prints how long each took and how much it computed; ends with one
+# summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
+# Seconds of processor that the ended children of a process have used (proc(5), in ticks of a hundredth).
+computed_s() { # pid
+    local fields
+    read -r -a fields <"/proc/$1/stat"
+    echo $(((fields[15] + fields[16]) / 100))
+}
+
 step() { # name, command...
-    local name=$1 began=$SECONDS ended=ok
+    local name=$1 shell=$BASHPID began=$SECONDS ended=ok before
+    before=$(computed_s "$shell")
     shift
     echo "==> $name"
     if ! "$@"; then
         echo "==> $name FAILED: $*" >&2
         ended=FAILED
     fi
-    printf '%7d s  %-6s  %s\n' "$((SECONDS - began))" "$ended" "$name" >>"$logs/took"
+    printf '%7d s %7d s  %-6s  %s\n' "$((SECONDS - began))" "$(($(computed_s "$shell") - before))" "$ended" "$name" >>"$logs/took"
 }
 
 counted() { # a command whose output has `test result:` lines
@@ -50,10 +59,11 @@ step "tests: timed, alone" counted scripts/run_tests.py timed
 step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
 
 echo
+printf '%9s %9s\n' took processor
 cat "$logs/took"
 passed=$(cat "$logs"/counted.* | awk '/^test result:/ { n += $4 } END { print n + 0 }')
 failed=$(cat "$logs"/counted.* | awk '/^test result:/ { n += $6 } END { print n + 0 }')
-failed_steps=$(awk '$3 == "FAILED"' "$logs/took" | wc -l)
+failed_steps=$(awk '$5 == "FAILED"' "$logs/took" | wc -l)
 if [ "$passed" -eq 0 ]; then
     echo "No test ran." >&2
     failed_steps=$((failed_steps + 1))
