@@ -47,6 +47,7 @@ const BUILTINS: &[Builtin] = include_scenarios![
     "limiter-saturation",
     "limiter-sustained",
     "rate-limit-off-on",
+    "soak",
     "stories-arrivals",
     "stories-arrivals-overload",
     "stories-arrivals-stable",
