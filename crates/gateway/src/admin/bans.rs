@@ -13,13 +13,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{BanCommand, Command, Outcome};
-use engine::ids::{AccountId, BanId};
+use engine::ids::{AccountId, BanId, PlayerId};
 use engine::limits::{
     BAN_LIFETIME_MAX, BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6, BAN_REASON_CHARS_MAX, PAGE_DEFAULT,
 };
 use engine::rows::{Ban, BanTarget, Role};
 use engine::time::UnixMs;
 use node::clock::random_bytes;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
@@ -44,13 +45,14 @@ pub(super) async fn create_ban(
     client: ClientAddress,
     JsonBody(request): JsonBody<CreateBan>,
 ) -> ApiResult<(StatusCode, Json<BanView>)> {
-    let target = parse_target(&request)?;
+    let target = parse_target(&app, &request).await?;
     let reason = text::check_line("/reason", "reason", request.reason.trim(), BAN_REASON_CHARS_MAX)?;
     let now = app.node.clock.now();
     let expires_at = parse_end(request.expires_in_s, now)?;
     audit_entry::set_target(target);
     audit_entry::set_reason(&reason);
-    authorize(&app, caller, client, target, now).await?;
+    let named = if request.player.is_some() { "/player" } else { "/account" };
+    authorize(&app, caller, client, (named, target), now).await?;
     let ban = Ban {
         id: BanId::new(now, random_bytes()),
         target,
@@ -63,6 +65,8 @@ pub(super) async fn create_ban(
     if let Some(end) = expires_at {
         audit_entry::add_detail(format_args!("until:{}", Timestamp(end.0)));
     }
+    // Before it is made: what is in force is not answered with a failure.
+    let made = views(&app, caller, vec![ban.clone()], now).await?.pop();
     match audit_entry::commit(&app.node.store, Command::Ban(BanCommand::Create(ban.clone()))).await? {
         Outcome::Done => {}
         Outcome::Duplicate => return Err(ApiError::BannedAlready),
@@ -71,7 +75,7 @@ pub(super) async fn create_ban(
     }
     tracing::info!(ban = %ban.id, target = %ban.target, made_by = %caller.account, "a ban was made");
     refresh(&app).await;
-    Ok((StatusCode::CREATED, Json(view(ban))))
+    Ok((StatusCode::CREATED, Json(made.expect("one ban has one view"))))
 }
 
 /// List bans in force, newest first
@@ -82,13 +86,13 @@ pub(super) async fn create_ban(
 ))]
 pub(super) async fn list_bans(
     State(app): State<App>,
-    Operator(_): Operator,
+    Operator(caller): Operator,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<BanView>> {
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after()?, app.node.clock.now());
     let bans = app.node.store.read(move |reader| reader.bans().ban_page(before, limit + 1, now)).await?;
     let page = Page::new("/api/admin/bans", "", bans, limit, |ban: &Ban| Some(ban.id));
-    Ok(page.response(view))
+    Ok((page.link, Json(views(&app, caller, page.rows, now).await?)))
 }
 
 /// Lift a ban
@@ -110,7 +114,7 @@ pub(super) async fn lift_ban(
     let found = app.node.store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
     let ban = found.first().filter(|ban| ban.id == id).ok_or(ApiError::NotFound(Resource::Ban))?;
     audit_entry::set_target(ban.target);
-    if caller.role < Role::Admin && is_for_admins(&app, caller, ban, now).await? {
+    if !may_lift(&app, caller, ban, now).await? {
         return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
     }
     let lift = BanCommand::Lift { id, now };
@@ -124,15 +128,18 @@ pub(super) async fn lift_ban(
     }
 }
 
-/// Whether only admins lift it: it disables an account, or another account made it that is an admin's now, or whoever has the machine.
-async fn is_for_admins(app: &App, caller: Caller, ban: &Ban, now: UnixMs) -> ApiResult<bool> {
-    let Some(maker) = ban.made_by.filter(|_| !matches!(ban.target, BanTarget::Disabled(_))) else { return Ok(true) };
+/// Only admins lift what disables an account, what another account made that is an admin's now, and what was made on the command line.
+async fn may_lift(app: &App, caller: Caller, ban: &Ban, now: UnixMs) -> ApiResult<bool> {
+    if caller.role >= Role::Admin {
+        return Ok(true);
+    }
+    let Some(maker) = ban.made_by.filter(|_| !matches!(ban.target, BanTarget::Disabled(_))) else { return Ok(false) };
     if maker == caller.account {
-        return Ok(false);
+        return Ok(true);
     }
     match strongest_role(app, maker, now).await {
-        Ok(role) => Ok(role >= Role::Admin),
-        Err(ApiError::NotFound(_)) => Ok(false),
+        Ok(role) => Ok(role < Role::Admin),
+        Err(ApiError::NotFound(_)) => Ok(true),
         Err(error) => Err(error),
     }
 }
@@ -144,13 +151,21 @@ pub(super) async fn refresh(app: &App) {
     }
 }
 
-fn parse_target(request: &CreateBan) -> ApiResult<BanTarget> {
-    match (&request.account, &request.guest, &request.address) {
-        (Some(id), None, None) => parse("/account", id).map(BanTarget::Account),
-        (None, Some(id), None) => parse("/guest", id).map(BanTarget::Guest),
-        (None, None, Some(address)) => parse("/address", address.trim()).map(BanTarget::Address),
-        _ => Err(ApiError::bad_value("/account", "expected one of account, guest and address: whom to ban")),
+async fn parse_target(app: &App, request: &CreateBan) -> ApiResult<BanTarget> {
+    match (&request.account, &request.guest, &request.player, &request.address) {
+        (Some(id), None, None, None) => parse("/account", id).map(BanTarget::Account),
+        (None, Some(id), None, None) => parse("/guest", id).map(BanTarget::Guest),
+        (None, None, Some(id), None) => find_player(app, parse("/player", id)?).await,
+        (None, None, None, Some(address)) => parse("/address", address.trim()).map(BanTarget::Address),
+        _ => Err(ApiError::bad_value("/account", "expected one of account, guest, player and address: whom to ban")),
     }
+}
+
+/// The account of this id, or else the guest: guests are not stored, so that any id may be one's.
+async fn find_player(app: &App, id: PlayerId) -> ApiResult<BanTarget> {
+    let account = AccountId(id.0);
+    let found = app.node.store.read(move |reader| reader.account(account)).await?;
+    Ok(if found.is_some() { BanTarget::Account(account) } else { BanTarget::Guest(id) })
 }
 
 fn parse<T: FromStr<Err: Display>>(field: &str, text: &str) -> ApiResult<T> {
@@ -168,11 +183,17 @@ fn parse_end(seconds: Option<u64>, now: UnixMs) -> ApiResult<Option<UnixMs>> {
     Err(ApiError::bad_value("/expires_in_s", reason))
 }
 
-/// Whether the caller may ban this target.
-async fn authorize(app: &App, caller: Caller, client: ClientAddress, target: BanTarget, now: UnixMs) -> ApiResult<()> {
+/// Whether the caller may ban this target, which this member of the request names.
+async fn authorize(
+    app: &App,
+    caller: Caller,
+    client: ClientAddress,
+    (member, target): (&str, BanTarget),
+    now: UnixMs,
+) -> ApiResult<()> {
     match target {
         BanTarget::Account(account) if account == caller.account => {
-            Err(ApiError::bad_value("/account", "this is your own account: another admin can ban it"))
+            Err(ApiError::bad_value(member, "this is your own account: another admin can ban it"))
         }
         BanTarget::Account(account) => {
             let role = strongest_role(app, account, now).await?;
@@ -206,21 +227,54 @@ async fn strongest_role(app: &App, id: AccountId, now: UnixMs) -> ApiResult<Role
     Ok(roles.max().unwrap_or(Role::Guest))
 }
 
-fn view(ban: Ban) -> BanView {
-    let (mut account, mut guest, mut address) = (None, None, None);
-    match ban.target {
-        BanTarget::Account(id) | BanTarget::Disabled(id) => account = Some(id.to_string()),
-        BanTarget::Guest(id) => guest = Some(id.to_string()),
-        BanTarget::Address(prefix) => address = Some(prefix.to_string()),
+/// Bans as this caller sees them.
+async fn views(app: &App, caller: Caller, bans: Vec<Ban>, now: UnixMs) -> ApiResult<Vec<BanView>> {
+    let named: BTreeSet<AccountId> =
+        bans.iter().flat_map(|ban| [account_of(ban.target), ban.made_by]).flatten().collect();
+    let names = app.node.store.read(move |reader| {
+        let mut names = BTreeMap::new();
+        for id in named {
+            names.insert(id, reader.account(id)?.map(|account| account.name));
+        }
+        Ok(names)
+    });
+    let names = names.await?;
+    // Whether it may be lifted is the same for all bans of one maker, but for disabled accounts.
+    let mut known = BTreeMap::new();
+    let mut views = Vec::with_capacity(bans.len());
+    for ban in bans {
+        let kind = (ban.made_by, matches!(ban.target, BanTarget::Disabled(_)));
+        let may_lift = match known.get(&kind) {
+            Some(may_lift) => *may_lift,
+            None => may_lift(app, caller, &ban, now).await?,
+        };
+        known.insert(kind, may_lift);
+        views.push(view(ban, &names, may_lift));
     }
+    Ok(views)
+}
+
+fn account_of(target: BanTarget) -> Option<AccountId> {
+    match target {
+        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
+        BanTarget::Guest(_) | BanTarget::Address(_) => None,
+    }
+}
+
+fn view(ban: Ban, names: &BTreeMap<AccountId, Option<String>>, may_lift: bool) -> BanView {
+    let name = |id: Option<AccountId>| id.and_then(|id| names.get(&id).cloned().flatten());
+    let account = account_of(ban.target);
     BanView {
         id: ban.id.to_string(),
-        account,
-        guest,
-        address,
+        account: account.map(|id| id.to_string()),
+        account_name: name(account),
+        guest: if let BanTarget::Guest(id) = ban.target { Some(id.to_string()) } else { None },
+        address: if let BanTarget::Address(prefix) = ban.target { Some(prefix.to_string()) } else { None },
         is_disabled: matches!(ban.target, BanTarget::Disabled(_)),
         reason: ban.reason,
         made_by: ban.made_by.map(|id| id.to_string()),
+        made_by_name: name(ban.made_by),
+        may_lift,
         created_at: Timestamp(ban.created_at.0),
         expires_at: ban.expires_at.map(|at| Timestamp(at.0)),
     }

@@ -102,6 +102,28 @@ async fn a_banned_account_and_a_banned_guest_are_refused_wherever_they_are() {
     server.call("GET /api/session").by(&other).check("200").await;
 }
 
+/// Whoever looks at a table or a world sees ids of players, and not whether they are guests.
+#[tokio::test]
+async fn a_player_is_banned_as_the_account_or_the_guest_that_it_is() {
+    let server = TestServer::open().await;
+    let (player, token) = guest(&server).await;
+    let made = ban(&server, "operator", &json!({ "player": player, "reason": "insults" }), "201").await;
+    assert_eq!((&made["guest"], &made["account"], &made["account_name"]), (&json!(player), &Value::Null, &Value::Null));
+    server.call("GET /api/session").by(&token).check("403 banned").await;
+    let made = ban(&server, "operator", &json!({ "player": BOB.to_string(), "reason": "cheats" }), "201").await;
+    let want = (&json!(BOB.to_string()), &json!("bob"), &json!("ann"), &Value::Null);
+    assert_eq!((&made["account"], &made["account_name"], &made["made_by_name"], &made["guest"]), want);
+    server.call("GET /api/games").by("bob").check("403 banned").await;
+    for (body, want) in [
+        (json!({ "player": ANN.to_string(), "reason": "x" }), "400 bad_value /player"),
+        (json!({ "player": "bob", "reason": "x" }), "400 bad_value /player"),
+        (json!({ "player": player, "guest": player, "reason": "x" }), "400 bad_value /account"),
+        (json!({ "player": HOUSE.to_string(), "reason": "x" }), "403 role_too_weak"),
+    ] {
+        ban(&server, "operator", &body, want).await;
+    }
+}
+
 #[tokio::test]
 async fn a_link_of_a_banned_account_waits_until_the_ban_is_lifted() {
     let server = TestServer::open().await;
@@ -222,6 +244,8 @@ async fn only_admins_lift_what_an_admin_made() {
         let made = server.call("POST /api/admin/bans").by(maker).json(&body).send().await;
         let listed = server.call("GET /api/admin/bans").by("admin").check("200").await.body;
         assert!(made.status == 201 || made.body["code"] == "banned_already", "{}", made.body);
+        let seen = server.call("GET /api/admin/bans").by(lifter).check("200").await.body;
+        assert_eq!(seen[0]["may_lift"], want == "204", "{maker} {lifter}");
         let lift = format!("DELETE /api/admin/bans/{}", listed[0]["id"].as_str().unwrap());
         server.call(&lift).by(lifter).check(want).await;
     }
@@ -303,6 +327,7 @@ async fn a_disabled_account_is_refused_and_its_waiting_games_are_cancelled() {
     assert_eq!(accounts[0]["is_disabled"], true);
     let listed = server.call("GET /api/admin/bans").by("operator").check("200").await.body;
     assert_eq!((&listed[0]["account"], &listed[0]["is_disabled"]), (&json!(bob), &json!(true)));
+    assert_eq!((&listed[0]["account_name"], &listed[0]["may_lift"]), (&json!("bob"), &json!(false)));
     let lift = format!("DELETE /api/admin/bans/{}", listed[0]["id"].as_str().unwrap());
     server.call(&lift).by("operator").check("403 role_too_weak").await;
     let enable = format!("POST /api/admin/accounts/{bob}/enable");

@@ -4,7 +4,7 @@ use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A ban to be made, of exactly one of `account`, `guest` and `address`.
+/// A ban to be made, of exactly one of `account`, `guest`, `player` and `address`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateBan {
@@ -12,6 +12,8 @@ pub struct CreateBan {
     pub account: Option<String>,
     /// The id of a guest, which is its player's id at tables and in worlds.
     pub guest: Option<String>,
+    /// The id of a player at tables or in worlds: the account of this id is banned, or the guest where there is no such account.
+    pub player: Option<String>,
     /// An address of IPv4 or IPv6, or a network such as `192.0.2.0/24`.
     #[schema(example = "192.0.2.0/24")]
     pub address: Option<String>,
@@ -31,6 +33,9 @@ pub struct BanView {
     /// The account that is banned; null of another ban.
     #[schema(required)]
     pub account: Option<String>,
+    /// The name of that account; null of another ban, or where there is no such account any more.
+    #[schema(required)]
+    pub account_name: Option<String>,
     /// The guest that is banned; null of another ban.
     #[schema(required)]
     pub guest: Option<String>,
@@ -44,6 +49,11 @@ pub struct BanView {
     /// The account that made it; null where it was made on the command line.
     #[schema(required)]
     pub made_by: Option<String>,
+    /// The name of that account; null where it was made on the command line, or there is no such account any more.
+    #[schema(required)]
+    pub made_by_name: Option<String>,
+    /// Whether the caller may lift it: only admins lift what an admin or the command line made, and enable disabled accounts.
+    pub may_lift: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends; null where it lasts until it is lifted.
