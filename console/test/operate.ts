@@ -82,6 +82,31 @@ export const listedAccount = (at: number): Schemas['AccountListed'] => ({ id: uu
 export const tokenOf = (at: number, more: Partial<Schemas['TokenView']> = {}): Schemas['TokenView'] => ({ id: uuid(at), name: at % 2 ? 'browser' : `script ${at}`, role: 'player', purpose: 'use', created_at: AT, last_used_at: at % 2 ? AT : null, expires_at: at % 2 ? '2099-01-01T00:00:00Z' : null, is_session: at % 2 === 1, ...more });
 const invite = (at: number): Schemas['InviteView'] => ({ id: uuid(at), name: at % 3 ? `Friend ${at}` : null, role: 'player', made_by: 'Olga', created_at: AT, expires_at: '2099-01-01T00:00:00Z' });
 
+export const ban = (at: number, more: Partial<Schemas['BanView']> = {}): Schemas['BanView'] => ({
+  id: uuid(300 + at), account: null, account_name: null, guest: null, address: `192.0.2.${at % 256}`, is_disabled: false, reason: `floods the lobby, case ${at}`,
+  made_by: uuid(1), made_by_name: 'Olga', may_lift: true, created_at: AT, expires_at: '2099-01-01T00:00:00Z', ...more,
+});
+/** One of each kind: of an account, a guest, a network, a disabled account, and one that was made on the command line. */
+export const BANS = [
+  ban(1, { address: null, account: uuid(41), account_name: 'cheater', reason: 'plays with an engine in a league for people, and says so in the chat of every table where anybody asks' }),
+  ban(2, { address: null, guest: uuid(42), reason: 'insults', expires_at: null }),
+  ban(3, { address: '2001:db8::/32', reason: 'floods' }),
+  ban(4, { address: null, account: uuid(44), account_name: 'A name of many words, number 44', is_disabled: true, reason: 'left the club', expires_at: null }),
+  ban(5, { address: '198.51.100.0/24', made_by: null, made_by_name: null, reason: 'scans' }),
+];
+export const entry = (at: number, more: Partial<Schemas['AuditEntryView']> = {}): Schemas['AuditEntryView'] => ({
+  id: uuid(500 + at), at: AT, account: uuid(1), account_name: 'Olga', token: uuid(9), address: '203.0.113.7', action: 'lift_ban', target: `address:192.0.2.${at % 256}`,
+  detail: `ban:${uuid(300 + at)}`, reason: null, outcome: 'done', ...more,
+});
+export const ENTRIES = [
+  entry(1, { action: 'create_ban', target: `account:${uuid(41)}`, reason: 'plays with an engine', detail: `ban:${uuid(301)} until:2099-01-01T00:00:00Z` }),
+  entry(2, { action: 'create_ban', target: `account:${uuid(1)}`, outcome: 'bad_value', detail: null }),
+  entry(3, { account: null, account_name: null, token: null, address: null, action: 'create_token', target: `account:${uuid(2)}`, detail: `token:${uuid(8)} role:operator` }),
+  entry(4, { action: 'drain', target: 'node:a-machine-with-a-long-name.europe.games.example:4000', token: null, detail: null }),
+  entry(5, { action: 'sow_something_new', target: null, detail: null }),
+  entry(6, { action: 'cancel_any_game', target: `game:${ID}`, detail: null }),
+];
+
 export const table = (phase = 'vote') => ({ table: ID, role: 'visitor', bots: true, seq: 4, chat: [], committed_at_us: null, members: [{ player: uuid(7), name: 'Rude guest', level: 1, is_bot: false }], next_storyteller: null, settings: null, presence: { players: [], visitors: 0 }, game: { phase, storyteller: uuid(7), sentence: 'Something nobody should read' } });
 export const inspection = (more: object = {}) => ({ id: ID, account_id: uuid(8), attempts: { epoch: 2, charged: 1 }, worker: { id: uuid(9), address: '10.0.0.2:4000' }, log: { version: 61, tail: [] }, status: 'running', turns: 60, late_moves: 0, failure: null, node: '10.0.0.2:4000', created_at: AT, enqueued_at: AT, started_at: AT, finished_at: null, updated_at: AT, ...more });
 
@@ -110,6 +135,8 @@ export function operated(session: object = ADMIN): FakeApi {
   api.on('GET /api/admin/nodes', { json: [node({ lease_ends_at: '2026-01-02T03:04:10Z' }), ...others] });
   api.on('GET /api/admin/accounts', { json: [1, 2, 5].map(listedAccount) });
   api.on('GET /api/admin/accounts/{id}/tokens', { json: [1, 2].map((at) => tokenOf(at)) });
+  api.on('GET /api/admin/bans', { json: BANS });
+  api.on('GET /api/admin/audit', { json: ENTRIES });
   api.on('GET /api/limits/policies', { json: { scope: 'process', shadow: false, policies: POLICIES } });
   api.on('GET /api/stories/lobby', { json: [1, 2].map(listedTable) });
   api.on('GET /api/stories/tables/{table}', { json: table() });

@@ -3,6 +3,7 @@
 const whole = new Intl.NumberFormat();
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** With the reader's separators: `12,345`. */
 export const number = (value: number) => whole.format(value);
@@ -15,6 +16,9 @@ export const percent = (share: number) => share.toLocaleString(undefined, { styl
 
 /** Date and time. */
 export const dateTime = (time: string) => moment.format(new Date(time));
+
+/** Date and time, to the second. */
+export const exactTime = (time: string) => second.format(new Date(time));
 
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['day', 86_400],

@@ -4,7 +4,7 @@ import { dateTime } from '../common/format.ts';
 import type { Answer } from '../common/resource.svelte.ts';
 import { count } from '../competitions/words.ts';
 import { phaseText } from '../stories/words.ts';
-import { competitionText, inspectionFacts, type KindName, snakesText, storyTitle } from './words.ts';
+import { competitionText, END, inspectionFacts, type KindName, snakesText, storyTitle } from './words.ts';
 
 /** One thing that may be ended. */
 export interface Target {
@@ -17,6 +17,8 @@ export interface Target {
   readonly at: string;
   /** Why it cannot be ended; empty where it can. */
   readonly whyNot: string;
+  /** Whom an operator may want to ban for it. */
+  readonly people?: readonly { readonly player: string; readonly name: string }[];
   /** A match that failed can be played on. */
   readonly canRequeue?: boolean;
 }
@@ -60,6 +62,7 @@ export function tableOfState({ table, game, members }: Schemas['StoryState']): T
     state: game ? phaseText(game.phase) : 'no game',
     at: '',
     whyNot: isLive ? '' : 'No game is played there now.',
+    people: members.flatMap(({ is_bot, name, player }) => (is_bot ? [] : [{ player, name }])),
   };
 }
 
@@ -82,6 +85,7 @@ export const inspected = (row: Schemas['Inspection']): Target => ({
   state: row.status,
   at: row.created_at,
   whyNot: ['waiting', 'running'].includes(row.status) ? '' : OVER,
+  people: [{ player: row.account_id, name: END.itsAccount }],
   canRequeue: row.status === 'failed',
 });
 

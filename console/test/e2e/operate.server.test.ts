@@ -80,6 +80,53 @@ test('an abusive table of a guest is found and ended, and the guest is told', LO
   expect(complaints).toEqual([]);
 });
 
+test('a rude guest is banned from the table that an operator looked at, and let in again; the log has both', LONG, async () => {
+  const guest = await open('/stories');
+  await guest.getByLabel('Your name').fill('Rude guest');
+  await exactly(guest, 'Open a table for friends').click();
+  await guest.waitForSelector('[data-table=create]', WAIT);
+  const [, id] = /\/stories\/([0-9a-f-]+)/.exec(guest.url()) ?? [];
+  const asks = () => guest.context().request.get(`${server}/api/session`);
+  const { player } = (await (await asks()).json()) as { player: string };
+
+  const page = await open(`/stories/${id}`, await tokenOf('operator'));
+  await page.locator('main').getByRole('link', { name: 'Operate' }).click(WAIT);
+  await page.getByRole('link', { name: 'Ban Rude guest …' }).click(WAIT);
+  await page.getByLabel('Reason').fill('insults');
+  await exactly(page, 'Ban …').click();
+  await exactly(page, 'Ban').click();
+  await page.getByText(`${player} is banned.`).waitFor(WAIT);
+  const refused = await asks();
+  expect([refused.status(), await refused.json()]).toMatchObject([403, { code: 'banned', detail: expect.stringContaining('insults') }]);
+
+  // Its entry is the only one of that minute about that guest.
+  await page.getByRole('link', { name: /^Its entry in the log/ }).click(WAIT);
+  await page.locator('ol[data-count="1"]').waitFor(WAIT);
+  await page.getByRole('button', { name: /^Details: operator made a ban/ }).click();
+  await page.getByRole('dialog').getByText('“insults”').waitFor(WAIT);
+  await page.getByRole('dialog').getByRole('link', { name: 'Its bans' }).click();
+  await page.getByRole('button', { name: /^Lift it/ }).click(WAIT);
+  await exactly(page, 'Lift it').click();
+  await page.getByText('is lifted.').waitFor(WAIT);
+  expect((await asks()).status()).toBe(200);
+  await page.goto(`${server}/operate?tab=audit&target=guest:${player}`);
+  await page.locator('ol[data-count="2"]').getByText('lifted a ban').waitFor(WAIT);
+  // A link of an entry finds it by its id alone.
+  await page.getByRole('button', { name: /^Details: operator made a ban/ }).click();
+  const [, entry] = /entry=([0-9a-f-]+)/.exec(page.url()) ?? [];
+  await page.goto(`${server}/operate?tab=audit&action=drain&entry=${entry}`);
+  await page.locator(`[data-entry="${entry}"]`).waitFor(WAIT);
+
+  // An operator sees an admin's ban, and that only admins lift it.
+  await call(server, program.token, 'POST', '/api/admin/bans', { address: '192.0.2.0/24', reason: 'floods' });
+  await page.goto(`${server}/operate?tab=bans`);
+  await page.getByText('Only admins lift it.').waitFor(WAIT);
+  expect(await page.getByRole('button', { name: /^Lift it/ }).count()).toBe(0);
+  // What the guest's browser said of its refusals is meant.
+  await guest.close();
+  expect(complaints.splice(0).filter((line) => !/status of 403/.test(line))).toEqual([]);
+});
+
 test('a player is told what is missing', LONG, async () => {
   const page = await open('/operate', await tokenOf('player'));
   await page.getByText(/You are signed in as player/).waitFor(WAIT);
