@@ -428,6 +428,10 @@ pub const CONNECTION_REFUSALS_MAX: usize = 64;
 pub const CONNECTION_REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Connections to the port for operators.
 pub const OPS_CONNECTIONS_MAX: usize = 64;
+/// Longest header of the PROXY protocol, in bytes.
+pub const PROXY_HEADER_BYTES_MAX: usize = 4_096;
+/// Connections that wait for their header of the PROXY protocol; for one more, the one that has waited for longest is closed.
+pub const PROXY_HEADERS_AWAITED_MAX: usize = 256;
 /// Files that a server must be allowed to have open at least: its own, and a few for clients.
 pub const OPEN_FILES_MIN: usize = 64;
 /// Worlds that one process may hold in memory at once: a thread each.

@@ -17,6 +17,7 @@ use axum::extract::ConnectInfo;
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use settings::{Config, ServeMode};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -98,10 +99,10 @@ impl RequestHandler for Gateway {
         self.call(client, request)
     }
 
-    fn handle_raw(&self, connection: RawConnection) -> Option<RawConnection> {
+    fn handle_raw(&self, client: SocketAddr, connection: RawConnection) -> Option<RawConnection> {
         match &self.frames_app {
             Some(app) => {
-                worlds::accept_raw(app.clone(), connection);
+                worlds::accept_raw(app.clone(), client.ip(), connection);
                 None
             }
             None => Some(connection),

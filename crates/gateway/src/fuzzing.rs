@@ -1,6 +1,6 @@
 //! What the fuzzer reads with parsers that are private otherwise (`crates/fuzz`). Nothing else uses it.
 
-pub use crate::listener::fuzzing::HttpConnections;
+pub use crate::listener::fuzzing::{HttpConnections, read_proxy_header};
 
 use crate::client_address::client_address;
 use crate::credentials::{SECRET_BYTES_MAX, cookies, parse_bearer};

@@ -14,6 +14,8 @@ mod idle_queue;
 pub mod park;
 mod parked;
 mod phase;
+mod proxy_header;
+mod proxy_listener;
 mod read_rate;
 mod refusal;
 mod response_head;
@@ -25,7 +27,7 @@ mod tls;
 mod watchdog;
 
 use super::problem::ApiError;
-pub use accept::Accept;
+pub use accept::{Accept, Accepted};
 use bytes::Bytes;
 pub use connection::Connection;
 pub(crate) use connection::{ConnectionPermits, ProxiedPermit};
@@ -33,6 +35,7 @@ use engine::limits::{DRAIN_ACCEPTS_FOR, DRAIN_FIRST_BYTES_MAX};
 pub(crate) use idle_queue::Rank;
 use metrics::Metrics;
 pub use parked::RawConnection;
+pub use proxy_listener::ProxyListener;
 use quotas::address_limit::AddressLimit;
 use quotas::socket_budget::SocketBudget;
 pub(crate) use read_rate::Keeps;
@@ -128,7 +131,7 @@ pub trait RequestHandler: Send + Sync + 'static {
     fn handle<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::ResponseFuture<B>;
 
     /// Takes over a connection that does not begin with an HTTP request; returns it if this handler speaks no other protocol.
-    fn handle_raw(&self, connection: RawConnection) -> Option<RawConnection> {
+    fn handle_raw(&self, _client: SocketAddr, connection: RawConnection) -> Option<RawConnection> {
         Some(connection)
     }
 
@@ -146,7 +149,7 @@ pub trait RequestHandler: Send + Sync + 'static {
 /// The origin of a request.
 #[derive(Clone, Copy)]
 pub struct Peer<'a> {
-    /// The address at the other end of the connection.
+    /// The address at the other end of the connection, or of the client for which a proxy made it (PROXY protocol).
     pub address: SocketAddr,
     /// The connection; `None` in tests that have none.
     pub connection: Option<&'a Arc<Connection>>,
@@ -263,7 +266,7 @@ impl<H: RequestHandler> ListenerContext<H> {
                     Err(end) => break 'end end,
                 };
                 if protocol == Protocol::Other {
-                    match self.handler.handle_raw(raw) {
+                    match self.handler.handle_raw(client, raw) {
                         None => break 'end ConnectionEnd::Done,
                         Some(returned) => raw = returned,
                     }

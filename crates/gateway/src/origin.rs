@@ -72,17 +72,20 @@ impl<'a> RequestSource<'a> {
     pub(super) fn of(parts: &'a Parts, config: &Config) -> Self {
         let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| peer.ip());
         let connection = parts.extensions.get().and_then(|connection: &Weak<Connection>| connection.upgrade());
-        let has_tls = connection.is_some_and(|connection| connection.stream().has_tls());
+        let has_tls = connection.is_some_and(|connection| connection.stream().is_encrypted());
         Self { has_tls, ..Self::from_peer(peer, &parts.headers, config) }
     }
 
     fn from_peer(peer: Option<IpAddr>, headers: &'a HeaderMap, config: &Config) -> Self {
-        let is_by_proxy = peer.is_some_and(|peer| config.http_trusted_proxies.contains(peer.to_canonical()));
+        let peer = peer.map(|peer| peer.to_canonical());
+        let is_by_proxy = peer.is_some_and(|peer| config.http_trusted_proxies.contains(peer));
+        // A trusted proxy named the client before the first byte: no other machine reaches loopback.
+        let is_behind_proxy = config.proxy_protocol && peer.is_some_and(|peer| !peer.is_loopback());
         Self {
             headers,
             is_from_proxy: is_by_proxy,
             has_tls: false,
-            is_local: config.interface.0.is_loopback() && !is_by_proxy,
+            is_local: config.interface.0.is_loopback() && !is_by_proxy && !is_behind_proxy,
         }
     }
 
@@ -150,7 +153,7 @@ pub(super) fn is_cross_site_change<'a, B>(request: &Request<B>, client: impl Int
     is_from_page
         && may_change_state(request)
         && is_cross_site(RequestSource {
-            has_tls: client.connection.is_some_and(|connection| connection.stream().has_tls()),
+            has_tls: client.connection.is_some_and(|connection| connection.stream().is_encrypted()),
             ..RequestSource::from_peer(Some(client.address.ip()), headers, config)
         })
 }
@@ -264,10 +267,16 @@ mod tests {
 
     #[track_caller]
     fn check_local(peer: &str, host: &str, is_other: bool) {
+        check_local_behind(false, peer, host, is_other);
+    }
+
+    #[track_caller]
+    fn check_local_behind(proxy_protocol: bool, peer: &str, host: &str, is_other: bool) {
         let origin = format!("http://{host}");
         let parts = parts(peer, &[("origin", &origin), ("host", host)]);
         let mut config = public("127.0.0.9/32");
         config.set_address(([127, 0, 0, 1], 4000).into());
+        config.proxy_protocol = proxy_protocol;
         assert_eq!(RequestSource::of(&parts, &config).is_cross_origin(), is_other, "{peer} {host}");
     }
 
@@ -281,6 +290,10 @@ mod tests {
         for host in ["evil.example:4000", "localhost.evil.example", "127.0.0.1.evil.example", "xlocalhost"] {
             check_local("127.0.0.1", host, true);
             check_local("127.0.0.9", host, false);
+            // A client of another machine comes through a load balancer.
+            check_local_behind(true, "192.0.2.7", host, false);
+            check_local_behind(true, "127.0.0.1", host, true);
+            check_local_behind(false, "192.0.2.7", host, true);
         }
     }
 

@@ -76,6 +76,11 @@ fn configured_url(config: &Config) -> Result<String, CliError> {
         IpAddr::V6(address) if address.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         address => address,
     };
+    if config.ops_port.is_none() && config.proxy_protocol_peers().contains(address) {
+        return Err(CliError::failed(
+            "this machine is in http.trusted_proxies, and must send a header of the PROXY protocol to the server: set server.ops_port, which takes none",
+        ));
+    }
     Ok(format!("http://{}", SocketAddr::new(address, port)))
 }
 

@@ -134,6 +134,65 @@ impl Exposed for ByOutcome {
     }
 }
 
+/// What became of a connection on which a trusted proxy must send a header of the PROXY protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyHeaderOutcome {
+    /// The header named a client.
+    Client,
+    /// It named none: the connection is the proxy's own.
+    Local,
+    /// The connection did not begin with a header.
+    Missing,
+    /// The header is of another version of the protocol.
+    Version,
+    /// What follows the version is not as specified.
+    Malformed,
+    /// It is longer than allowed.
+    TooLong,
+    /// Its checksum is not that of its bytes.
+    Checksum,
+    /// The connection ended within it.
+    Incomplete,
+    /// It did not come in time.
+    TimedOut,
+    /// It had not come when too many connections waited for theirs, this one for longest.
+    Displaced,
+}
+
+impl ProxyHeaderOutcome {
+    const ALL: [(Self, &'static str); 10] = [
+        (Self::Client, "client"),
+        (Self::Local, "local"),
+        (Self::Missing, "missing"),
+        (Self::Version, "version"),
+        (Self::Malformed, "malformed"),
+        (Self::TooLong, "too_long"),
+        (Self::Checksum, "checksum"),
+        (Self::Incomplete, "incomplete"),
+        (Self::TimedOut, "timed_out"),
+        (Self::Displaced, "displaced"),
+    ];
+}
+
+/// Headers of the PROXY protocol by outcome.
+#[derive(Debug, Default)]
+pub struct ProxyHeaders([Counter; ProxyHeaderOutcome::ALL.len()]);
+
+impl ProxyHeaders {
+    pub fn inc(&self, outcome: ProxyHeaderOutcome) {
+        self.0[outcome as usize].inc();
+    }
+}
+
+impl Exposed for ProxyHeaders {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for ((_, outcome), counter) in ProxyHeaderOutcome::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("outcome", outcome)], counter.get());
+        }
+    }
+}
+
 /// What is deleted by itself because it is old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetiredKind {

@@ -38,7 +38,8 @@ pub use history::{History, Points, RESOLUTIONS, SeriesKind};
 pub use hunts::HuntMetrics;
 pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
 pub use labelled::{
-    ByKind, ByOutcome, ByRoute, ByStatus, Handshake, QuotaKind, RetentionLag, RetiredByKind, RetiredKind,
+    ByKind, ByOutcome, ByRoute, ByStatus, Handshake, ProxyHeaderOutcome, ProxyHeaders, QuotaKind, RetentionLag,
+    RetiredByKind, RetiredKind,
 };
 pub use ladders::LadderMetrics;
 pub use matches::MatchMetrics;
@@ -94,6 +95,8 @@ metrics! {
     http_evicted: Counter = "gauntlet_http_connections_evicted_total",
         "Connections that were evicted for new ones: first of unknown clients, then of guests.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
+    proxy_headers: ProxyHeaders = "gauntlet_proxy_headers_total",
+        "Connections of trusted proxies that must begin with a header of the PROXY protocol, by what became of it.";
     tls_handshakes: ByOutcome = "gauntlet_tls_handshakes_total", "TLS handshakes of clients, by how they ended.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total", "Connections that could not be accepted for lack of files or memory.";
     shed: ByOverload = "gauntlet_shed_total", "Requests that the load shedder refused, by kind of overload: creations of games, and while memory is short also what keeps a connection open.";

@@ -22,7 +22,7 @@ use engine::rows::Account;
 use gateway::Gateway;
 use gateway::app::{App, AppState};
 use gateway::auth::BootstrapToken;
-use gateway::listener::{self, ServerTls};
+use gateway::listener::{self, ProxyListener, ServerTls};
 use gateway::trials::TrialsHandle;
 use metrics::Metrics;
 use node::clock::random_bytes;
@@ -356,6 +356,8 @@ async fn finish(task: JoinHandle<()>) {
 /// Serves the API, and operators on their own port, if there is one.
 async fn serve_gateway(app: App, listener: TcpListener, tls: Option<Arc<ServerTls>>, ops: Option<TcpListener>) {
     let limits = listener::ListenerConfig::of(&app.config, DRAIN_GATEWAY_MAX);
+    let proxies = app.config.proxy_protocol_peers();
+    let listener = ProxyListener::new(listener, proxies, limits.header_timeout, app.metrics.clone());
     let resources = listener::ListenerResources {
         metrics: app.metrics.clone(),
         socket_budget: Some(app.socket_budget.clone()),

@@ -1,12 +1,13 @@
 //! Relations between settings: what follows from several of them, contradictions, and warnings.
 
 use super::error::ValidationError;
+use super::networks::Networks;
 use super::secret::DatabaseUrl;
 use super::table::Config;
 use super::value::{Interface, ServeMode};
 use engine::limits;
 use engine::limits::{GUEST_RETENTION, MATCH_RETENTION, STORY_GAME_RETENTION};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// Files other than sockets of clients, bots or other nodes: the store, the log, the runtime, and a reserve.
@@ -61,7 +62,8 @@ impl Config {
     pub fn sockets_max(&self) -> usize {
         let grpc_connections = self.limiter_grpc_port.map_or(0, |_| limits::RLS_CONNECTIONS_MAX);
         let ops_connections = self.ops_port.map_or(0, |_| limits::OPS_CONNECTIONS_MAX);
-        let kept_back = FILES_RESERVED + grpc_connections + ops_connections;
+        let proxy_headers = if self.proxy_protocol { limits::PROXY_HEADERS_AWAITED_MAX } else { 0 };
+        let kept_back = FILES_RESERVED + grpc_connections + ops_connections + proxy_headers;
         self.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
     }
 
@@ -98,6 +100,7 @@ impl Config {
             });
         }
         self.check_tls(errors);
+        self.check_proxy_protocol(errors);
         if self.shards > 1 {
             check_shards(self, errors);
         }
@@ -245,6 +248,49 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The proxies in front of this server whose connections must begin with a header of the PROXY protocol; without it, none.
+    #[must_use]
+    pub fn proxy_protocol_peers(&self) -> Networks {
+        if self.proxy_protocol { self.http_trusted_proxies.clone() } else { Networks::default() }
+    }
+
+    fn check_proxy_protocol(&self, errors: &mut Vec<ValidationError>) {
+        let mut refuse = |given: String, expected: &str| {
+            errors.push(ValidationError { given, expected: expected.to_owned() });
+        };
+        if self.proxy_protocol && self.http_trusted_proxies.is_empty() {
+            refuse(
+                "server.proxy_protocol is true and http.trusted_proxies is off".to_owned(),
+                "http.trusted_proxies = the addresses of the load balancers, whose headers alone are read; or server.proxy_protocol = false",
+            );
+        }
+        // Other nodes send no header. A host with a name is found out when the node asks itself at that address.
+        let is_trusted = |host: IpAddr| self.proxy_protocol_peers().contains(host);
+        if self.store_url.is_some()
+            && let Some(host) = self.advertised_ip().filter(|host| is_trusted(*host))
+        {
+            refuse(
+                format!(
+                    "server.proxy_protocol is true, and http.trusted_proxies contains {host}, where other nodes reach this one"
+                ),
+                "http.trusted_proxies without the nodes of store.url, which connect to each other without a header",
+            );
+        }
+    }
+
+    /// The address at which other nodes reach this one, if it is known as such.
+    fn advertised_ip(&self) -> Option<IpAddr> {
+        match &self.advertise.0 {
+            Some(advertised) => {
+                let (host, _) = advertised.rsplit_once(':')?;
+                host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+            }
+            None => Some(self.interface.0).filter(|host| !host.is_unspecified()),
+        }
+    }
+}
+
 /// Settings that several servers under one supervisor cannot share.
 fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
     let mut refuse = |what: &str, expected: &str| {
@@ -262,6 +308,13 @@ fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
     }
     if config.serve_mode == ServeMode::Limiter {
         refuse("server.only is limiter", "server.shards = 1: each shard would count for itself alone");
+    }
+    if config.proxy_protocol {
+        refuse(
+            "server.proxy_protocol is true",
+            "server.proxy_protocol = false: shards and their supervisor speak to each other without a header; start servers one by one, \
+             or let clients connect to the shards directly",
+        );
     }
     if config.limiter_grpc_port.is_some() {
         refuse("limiter.grpc_port is set", "limiter.grpc_port = off: only one server can listen there");

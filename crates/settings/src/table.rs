@@ -191,6 +191,9 @@ settings! {
     /// Separate TCP port for /healthz, /readyz, /metrics, /api/admin and policies: it responds even when the API accepts no further
     /// connection.
     ops_port: Option<u16> = ranged("server.ops_port", "ops-port", 0..=65_535, "port; 0 for any free one", "off");
+    /// Connections from http.trusted_proxies to server.port begin with a header of the PROXY protocol, version 2, which names the client;
+    /// without one they are closed. All other connections are taken as they are.
+    proxy_protocol: bool = plain("server.proxy_protocol", "proxy-protocol", "false");
     /// How long the server goes on as before while /readyz already says that it leaves: for a load balancer to notice it first.
     drain_delay: Duration = millis("server.drain_delay_ms", "drain-delay-ms", 0..=ms(limits::DRAIN_DELAY_MAX), "0");
     /// Which services run: all of them, or the rate limiter alone, without games and runners.

@@ -238,6 +238,8 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
     check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
     check("", "", &[("ops-port", "0")], "http.connections_max", "19373 (default)");
+    let proxied = [("proxy-protocol", "true"), ("http-trusted-proxies", "10.0.0.5"), ("only", "limiter")];
+    check("", "", &proxied, "http.connections_max", "19488 (default)");
     check("", "", &[], "spectators.max", "9718 (default)");
     check("", "", &[], "spectators.per_address_max", "2429 (default)");
     check("", "", &[], "replays.threads", "2 (default)");
@@ -321,6 +323,56 @@ fn values_that_contradict_each_other_are_refused() {
     for ops_port in ["3997", "4003", "65533"] {
         load("", "", &[("shards", "2"), ("ops-port", ops_port)]).unwrap();
     }
+}
+
+#[test]
+fn headers_of_proxies_are_read_where_they_can_be() {
+    const ON: (&str, &str) = ("proxy-protocol", "true");
+    check("", "", &[], "server.proxy_protocol", "false (default)");
+    check(
+        "[http]\ntrusted_proxies = \"10.0.0.5\"",
+        "",
+        &[("proxy-protocol", "true")],
+        "server.proxy_protocol",
+        "true (flag --proxy-protocol)",
+    );
+    refused(
+        "",
+        "",
+        &[ON],
+        &[
+            "server.proxy_protocol is true and http.trusted_proxies is off; expected: http.trusted_proxies = the addresses of the load \
+           balancers, whose headers alone are read; or server.proxy_protocol = false",
+        ],
+    );
+    refused(
+        "",
+        "",
+        &[ON, ("http-trusted-proxies", "10.0.0.5"), ("shards", "2")],
+        &[
+            "server.shards is 2 and server.proxy_protocol is true; expected: server.proxy_protocol = false: shards and their supervisor \
+           speak to each other without a header; start servers one by one, or let clients connect to the shards directly",
+        ],
+    );
+    let of_nodes = |host: &str| {
+        format!(
+            "server.proxy_protocol is true, and http.trusted_proxies contains {host}, where other nodes reach this one; expected: \
+             http.trusted_proxies without the nodes of store.url, which connect to each other without a header"
+        )
+    };
+    let database = ("store-url", "postgres://db/games");
+    let (near, far) = (("http-trusted-proxies", "10.0.0.0/8, 2001:db8::/32"), ("http-trusted-proxies", "192.0.2.7"));
+    for (host, advertise) in [("10.1.2.3", "10.1.2.3:4000"), ("2001:db8::1", "[2001:db8::1]:4000")] {
+        refused("", "", &[ON, database, near, ("advertise", advertise)], &[&of_nodes(host)]);
+        load("", "", &[ON, database, far, ("advertise", advertise)]).unwrap();
+        load("", "", &[database, near, ("advertise", advertise)]).unwrap();
+        load("", "", &[ON, near, ("advertise", advertise)]).unwrap();
+    }
+    refused("", "", &[ON, database, near, ("interface", "10.1.2.3")], &[&of_nodes("10.1.2.3")]);
+    for interface in ["0.0.0.0", "127.0.0.1"] {
+        load("", "", &[ON, database, near, ("interface", interface)]).unwrap();
+    }
+    load("", "", &[ON, database, near, ("advertise", "node-1:4000")]).unwrap();
 }
 
 #[test]

@@ -43,6 +43,25 @@ pub(super) fn http_connection_seeds() -> Vec<Vec<u8>> {
     requests.map(|text| [b"\x3f", text.as_bytes()].concat()).into()
 }
 
+/// The beginning of a load balancer's connection: the same client, however its bytes were cut.
+pub(super) fn proxy_header(input: &[u8]) {
+    let Some(pieces) = Pieces::of(input) else { return };
+    let whole = fuzzing::read_proxy_header(once(pieces.whole));
+    assert_eq!(fuzzing::read_proxy_header(pieces.cut()), whole, "in pieces, and at once");
+}
+
+pub(super) fn proxy_header_seeds() -> Vec<Vec<u8>> {
+    let behind: [&[u8]; 6] = [
+        b"\x20\x00\x00\x00GET",
+        b"\x21\x11\x00\x0c\xc0\x00\x02\x07\x0a\x00\x00\x01\x12\x67\x01\xbbGET",
+        b"\x21\x11\x00\x1b\xc0\x00\x02\x07\x0a\x00\x00\x01\x12\x67\x01\xbb\x20\x00\x05\x01\x00\x00\x00\x00\x04\x00\x04abcd",
+        b"\x21\x11\x00\x13\xc0\x00\x02\x07\x0a\x00\x00\x01\x12\x67\x01\xbb\x03\x00\x04\x00\x00\x00\x00",
+        b"\x21\x21\x00\x24\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x12\x67\x01\xbb",
+        b"\x21\x31\x10\x00",
+    ];
+    behind.map(|behind| [b"\x3f\r\n\r\n\0\r\nQUIT\n", behind].concat()).into()
+}
+
 /// What is read out of a head by hand.
 pub(super) fn request_head(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes) {

@@ -15,6 +15,7 @@ pub static TARGETS: &[Target] = &[
         memory: CONNECTION,
         ..target("http-connection", clients::http_connection, clients::http_connection_seeds)
     },
+    target("proxy-header", clients::proxy_header, clients::proxy_header_seeds),
     target("request-head", clients::request_head, clients::request_head_seeds),
     target("reference-request", clients::reference_request, clients::reference_request_seeds),
     target("new-game", clients::new_game, clients::new_game_seeds),

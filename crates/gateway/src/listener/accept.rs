@@ -21,12 +21,22 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A source of connections.
 pub trait Accept {
-    fn accept(&mut self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+    fn accept(&mut self) -> impl Future<Output = io::Result<Accepted>> + Send;
+}
+
+/// A connection that was accepted.
+pub struct Accepted {
+    pub stream: TcpStream,
+    /// The client's address: the peer's, or the one that a trusted proxy named before the first byte.
+    pub client: SocketAddr,
+    /// Whether the client has TLS to that proxy.
+    pub is_behind_tls: bool,
 }
 
 impl Accept for TcpListener {
-    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-        TcpListener::accept(self).await
+    async fn accept(&mut self) -> io::Result<Accepted> {
+        let (stream, client) = TcpListener::accept(self).await?;
+        Ok(Accepted { stream, client, is_behind_tls: false })
     }
 }
 
@@ -39,7 +49,7 @@ pub(super) async fn accept_loop(
     let (mut back_off, mut refused) = (Backoff::default(), LogThrottle::default());
     let (refusals, mut evict_until) = (RefusalSender::new(), None);
     loop {
-        let (stream, client) = match listener.accept().await {
+        let Accepted { stream, client, is_behind_tls } = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) if is_resource_exhausted(&error) => {
                 context.shared.metrics.process.accept_errors.inc();
@@ -54,7 +64,7 @@ pub(super) async fn accept_loop(
         };
         back_off.last = None;
         match permits.acquire(client.ip(), &mut evict_until).await {
-            Ok(permit) => match context.shared.socket(stream) {
+            Ok(permit) => match context.shared.socket(stream, is_behind_tls) {
                 Ok(socket) => {
                     drop(tokio::spawn(context.clone().serve_connection(Connection::new(socket, permit), client)));
                 }
@@ -73,11 +83,13 @@ pub(super) async fn accept_loop(
 
 impl Shared {
     /// The socket of a new connection, before its handshake.
-    fn socket(&self, stream: TcpStream) -> io::Result<Socket> {
-        match &self.tls {
-            Some(tls) => Socket::with_tls(stream, tls.config()),
-            None => Ok(stream.into()),
-        }
+    fn socket(&self, stream: TcpStream, is_behind_tls: bool) -> io::Result<Socket> {
+        let mut socket = match &self.tls {
+            Some(tls) => Socket::with_tls(stream, tls.config())?,
+            None => stream.into(),
+        };
+        socket.is_behind_tls = is_behind_tls;
+        Ok(socket)
     }
 }
 

@@ -2,6 +2,7 @@
 //! the server has closed. The requests are parked, read, upgraded in vain and refused as anywhere.
 
 use super::park::{LongPoll, MaybePark, WaitEnd, park_or_wait};
+use super::proxy_header::{Parsed, parse};
 use super::{ListenerConfig, ReadRateLimits, serve};
 use crate::request_head::validate_head;
 use axum::Router;
@@ -100,6 +101,28 @@ impl Default for HttpConnections {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What is read of the beginning of a load balancer's connection that arrives in these pieces.
+///
+/// # Panics
+/// If a byte behind a header is taken.
+pub fn read_proxy_header<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut read = Vec::new();
+    for mut piece in pieces {
+        while !piece.is_empty()
+            && let Ok(Parsed::Incomplete(least)) = parse(&read)
+        {
+            let taken = piece.len().min(least - read.len());
+            read.extend_from_slice(&piece[..taken]);
+            piece = &piece[taken..];
+        }
+    }
+    let parsed = parse(&read);
+    if let Ok(Parsed::Complete(_, bytes)) = parsed {
+        assert_eq!(bytes, read.len(), "a header, and nothing behind it");
+    }
+    format!("{parsed:?}")
 }
 
 async fn read_all(client: &mut TcpStream) -> String {

@@ -7,7 +7,6 @@ use rustix::net::{Shutdown, shutdown};
 use rustls::{ServerConfig, ServerConnection};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +20,8 @@ const RECORD_BYTES: usize = 16 * 1024;
 pub struct Socket {
     tcp: TcpStream,
     tls: Option<Box<TlsSession>>,
+    /// Whether the client has TLS to a proxy, which passes on what it decrypts.
+    pub(super) is_behind_tls: bool,
 }
 
 struct TlsSession {
@@ -38,7 +39,7 @@ struct TlsState {
 
 impl From<TcpStream> for Socket {
     fn from(tcp: TcpStream) -> Self {
-        Self { tcp, tls: None }
+        Self { tcp, tls: None, is_behind_tls: false }
     }
 }
 
@@ -56,11 +57,17 @@ impl Socket {
     pub(super) fn with_tls(tcp: TcpStream, config: Arc<ServerConfig>) -> io::Result<Self> {
         let tls = ServerConnection::new(config).map_err(io::Error::other)?;
         let state = Mutex::new(TlsState { tls, owes_byte: false });
-        Ok(Self { tcp, tls: Some(Box::new(TlsSession { state, has_text: AtomicBool::new(false) })) })
+        let session = TlsSession { state, has_text: AtomicBool::new(false) };
+        Ok(Self { tcp, tls: Some(Box::new(session)), is_behind_tls: false })
     }
 
-    pub(crate) fn has_tls(&self) -> bool {
+    pub(super) fn has_tls(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// Whether what the client sends is encrypted on its way to this server, or to the proxy in front of it.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.has_tls() || self.is_behind_tls
     }
 
     /// The socket alone, of a connection without TLS.
@@ -71,10 +78,6 @@ impl Socket {
     /// The socket below TLS.
     pub(super) fn tcp(&self) -> &TcpStream {
         &self.tcp
-    }
-
-    pub(crate) fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.tcp.peer_addr()
     }
 
     /// Makes the handshake. A failed one is reported to the client.

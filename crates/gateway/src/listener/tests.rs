@@ -3,6 +3,7 @@
 
 mod capacity;
 mod parked;
+mod proxied;
 
 use super::accept::{Backoff, LogThrottle};
 use super::*;
@@ -62,7 +63,7 @@ fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
     router.route("/slow", get(slow)).route("/read", post(read))
 }
 
-/// Also accepts connections of another protocol, and closes them.
+/// Also accepts connections of another protocol, and closes them after a line with the client's address.
 struct RawCapableRouter(Router);
 
 impl RequestHandler for RawCapableRouter {
@@ -73,7 +74,9 @@ impl RequestHandler for RawCapableRouter {
         self.0.handle(client, request)
     }
 
-    fn handle_raw(&self, _: RawConnection) -> Option<RawConnection> {
+    fn handle_raw(&self, client: SocketAddr, raw: RawConnection) -> Option<RawConnection> {
+        let line = format!("raw of {}", client.ip());
+        assert_eq!(raw.connection.stream().try_write(line.as_bytes()).unwrap(), line.len());
         None
     }
 
@@ -450,12 +453,12 @@ async fn a_drain_is_bounded_although_a_request_does_not_end() {
 struct FailingListener(TcpListener, usize);
 
 impl Accept for FailingListener {
-    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+    async fn accept(&mut self) -> io::Result<Accepted> {
         if self.1 > 0 {
             self.1 -= 1;
             return Err(io::Error::from(Errno::MFILE));
         }
-        self.0.accept().await
+        Accept::accept(&mut self.0).await
     }
 }
 

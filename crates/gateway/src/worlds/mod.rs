@@ -33,6 +33,7 @@ use disconnect::CloseMessage;
 use handshake::{Handshake, run_handshake};
 use mover_connection::ConnectionGrants;
 use reader::FrameReader;
+use std::net::IpAddr;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -55,9 +56,8 @@ pub(super) fn refusal_frame(error: &ApiError) -> Vec<u8> {
 }
 
 /// Serves frames on a connection that does not speak HTTP.
-pub(super) fn accept_raw(app: App, raw: listener::RawConnection) {
-    let (reader, address) =
-        (FrameReader::new(&raw.read_ahead), raw.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
+pub(super) fn accept_raw(app: App, client: IpAddr, raw: listener::RawConnection) {
+    let (reader, address) = (FrameReader::new(&raw.read_ahead), Some(client));
     let connection = Arc::new(WorldConnection::new(raw.connection, Framing::Delimited));
     let refusal = match app.bans.check(None, address) {
         Err(banned) => Some(CloseMessage::refused(&banned)),

@@ -1,5 +1,6 @@
 //! A whole process, from start to drain, on its own data file.
 
+mod proxied;
 mod tls;
 
 use super::*;

@@ -90,7 +90,10 @@ pub(super) struct ParkingServer {
 impl ParkingServer {
     pub(super) async fn new(limits: ListenerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        Self::at(listener.local_addr().unwrap(), listener, limits)
+    }
+
+    pub(super) fn at(address: SocketAddr, listener: impl Accept + Send + 'static, limits: ListenerConfig) -> Self {
         let (arrived, arrivals) = unbounded_channel();
         let server = TestServer::with(address, listener, limits, |metrics| waiting(metrics, arrived));
         Self { server, arrivals }
@@ -104,7 +107,7 @@ impl ParkingServer {
     }
 
     /// Waits until a metric has this value.
-    async fn is(&self, name: &str, want: &str) {
+    pub(super) async fn is(&self, name: &str, want: &str) {
         let reached = async {
             while self.server.sample(name) != want {
                 tokio::task::yield_now().await;
@@ -116,7 +119,7 @@ impl ParkingServer {
 
 pub(super) const POLL: &str = "GET /poll HTTP/1.1\r\nHost: x\r\n\r\n";
 
-fn wake(wakes: &Wakes, text: &'static str) {
+pub(super) fn wake(wakes: &Wakes, text: &'static str) {
     wakes.send(Bytes::from_static(text.as_bytes())).unwrap();
 }
 

@@ -8,16 +8,16 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// A process with a certificate for `localhost`.
-struct TlsServer {
+pub(super) struct TlsServer {
     folder: Folder,
-    address: SocketAddr,
-    certificate: CertificateDer<'static>,
+    pub(super) address: SocketAddr,
+    pub(super) certificate: CertificateDer<'static>,
     reloads: mpsc::Sender<()>,
     leave: oneshot::Sender<()>,
     served: JoinHandle<Result<(), ServeError>>,
 }
 
-const TOKEN: &str = "0123456789abcdef";
+pub(super) const TOKEN: &str = "0123456789abcdef";
 
 fn certificate() -> CertifiedKey<KeyPair> {
     rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap()
@@ -25,6 +25,11 @@ fn certificate() -> CertifiedKey<KeyPair> {
 
 impl TlsServer {
     async fn start(name: &str) -> Self {
+        Self::start_with(name, |_| {}).await
+    }
+
+    /// The same with other settings.
+    pub(super) async fn start_with(name: &str, configure: impl FnOnce(&mut Config)) -> Self {
         let folder = Folder::new(name);
         std::fs::create_dir_all(&folder.0).unwrap();
         let made = certificate();
@@ -34,6 +39,7 @@ impl TlsServer {
         let mut config = folder.config();
         (config.tls_certificate, config.tls_key) = (Some(file), Some(key));
         config.bootstrap_token = Some(Secret::new(TOKEN));
+        configure(&mut config);
         let listener = listener();
         let address = listener.local_addr().unwrap();
         let (reloads, reloaded) = mpsc::channel(1);
@@ -52,15 +58,8 @@ impl TlsServer {
         trusted: &CertificateDer<'static>,
         version: &'static SupportedProtocolVersion,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let mut roots = RootCertStore::empty();
-        roots.add(trusted.clone()).unwrap();
-        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
-        let builder = builder.with_protocol_versions(&[version]).unwrap();
-        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tcp = TcpStream::connect(self.address).await?;
-        let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::new(config)).connect(name, tcp).await
+        handshake(tcp, trusted, version).await
     }
 
     async fn request(&self, lines: &str, body: &str) -> String {
@@ -76,14 +75,30 @@ impl TlsServer {
         response
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.leave.send(()).unwrap();
         self.served.await.unwrap().unwrap();
         drop(self.folder);
     }
 }
 
-async fn exchange(client: &mut TlsStream<TcpStream>) -> String {
+/// The handshake of a client that trusts this certificate.
+pub(super) async fn handshake(
+    tcp: TcpStream,
+    trusted: &CertificateDer<'static>,
+    version: &'static SupportedProtocolVersion,
+) -> io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted.clone()).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let builder = builder.with_protocol_versions(&[version]).unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, tcp).await
+}
+
+pub(super) async fn exchange(client: &mut TlsStream<TcpStream>) -> String {
     client.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     let mut start = [0; 15];
     client.read_exact(&mut start).await.unwrap();
