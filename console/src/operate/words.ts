@@ -90,6 +90,7 @@ export const TROUBLES: readonly (readonly [metric: string, text: string])[] = [
   ['gauntlet_shed_total', 'Requests refused under overload'],
   ['gauntlet_store_batches_failed_total', 'Batches that were not saved'],
   ['gauntlet_store_queries_failed_total', 'Reads that failed'],
+  ['gauntlet_store_damaged_total', 'Stored data that are damaged'],
   ['gauntlet_store_readers_missing', 'Readers of the store that cannot be opened'],
   ['gauntlet_leases_lost_total', 'Leases lost before they were released'],
   ['gauntlet_forwards_failed_total', 'Requests forwarded to a node that did not answer'],

@@ -11,6 +11,7 @@ mod leaderboards;
 mod request;
 mod resource;
 mod sign_in;
+mod store;
 mod stories;
 mod tournaments;
 mod trials;
@@ -26,6 +27,7 @@ pub(crate) use tournaments::TournamentRefusal;
 pub use trials::TrialRefusal;
 
 use crate::audit_entry;
+use ::store::StoreError;
 use ::worlds::VisitError;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -40,7 +42,6 @@ use quotas::QuotaExceeded;
 use rate_limit::headers::RateLimitHeaders;
 use rules::snake::RuleError;
 use std::sync::Arc;
-use store::StoreError;
 use tables::TableError;
 use wire::problem::{PROBLEM_JSON, Problem};
 
@@ -316,7 +317,7 @@ pub enum ApiError {
     #[error("{1}")]
     Forward(ForwardTarget, ForwardError),
     /// The store cannot be read or written.
-    #[error("{}", public_store_text(.0))]
+    #[error("{}", store::public_text(.0))]
     Store(#[from] StoreError),
     /// An unexpected failure.
     #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
@@ -328,30 +329,6 @@ fn unplayable_text(error: &RuleError) -> String {
     match error {
         RuleError::BoardSize { .. } | RuleError::BeyondLimits { .. } => format!("Invalid board size: {error}"),
         _ => format!("this game cannot be played: {error}"),
-    }
-}
-
-fn public_store_text(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Unavailable { .. } => {
-            "the server cannot reach its database or write to it now; nothing is known to be saved: try again, with an Idempotency-Key where the route takes one"
-        }
-        StoreError::Overloaded { .. } => {
-            "more requests wait to be saved than allowed; nothing was saved: try again later"
-        }
-        StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
-            "the server cannot read its own data; its log says more under this request's id"
-        }
-    }
-}
-
-fn store_status_and_code(error: &StoreError) -> (StatusCode, &'static str) {
-    match error {
-        StoreError::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
-        StoreError::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
-        StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
-        }
     }
 }
 
@@ -473,7 +450,7 @@ impl ApiError {
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Self::Forward(target, error) => error.status_and_code(*target),
-            Self::Store(error) => store_status_and_code(error),
+            Self::Store(error) => store::status_and_code(error),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         }
     }
@@ -535,6 +512,8 @@ impl ApiError {
             Self::Store(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
                 tracing::error!(%error, "failed: stored data cannot be read");
             }
+            // The store has told of it when it was met first.
+            Self::Store(error @ StoreError::Damaged(_)) => tracing::info!(%error, "refused"),
             Self::Internal(detail) => tracing::error!(detail, "failed unexpectedly"),
             _ => tracing::debug!(code = self.status_and_code().1, "refused"),
         }

@@ -18,8 +18,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use store::checksums::ChecksumReport;
 use store::sqlite::{SqliteDatabase, backup};
-use store::{MatchFilter, Store, StoreConfig};
+use store::{MatchFilter, Store, StoreConfig, StoreError};
 
 /// The newest matches, and the newest games of Stories, that are read whole before a restored file is taken.
 const SAMPLE: usize = 200;
@@ -36,23 +37,34 @@ struct FileArgs {
     file: PathBuf,
 }
 
+#[derive(Args)]
+struct RestoreArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Restore a backup that has damaged rows: what they belong to cannot be read, everything else can
+    #[arg(long)]
+    accept_damage: bool,
+}
+
 pub(crate) fn backup_command() -> Command {
     let about = "Copies the data file, also while a server runs: everything that is saved at this moment";
-    file_command("backup", about).after_help(
-        "The copy is verified and whole before it is there under its name. An existing file is never overwritten.",
+    FileArgs::augment_args(file_command("backup", about)).after_help(
+        "The copy is verified and whole before it is there under its name. An existing file is never overwritten. Rows whose checksums do not \
+         match were damaged before: they are copied as they are, listed, and the command ends with 1.",
     )
 }
 
 pub(crate) fn restore_command() -> Command {
-    file_command("restore", "Makes the data file of a server that does not run out of a backup").after_help(
-        "The backup is verified, brought to this program's version, and the newest matches in it are replayed, before it becomes the data \
-         file. An existing data file is never overwritten.",
+    let about = "Makes the data file of a server that does not run out of a backup";
+    RestoreArgs::augment_args(file_command("restore", about)).after_help(
+        "The backup is verified, brought to this program's version, every checksum in it is compared, and the newest matches are replayed, \
+         before it becomes the data file. An existing data file is never overwritten.",
     )
 }
 
 fn file_command(name: &'static str, about: &'static str) -> Command {
     let command = Command::new(name).about(about);
-    FileArgs::augment_args(with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url")))
+    with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
 }
 
 pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
@@ -66,6 +78,7 @@ pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     }
     let part = Part::of(&file)?;
     backup::copy(data, &part.0)?;
+    let checksums = backup::check_checksums(&part.0)?;
     let bytes = std::fs::metadata(&part.0).map_err(|error| unusable(&file, &error))?.len();
     part.finish(&file)?;
     print_line(format_args!(
@@ -74,11 +87,18 @@ pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         data.display(),
         bytes / MIB
     ))?;
-    Ok(ExitCode::SUCCESS)
+    print_checksums(checksums.as_ref())?;
+    match checksums {
+        Some(ChecksumReport { damaged: 1.., .. }) => Err(CliError::failed(format_args!(
+            "{} has damaged rows, and so has this copy: keep the backups from before (docs/operate.md, \"Damaged data\")",
+            data.display()
+        ))),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
 
 pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
-    let (config, FileArgs { file }) = (load(typed)?, args(typed)?);
+    let (config, RestoreArgs { file: FileArgs { file }, accept_damage }) = (load(typed)?, args(typed)?);
     let data = data_file(&config)?;
     let _alone = DataLock::acquire(&config).map_err(|error| match error {
         StoreLocationError::InUse { path, .. } => CliError::failed(format_args!(
@@ -99,7 +119,7 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let part = Part::of(&beside(data, ".restored"))?;
     std::fs::copy(&file, &part.0).map_err(|error| unusable(&file, &error))?;
     backup::verify(&part.0)?;
-    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.0))?;
+    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.0, accept_damage))?;
     std::fs::remove_file(data).map_err(|error| unusable(data, &error))?;
     part.finish(data)?;
     print_line(format_args!(
@@ -128,11 +148,29 @@ struct Sample {
     games: usize,
 }
 
-/// Brings the file to this program's version, and replays the newest of what is in it.
-async fn read_sample(file: &Path) -> Result<Sample, CliError> {
+/// Lists what is damaged.
+fn print_checksums(checksums: Option<&ChecksumReport>) -> Result<(), CliError> {
+    let Some(ChecksumReport { rows, without_checksum, damaged, shown }) = checksums else {
+        return print_line(format_args!("it is from before there were checksums of rows"));
+    };
+    for damage in shown {
+        print_line(format_args!("damaged: {} ({damage})", damage.kind.name()))?;
+    }
+    print_line(format_args!(
+        "checksums of {} rows compared: {damaged} do not match{}; {without_checksum} rows more are from before there were any",
+        rows - without_checksum,
+        if shown.len() as u64 == *damaged { "" } else { ", of which the first are listed" }
+    ))
+}
+
+/// Brings the file to this program's version, compares its checksums, and replays the newest of what is in it.
+async fn read_sample(file: &Path, accept_damage: bool) -> Result<Sample, CliError> {
     let database = Arc::new(SqliteDatabase::new(file));
     let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default()))?;
-    let sample = replay_newest(&store).await;
+    let sample = match check_checksums(file, accept_damage) {
+        Ok(()) => replay_newest(&store, accept_damage).await,
+        Err(error) => Err(error),
+    };
     store.close().await;
     // Closed, it is one file again: what stood beside it was taken into it.
     let log = beside(file, "-wal");
@@ -142,26 +180,66 @@ async fn read_sample(file: &Path) -> Result<Sample, CliError> {
     sample
 }
 
-async fn replay_newest(store: &Store) -> Result<Sample, CliError> {
+fn check_checksums(file: &Path, accept_damage: bool) -> Result<(), CliError> {
+    let checksums = backup::check_checksums(file)?;
+    print_checksums(checksums.as_ref())?;
+    match checksums {
+        Some(ChecksumReport { damaged: 1.., .. }) if !accept_damage => Err(CliError::failed(
+            "the backup has damaged rows: take another one, or add --accept-damage to go on without what they belong to",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What is damaged is passed over where that is accepted.
+async fn replay_newest(store: &Store, accept_damage: bool) -> Result<Sample, CliError> {
     let filter = MatchFilter { limit: SAMPLE, ..MatchFilter::default() };
     let matches: Vec<MatchRow> = store.read(move |reader| reader.matches(&filter)).await?;
+    let mut sample = Sample::default();
     for row in &matches {
-        replay_match(store, row).await?;
+        sample.matches += usize::from(unless_damaged(replay_match(store, row).await, accept_damage)?);
     }
     let games = store.read(move |reader| reader.story_history(None, SAMPLE)).await?;
     for game in &games {
         let id = game.id;
-        let recorded = store.read(move |reader| reader.story_game(id)).await?;
-        if let Some(bytes) = recorded.and_then(|(_, record)| record) {
-            GameRecord::from_bytes(&bytes).map_err(|error| damaged(format_args!("game {id}: {error}")))?;
-        }
+        let recorded = store.read(move |reader| reader.story_game(id)).await;
+        let read = recorded.map_err(ReplayError::Store).and_then(|recorded| {
+            let record = recorded.and_then(|(_, record)| record);
+            let read = record.map(|bytes| GameRecord::from_bytes(&bytes)).transpose();
+            read.map(drop).map_err(|error| ReplayError::Broken(format!("game {id}: {error}")))
+        });
+        sample.games += usize::from(unless_damaged(read, accept_damage)?);
     }
-    Ok(Sample { matches: matches.len(), games: games.len() })
+    Ok(sample)
 }
 
-async fn replay_match(store: &Store, row: &MatchRow) -> Result<(), CliError> {
+/// Why something was not replayed.
+enum ReplayError {
+    Store(StoreError),
+    Broken(String),
+}
+
+impl From<StoreError> for ReplayError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Whether something was replayed, or is damaged and may be.
+fn unless_damaged(replayed: Result<(), ReplayError>, accept_damage: bool) -> Result<bool, CliError> {
+    match replayed {
+        Ok(()) => Ok(true),
+        Err(ReplayError::Store(StoreError::Damaged(_))) if accept_damage => Ok(false),
+        Err(ReplayError::Store(error)) => Err(error.into()),
+        Err(ReplayError::Broken(what)) => {
+            Err(CliError::failed(format_args!("the backup cannot be replayed: {what}; take another one")))
+        }
+    }
+}
+
+async fn replay_match(store: &Store, row: &MatchRow) -> Result<(), ReplayError> {
     let id = row.spec.id;
-    let broken = |error: &dyn std::fmt::Display| damaged(format_args!("match {id}: {error}"));
+    let broken = |error: &dyn std::fmt::Display| ReplayError::Broken(format!("match {id}: {error}"));
     let mut machine = MatchMachine::new(row.spec.clone()).map_err(|error| broken(&error))?;
     loop {
         let from = machine.version();
@@ -171,10 +249,6 @@ async fn replay_match(store: &Store, row: &MatchRow) -> Result<(), CliError> {
             machine.replay(entry).map_err(|error| broken(&error))?;
         }
     }
-}
-
-fn damaged(what: impl std::fmt::Display) -> CliError {
-    CliError::failed(format_args!("the backup cannot be replayed: {what}; take another one"))
 }
 
 fn unusable(file: &Path, error: &io::Error) -> CliError {

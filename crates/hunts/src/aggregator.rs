@@ -208,7 +208,13 @@ impl Aggregator<'_> {
             let Some(cursor) = reader.world_log(id, 0, 0)?.map(|page| page.aggregated_version) else { return Ok(None) };
             Ok(reader.world_log(id, cursor, AGGREGATE_ROWS_MAX)?.map(|page| (cursor, page)))
         });
-        let Some((cursor, page)) = page.await? else { return Ok(true) };
+        let (cursor, page) = match page.await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(true),
+            // The store has told of it. Hunts that can be read are counted.
+            Err(StoreError::Damaged(_)) => return Ok(true),
+            Err(error) => return Err(error),
+        };
         // Another node moved the cursor between the two reads: the next pass is right.
         if page.aggregated_version != cursor {
             return Ok(false);

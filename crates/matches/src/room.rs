@@ -7,7 +7,7 @@ use bot_client::statistics::Presence;
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
-use engine::ids::BotId;
+use engine::ids::{BotId, MatchId};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
@@ -19,7 +19,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use node::lease::{Lease, LeaseContext};
 use std::sync::Arc;
 use std::time::Duration;
-use store::StoreError;
+use store::{Damage, StoreError};
 use tokio::time::sleep;
 
 /// How a room ended, for its worker.
@@ -39,6 +39,8 @@ pub(super) enum RoomOutcome {
 enum StopReason {
     Ended(RoomOutcome),
     Broken(MatchError),
+    /// The log is not what was written.
+    Damaged(Damage),
     /// The log is not what this room expects (a commit with an unknown outcome may have succeeded): load it again.
     Reload,
 }
@@ -77,19 +79,21 @@ async fn resolve_stop<O: MatchEnvironment>(
     match stop {
         StopReason::Ended(ending) => Some(ending),
         StopReason::Reload => None,
-        StopReason::Broken(broken) => Some(fail_match(environment, lease, claimed, &broken).await),
+        StopReason::Broken(broken) => Some(fail_match(environment, lease, claimed, broken.to_string()).await),
+        StopReason::Damaged(damage) => {
+            Some(fail_match(environment, lease, claimed, format!("it is damaged: {damage}")).await)
+        }
     }
 }
 
-/// Ends a broken match; its log is kept for study.
+/// Ends a broken match; its log is kept as it is, for study, or until it is mended and the match is put back into the queue.
 async fn fail_match<O: MatchEnvironment>(
     environment: &O,
     lease: &Lease,
     claimed: &ClaimedMatch,
-    broken: &MatchError,
+    mut reason: String,
 ) -> RoomOutcome {
     let id = claimed.spec.id;
-    let mut reason = broken.to_string();
     reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
     tracing::error!(match.id = %id, reason, "a match is broken");
     let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.node().now() };
@@ -124,6 +128,21 @@ where
     Err(RoomOutcome::LeaseLost)
 }
 
+/// What is damaged is as damaged the next time.
+async fn read_log<O: MatchEnvironment>(
+    environment: &O,
+    lease: &Lease,
+    id: MatchId,
+) -> Result<Vec<MatchLogRow>, StopReason> {
+    let read = || async {
+        match environment.read_log(id).await {
+            Err(StoreError::Damaged(damage)) => Ok(Err(damage)),
+            other => other.map(Ok),
+        }
+    };
+    retry(lease, read).await.map_err(StopReason::Ended)?.map_err(StopReason::Damaged)
+}
+
 struct Room<'a, O> {
     environment: &'a O,
     lease: &'a Lease,
@@ -146,7 +165,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
     ) -> Result<Self, StopReason> {
         let spec = claimed.spec.clone();
         let log = match has_log {
-            true => retry(lease, || environment.read_log(spec.id)).await.map_err(StopReason::Ended)?,
+            true => read_log(environment, lease, spec.id).await?,
             false => Vec::new(),
         };
         let machine = MatchMachine::resume(spec, &log)?;

@@ -149,7 +149,7 @@ impl<O: MatchEnvironment> Worker<O> {
             }
             // The store handle has logged it. The claim may have been saved: it is repeated after the usual period.
             Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
-            Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+            Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } | StoreError::Damaged(_))) => {
                 tracing::error!(error = %why, "nothing can be claimed");
                 Ok(false)
             }

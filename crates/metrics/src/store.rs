@@ -4,7 +4,7 @@ use super::Metrics;
 use super::instruments::{Counter, Histogram};
 use super::macros::metrics;
 use super::text::{Exposed, Page};
-use ::store::Observer;
+use ::store::{Damage, Observer, StoredKind};
 use std::time::Duration;
 
 metrics! {
@@ -18,6 +18,29 @@ metrics! {
     pool_wait: Histogram = "gauntlet_store_pool_wait_seconds", "Time that a read waited for a free reader, in seconds.";
     query: Histogram = "gauntlet_store_query_seconds", "Time that a read took in the database, in seconds.";
     queries_failed: Counter = "gauntlet_store_queries_failed_total", "Reads that failed.";
+    damaged: ByStoredKind = "gauntlet_store_damaged_total",
+        "Stored bytes that are not what was written, by what they are; each is counted once in the life of a process.";
+}
+
+/// What was damaged, by what it is.
+#[derive(Debug, Default)]
+pub struct ByStoredKind([Counter; StoredKind::ALL.len()]);
+
+impl ByStoredKind {
+    fn inc(&self, kind: StoredKind) {
+        if let Some(at) = StoredKind::ALL.into_iter().position(|known| known == kind) {
+            self.0[at].inc();
+        }
+    }
+}
+
+impl Exposed for ByStoredKind {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (kind, counter) in StoredKind::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("kind", kind.name())], counter.get());
+        }
+    }
 }
 
 impl Observer for Metrics {
@@ -36,5 +59,16 @@ impl Observer for Metrics {
         self.store.pool_wait.observe(pool_wait);
         self.store.query.observe(took);
         self.store.queries_failed.add(u64::from(!is_ok));
+    }
+
+    fn damaged(&self, damage: &Damage) {
+        self.store.damaged.inc(damage.kind);
+        tracing::error!(
+            kind = damage.kind.name(),
+            key = damage.key,
+            why = damage.why,
+            "stored data are damaged: what they belong to cannot be read, and nothing of it is changed; everything else goes on. Restore \
+             them from a backup (docs/operate.md)"
+        );
     }
 }

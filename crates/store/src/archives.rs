@@ -6,6 +6,7 @@
 //! archive in which a bit was flipped is taken for a log. Archives of versions before have none, and are read as well.
 //! Does not know what an entry means.
 
+use crate::columns::match_archive;
 use crate::contract::StoreError;
 use engine::commands::Command;
 use engine::ids::MatchId;
@@ -70,7 +71,7 @@ pub(crate) fn decode_rows(
     from: u32,
     limit: usize,
 ) -> Result<Vec<MatchLogRow>, StoreError> {
-    let corrupt = |why: String| StoreError::Corrupt { why: format!("the archive of match {id}: {why}") };
+    let corrupt = |why: String| StoreError::Damaged(match_archive(id).damage(why));
     let packed = if stored.starts_with(&ZSTD_MAGIC) {
         Cow::Owned(decompressed(stored).map_err(corrupt)?)
     } else {

@@ -4,21 +4,24 @@
 mod audit;
 mod bans;
 mod codes;
-mod competitions;
+pub(crate) mod competitions;
 pub(crate) mod health;
 pub(crate) mod ladders;
-mod stories;
+pub(crate) mod stories;
 pub(crate) mod worlds;
 
 pub(crate) use audit::{AUDIT_ENTRY, audit_entry};
 pub(crate) use bans::{BAN, ban};
 pub(crate) use codes::{CODE, code};
-pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};
+pub(crate) use competitions::{
+    COMPETITION, RESULT_OF_COMPETITION, competition, competition_of_list, competition_result,
+};
 pub(crate) use stories::{
     GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
     table_owner,
 };
 
+use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::{RememberedResponse, StoreError};
 use crate::counters::mean;
 use crate::semantics::RememberedKey;
@@ -49,7 +52,7 @@ pub(crate) const RESULT: &str = "account, is_draw, winner_seat, is_server_fault"
 pub(crate) const SEAT: &str = "match_id, bot, name, owner, url, place, cause, food_eaten, death_turn, account";
 pub(crate) const LIMIT_POLICY: &str = "name, definition";
 pub(crate) const LIMIT_OVERRIDE: &str = "policy, key, quota, window_ms";
-pub(crate) const LOG: &str = "version, turns, late_moves, data";
+pub(crate) const LOG: &str = "version, turns, late_moves, data, checksum";
 
 /// One row, read from left to right.
 pub(crate) trait Columns {
@@ -80,6 +83,15 @@ pub(crate) trait Columns {
     }
     fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
         self.maybe_bytes()?.ok_or_else(missing)
+    }
+    /// Bytes, with their checksum in the next column.
+    fn verified(&mut self, key: StoredKey<'_>) -> Result<Vec<u8>, StoreError> {
+        self.maybe_verified(key)?.ok_or_else(missing)
+    }
+    fn maybe_verified(&mut self, key: StoredKey<'_>) -> Result<Option<Vec<u8>>, StoreError> {
+        let (bytes, checksum) = (self.maybe_bytes()?, self.maybe_int()?);
+        bytes.as_deref().map_or(Ok(()), |bytes| key.check(bytes, checksum)).map_err(StoreError::Damaged)?;
+        Ok(bytes)
     }
     fn time(&mut self) -> Result<UnixMs, StoreError> {
         self.int().map(UnixMs)
@@ -317,8 +329,44 @@ impl MatchWithoutSeats {
     }
 }
 
-pub(crate) fn log_row(row: &mut impl Columns) -> Result<MatchLogRow, StoreError> {
-    Ok(MatchLogRow { version: row.number()?, turns: row.number()?, late_moves: row.number()?, bytes: row.bytes()? })
+pub(crate) fn log_row(row: &mut impl Columns, id: MatchId) -> Result<MatchLogRow, StoreError> {
+    let (version, turns, late_moves) = (row.number()?, row.number()?, row.number()?);
+    Ok(MatchLogRow { version, turns, late_moves, bytes: row.verified(match_entry(id, version))? })
+}
+
+pub(crate) fn match_entry(id: MatchId, version: u32) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::MatchEntry, id.to_bytes()).number(version.into())
+}
+
+pub(crate) fn match_archive(id: MatchId) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::MatchArchive, id.to_bytes())
+}
+
+/// The response to a request of an account or a player with an idempotency key.
+pub(crate) fn response(owner: [u8; 16], key: &str) -> StoredKey<'_> {
+    StoredKey::new(StoredKind::Response, owner).name(key)
+}
+
+/// A part of a row that a list does without: where it is damaged it reads as nothing, and the damage is kept to be reported.
+pub(crate) fn part_of_list<T: Default>(
+    read: Result<T, StoreError>,
+    damages: &mut Vec<Damage>,
+) -> Result<T, StoreError> {
+    match read {
+        Err(StoreError::Damaged(damage)) => {
+            damages.push(damage);
+            Ok(T::default())
+        }
+        other => other,
+    }
+}
+
+/// Damage apart from other errors.
+pub(crate) fn damage_of<T>(read: Result<T, StoreError>) -> Result<Result<T, Damage>, StoreError> {
+    match read {
+        Err(StoreError::Damaged(damage)) => Ok(Err(damage)),
+        other => other.map(Ok),
+    }
 }
 
 /// The counters after an entry: `version, turns, late_moves` of the last row of a log.
@@ -352,13 +400,18 @@ pub(crate) fn failure(row: &mut impl Columns) -> Result<RecentFailure, StoreErro
     Ok(RecentFailure { count: row.number()?, message: row.text()?, last_at: row.time()? })
 }
 
-/// `fingerprint, answer` of an idempotency key.
-pub(crate) fn remembered_response(row: &mut impl Columns) -> Result<RememberedResponse, StoreError> {
-    Ok((digest(row.bytes()?)?, row.bytes()?))
+/// `fingerprint, answer, checksum` of an idempotency key.
+pub(crate) fn remembered_response(
+    row: &mut impl Columns,
+    key: StoredKey<'_>,
+) -> Result<RememberedResponse, StoreError> {
+    Ok((digest(row.bytes()?)?, row.verified(key)?))
 }
 
-/// The same with `created_at`.
-pub(crate) fn remembered_key(row: &mut impl Columns) -> Result<RememberedKey, StoreError> {
-    let (fingerprint, response) = remembered_response(row)?;
-    Ok(RememberedKey { fingerprint, response, created_at: row.time()? })
+/// `owner, key, fingerprint, answer, checksum, created_at`.
+pub(crate) fn remembered_key(row: &mut impl Columns) -> Result<(([u8; 16], String), RememberedKey), StoreError> {
+    let (owner, key) = (row.id_bytes()?, row.text()?);
+    let stored_key = response(owner, &key);
+    let (fingerprint, response) = remembered_response(row, stored_key)?;
+    Ok(((owner, key), RememberedKey { fingerprint, response, created_at: row.time()? }))
 }

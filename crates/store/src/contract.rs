@@ -8,6 +8,7 @@ pub use audit::AuditReader;
 pub use bans::BanReader;
 pub use ladders::LadderReader;
 
+use crate::checksums::Damage;
 use engine::commands::{Command, Outcome};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
 use engine::ids::{
@@ -56,6 +57,9 @@ pub enum StoreError {
         /// Where, and what is wrong with it.
         why: String,
     },
+    /// Bytes are not what was written: a bit flipped on the disk, say. What they belong to cannot be read; everything else can.
+    #[error("stored data are damaged: {0}")]
+    Damaged(Damage),
 }
 
 /// The one writer. Not shared: its owner is the only one that writes through it.
@@ -66,6 +70,11 @@ pub trait Backend: Send {
     /// # Errors
     /// [`StoreError::Unavailable`]: nothing was saved, or (a connection lost during the commit) the outcome is unknown.
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError>;
+
+    /// The damage that commits passed over since this was last called: what is damaged was left out of their outcomes.
+    fn take_damages(&mut self) -> Vec<Damage> {
+        Vec::new()
+    }
 }
 
 /// Which matches there are to list.
@@ -158,6 +167,10 @@ pub type RecordedGame = (GameRow, Option<Vec<u8>>);
 
 /// A view of what is committed. Each call is one snapshot.
 pub trait Reader: Send {
+    /// The damage that lists passed over since this was last called.
+    fn take_damages(&mut self) -> Vec<Damage> {
+        Vec::new()
+    }
     /// The schema version of the program that made the store; 0 where that did not write it down yet.
     fn created_with(&mut self) -> Result<i64, StoreError>;
     /// The token whose secret has this SHA-256 digest.
@@ -396,4 +409,6 @@ pub trait Observer: Send + Sync {
     fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool);
     /// A read was answered (or not): the wait for a free reader, and the time in the database.
     fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool);
+    /// Damage was met that was not known to this process. The observer of the store itself gets that of all readers.
+    fn damaged(&self, _: &Damage) {}
 }

@@ -5,6 +5,7 @@
 //! decided.
 
 mod archives;
+pub mod checksums;
 mod columns;
 pub mod contract;
 mod counters;
@@ -19,6 +20,7 @@ pub mod sqlite;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use checksums::{Damage, StoredKind};
 pub use contract::{
     AccountFilter, AuditReader, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader,
     MatchFilter, MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,

@@ -3,6 +3,7 @@
 
 pub mod statements;
 
+use crate::checksums::ChecksumReport;
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::postgres::PostgresDatabase;
 use crate::sqlite::SqliteDatabase;
@@ -27,6 +28,33 @@ pub trait RecordUnplayed {
     /// # Errors
     /// As for [`Database::writer`], and what the database refuses.
     fn record_unplayed(&self, ladder: CompetitionId, results: &[CompetitionResult]) -> Result<(), StoreError>;
+}
+
+/// A store that is changed behind its back, as a disk or a hand would do it: no trigger acts, and no constraint holds.
+pub trait DamageRows: Database {
+    /// Runs a statement.
+    ///
+    /// # Panics
+    /// When that fails.
+    fn run_unchecked(&self, sql: &str);
+
+    /// Changes the bytes in a column of the one row of a table of which this holds: `(table, column, condition)`.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    fn rewrite(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>));
+
+    /// The same as a program does it that knows no checksums: triggers act.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    fn rewrite_as_before(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>));
+
+    /// Holds all checksums against what they are of.
+    ///
+    /// # Panics
+    /// When the store cannot be read.
+    fn check_checksums(&self) -> ChecksumReport;
 }
 
 /// A new directory, removed when this is dropped.

@@ -97,7 +97,7 @@ async fn claim<O: TableEnvironment>(
         }
     }
     environment.commit(Command::ClaimTable { id, worker, now: environment.now() }).await.map_err(|error| {
-        let may_be_ours = !matches!(error, StoreError::Overloaded { .. });
+        let may_be_ours = !matches!(error, StoreError::Overloaded { .. } | StoreError::Damaged(_));
         ClaimError { error, may_be_ours }
     })
 }

@@ -139,7 +139,7 @@ impl<O: TableEnvironment> TableOwnership<O> {
             }
             // The store handle has logged it. The claim may have been saved: it is repeated after the usual period.
             Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
-            Err(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+            Err(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } | StoreError::Damaged(_))) => {
                 tracing::error!(error = %error, "no tables can be claimed");
                 Ok(false)
             }

@@ -36,11 +36,14 @@ pub async fn ensure_built_in(store: &Store, now: UnixMs, actors: &ActorPlan) -> 
     let hunt = world_row(now, world_name(HUNT), WorldKind::Hunt, &hunt);
     let rows = [world_row(now, plaza_name(), WorldKind::World, &WorldSettings::default()), hunt];
     let ensure = |row| Command::World(WorldCommand::Ensure { row, members: Vec::new() });
-    for outcome in store.commit_all(rows.map(ensure).into()).await? {
-        match outcome {
-            Outcome::World(row) if row.name == plaza_name() => check_actor_spawn(actors, &row)?,
-            Outcome::World(_) => {}
-            other => tracing::error!(outcome = ?other, "a built-in world could not be created"),
+    for row in rows {
+        match store.commit(ensure(row)).await {
+            Ok(Outcome::World(row)) if row.name == plaza_name() => check_actor_spawn(actors, &row)?,
+            Ok(Outcome::World(_)) => {}
+            Ok(other) => tracing::error!(outcome = ?other, "a built-in world could not be created"),
+            // Its visitors get the error; the store has told of it.
+            Err(StoreError::Damaged(_)) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(())

@@ -149,6 +149,9 @@ pub enum VisitError {
     /// The stored world breaks an invariant. It is left as it is, for study.
     #[error("the stored data of this world cannot be read, because of damage or a defect: see the server's log")]
     Broken,
+    /// What is stored of it is not what was written. The store has told of it; it is left as it is, so that it can be restored.
+    #[error("what is stored of this world is damaged: nobody can enter until the operator has restored it")]
+    Damaged,
 }
 
 impl Worlds {
@@ -209,7 +212,7 @@ impl Worlds {
         let settled = settled.map_or(Err(VisitError::Busy), |settled| {
             settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)))
         });
-        if settled.as_ref().err() == Some(&VisitError::Broken) {
+        if matches!(settled, Err(VisitError::Broken | VisitError::Damaged)) {
             self.shared.broken().insert(id);
             tracing::warn!(world = %name, "this process cannot end the last round of a hunt that is over");
         }

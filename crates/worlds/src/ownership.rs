@@ -481,6 +481,7 @@ impl<O: WorldEnvironment> Drop for WorldOwnership<O> {
 /// Why a world cannot be read. Corrupt data does not get better by trying again; the log tells the operator.
 fn read_error(name: &WorldName, reason: StoreError) -> VisitError {
     match reason {
+        StoreError::Damaged(_) => VisitError::Damaged,
         StoreError::Corrupt { .. } | StoreError::WrongSchema { .. } => damage_error(name, &reason),
         StoreError::Unavailable { .. } | StoreError::Overloaded { .. } => reason.into(),
     }

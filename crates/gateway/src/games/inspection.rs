@@ -7,6 +7,7 @@ use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Face, Notice, PlayedMove};
 use engine::rows::{MatchLogRow, MatchRow};
 use serde_json::{Value, json};
+use store::{Damage, StoreError};
 use wire::api::{Inspection, InspectionAttempts, InspectionLog, InspectionLogEntry, InspectionWorker};
 
 /// Entries of the log's end that are shown: enough to see the last turns of sixteen bots and their deliveries.
@@ -23,22 +24,33 @@ pub(crate) async fn inspect(app: &App, id: MatchId) -> ApiResult<Inspection> {
             Some(worker) => Some((worker, reader.lease_address(worker, now)?)),
             None => None,
         };
-        let page = reader.match_log(id, row.status.version.saturating_sub(TAIL_ENTRIES as u32), TAIL_ENTRIES)?;
-        Ok(Some((row, worker, page.map(|page| page.rows).unwrap_or_default())))
+        let from = row.status.version.saturating_sub(TAIL_ENTRIES as u32);
+        let tail = match reader.match_log(id, from, TAIL_ENTRIES) {
+            Ok(page) => page.iter().flat_map(|page| &page.rows).map(log_entry).collect(),
+            // Whoever looks closely wants to see just that.
+            Err(StoreError::Damaged(damage)) => vec![damaged_entry(from, &damage)],
+            Err(error) => return Err(error),
+        };
+        Ok(Some((row, worker, tail)))
     });
     let (row, worker, tail) = found.await?.ok_or(ApiError::NotFound(Resource::Game))?;
     let worker = worker.map(|(id, address)| InspectionWorker { id: id.to_string(), address });
-    Ok(inspection(&row, worker, &tail))
+    Ok(inspection(&row, worker, tail))
 }
 
-fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[MatchLogRow]) -> Inspection {
+/// In the place of a tail that is damaged.
+fn damaged_entry(version: u32, damage: &Damage) -> InspectionLogEntry {
+    InspectionLogEntry { version, turns: 0, late_moves: 0, entry: json!({ "unreadable": damage.to_string() }) }
+}
+
+fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: Vec<InspectionLogEntry>) -> Inspection {
     let status = &row.status;
     Inspection {
         status: view::status(status),
         account_id: row.account.to_string(),
         attempts: InspectionAttempts { epoch: status.epoch, charged: status.attempts_charged },
         worker,
-        log: InspectionLog { version: status.version, tail: tail.iter().map(log_entry).collect() },
+        log: InspectionLog { version: status.version, tail },
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn status_and_code(error: &VisitError) -> (StatusCode, &'static str) 
         VisitError::YourShare => (StatusCode::TOO_MANY_REQUESTS, "your_share"),
         VisitError::WorldsFull => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
         VisitError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
+        VisitError::Damaged => (StatusCode::INTERNAL_SERVER_ERROR, "data_damaged"),
         VisitError::Store(_) | VisitError::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     }
 }

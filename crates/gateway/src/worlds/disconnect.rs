@@ -215,7 +215,7 @@ impl From<VisitError> for CloseMessage {
             VisitError::Store(_) => {
                 Self::new("unavailable", TRY_AGAIN_LATER, "this server cannot read the world now: try again")
             }
-            VisitError::Broken => Self::new("broken", INTERNAL_ERROR, reason),
+            VisitError::Broken | VisitError::Damaged => Self::new("broken", INTERNAL_ERROR, reason),
         }
     }
 }

@@ -12,6 +12,7 @@ mod backup;
 mod bot_health;
 mod connections;
 mod crash;
+mod damage;
 mod disk;
 mod documents;
 mod drain;

@@ -1,8 +1,8 @@
 //! Rows about ladders.
 
-use super::Columns;
+use super::{Columns, part_of_list};
+use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::StoreError;
-use engine::DecodeError;
 use engine::ids::{AccountId, BotId, CompetitionId, EntryId, MatchId};
 use engine::ladders::entry::{
     Entrant, EntryRecord, Invitation, LadderEntry, Meeting, MeetingCounts, RatedGame, SeatCounts,
@@ -15,7 +15,7 @@ macro_rules! entry_columns {
     () => {
         "e.ladder, e.season, e.entry, e.bot, e.account, coalesce((SELECT b.name FROM bots b WHERE b.id = e.bot), e.name), \
          (SELECT a.name FROM accounts a WHERE a.id = e.account), e.is_active, e.joined_at, e.mu, e.sigma, e.games, \
-         e.first_places, e.food_eaten, e.seats, e.last_game_at"
+         e.first_places, e.food_eaten, e.seats, e.checksum, e.last_game_at"
     };
 }
 pub(crate) use entry_columns;
@@ -24,6 +24,13 @@ pub(crate) const GAME: &str = "number, seat, bot, match_id, ended_at, place, pla
      sigma_after";
 
 pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
+    let mut damages = Vec::new();
+    let entry = entry_of_list(row, &mut damages)?;
+    damages.pop().map_or(Ok(entry), |damage| Err(StoreError::Damaged(damage)))
+}
+
+/// Without its games by seat where they are damaged.
+pub(crate) fn entry_of_list(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<LadderEntry, StoreError> {
     let (ladder, season) = (CompetitionId(row.id()?), row.number()?);
     let entrant = Entrant {
         entry: EntryId(row.id()?),
@@ -31,6 +38,7 @@ pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
         account: row.maybe_id()?.map(AccountId),
         name: row.text()?,
     };
+    let record = record(entrant.bot, season);
     Ok(LadderEntry {
         ladder,
         season,
@@ -43,14 +51,18 @@ pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
             games: row.number()?,
             first_places: row.number()?,
             food_eaten: row.number()?,
-            seats: EntryRecord::decode_seats(&row.bytes()?).map_err(|error| corrupt(&error))?,
+            seats: part_of_list(seats_of(row, record), damages)?,
             last_game_at: row.maybe_time()?,
         },
     })
 }
 
-fn corrupt(error: &DecodeError) -> StoreError {
-    StoreError::Corrupt { why: format!("the seats of an entry: {error}") }
+fn seats_of(row: &mut impl Columns, key: StoredKey<'_>) -> Result<Vec<u32>, StoreError> {
+    EntryRecord::decode_seats(&row.verified(key)?).map_err(|error| StoreError::Damaged(key.damage(error)))
+}
+
+pub(crate) fn record(bot: BotId, season: u32) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::LadderEntry, bot.to_bytes()).number(season.into())
 }
 
 fn rating(row: &mut impl Columns) -> Result<Rating, StoreError> {

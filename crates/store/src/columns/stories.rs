@@ -1,7 +1,9 @@
 //! Rows about tables and their games.
 
-use super::{Columns, require_known};
+use super::{Columns, damage_of, require_known};
+use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::{RecordedGame, StoreError};
+use engine::commands::ClaimedTable;
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
 use engine::rows::{GameRole, GameRow, SeatedGame, TableLogRow, TableOwner};
 use engine::tables::{Phase, Standing};
@@ -10,7 +12,7 @@ use rules::stories::CardSet;
 /// Of `story_games g`.
 pub(crate) const GAME: &str = "g.table_id, g.number, g.storyteller, g.storyteller_name, g.phase, g.sentence, g.players, g.players_max, g.created_at, g.ended_at";
 /// After [`GAME`], of `story_records r`.
-pub(crate) const GAME_RECORD: &str = "r.data";
+pub(crate) const GAME_RECORD: &str = "r.data, r.checksum";
 /// After [`GAME`], of `story_seats s`.
 pub(crate) const SEATED: &str = "s.role, s.is_won";
 pub(crate) const STANDING: &str = "player, score, score_prev, levelups, earned, earned_last";
@@ -30,7 +32,9 @@ pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
 }
 
 pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, StoreError> {
-    Ok((game(row)?, row.maybe_bytes()?))
+    let game = game(row)?;
+    let record = row.maybe_verified(game_record(game.id.table, game.id.number))?;
+    Ok((game, record))
 }
 
 pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
@@ -47,8 +51,23 @@ pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), S
     Ok((player, Standing { score, score_prev, levelups, earned: cards()?, earned_last: cards()? }))
 }
 
-pub(crate) fn table_log_row(row: &mut impl Columns) -> Result<TableLogRow, StoreError> {
-    Ok(TableLogRow { version: row.number()?, bytes: row.bytes()? })
+pub(crate) fn table_entry(id: TableId, version: u32) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::TableEntry, id.to_bytes()).number(version.into())
+}
+
+pub(crate) fn table_snapshot(id: TableId) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::TableSnapshot, id.to_bytes())
+}
+
+pub(crate) fn game_record(table: TableId, number: u32) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::GameRecord, table.to_bytes()).number(number.into())
+}
+
+/// `table_id, version, data, checksum`: an entry of a table's log, or what is wrong with it.
+pub(crate) fn table_log_row(row: &mut impl Columns) -> Result<(TableId, Result<TableLogRow, Damage>), StoreError> {
+    let (id, version) = (TableId(row.id()?), row.number()?);
+    let bytes = damage_of(row.verified(table_entry(id, version)))?;
+    Ok((id, bytes.map(|bytes| TableLogRow { version, bytes })))
 }
 
 /// `worker, address` of a table's owner; without an address its lease does not hold.
@@ -61,13 +80,13 @@ pub(crate) fn table_owner(row: &mut impl Columns) -> Result<TableOwner, StoreErr
     })
 }
 
-/// `id, epoch, base_version, base` of a claimed table.
-pub(crate) fn claimed_row(row: &mut impl Columns) -> Result<engine::commands::ClaimedTable, StoreError> {
-    Ok(engine::commands::ClaimedTable {
-        id: TableId(row.id()?),
-        epoch: row.number()?,
-        snapshot_version: row.number()?,
-        snapshot: row.maybe_bytes()?.unwrap_or_default(),
-        rows: Vec::new(),
-    })
+/// `id, epoch, base_version, base, checksum` of a claimed table, or what is wrong with it.
+pub(crate) fn claimed_row(row: &mut impl Columns) -> Result<(TableId, Result<ClaimedTable, Damage>), StoreError> {
+    let (id, epoch, snapshot_version) = (TableId(row.id()?), row.number()?, row.number()?);
+    let snapshot = damage_of(row.maybe_verified(table_snapshot(id)))?;
+    let claimed = snapshot.map(|snapshot| {
+        let snapshot = snapshot.unwrap_or_default();
+        ClaimedTable { id, epoch, snapshot_version, snapshot, rows: Vec::new() }
+    });
+    Ok((id, claimed))
 }

@@ -1,7 +1,7 @@
 //! The writer's thread: collects waiting commands into one batch, commits it, and completes all its callers. When the
 //! database is lost it refuses new commands and reopens it by itself, first after 50 ms, then more rarely.
 
-use super::{WriterStatus, closed_error, panic_message, unavailable};
+use super::{DamageReporter, WriterStatus, closed_error, panic_message, unavailable};
 use crate::contract::{Backend, Database, Observer, StoreError};
 use engine::commands::{Command, Outcome};
 use engine::limits::COMMIT_COMMANDS_MAX;
@@ -37,6 +37,7 @@ pub(super) struct CommitRequest {
 pub(super) struct CommitThread {
     database: Arc<dyn Database>,
     observer: Arc<dyn Observer>,
+    damages: Arc<DamageReporter>,
     inbox: Receiver<WriterMessage>,
     status: Arc<WriterStatus>,
     backend: BackendState,
@@ -65,11 +66,13 @@ impl CommitThread {
         observer: Arc<dyn Observer>,
         inbox: Receiver<WriterMessage>,
         status: Arc<WriterStatus>,
+        damages: Arc<DamageReporter>,
     ) -> Result<Self, StoreError> {
         let backend = BackendState::Open(database.writer()?);
         Ok(Self {
             database,
             observer,
+            damages,
             inbox,
             status,
             backend,
@@ -160,7 +163,9 @@ impl CommitThread {
         match self.commit(&all, queue_wait_max) {
             Ok(outcomes) => reply_all(outcomes, &commands, callers),
             // One of them cannot be written at all: the others must not fail with it.
-            Err(StoreError::Corrupt { .. }) if callers.len() > 1 => self.commit_one_by_one(all, &commands, callers),
+            Err(StoreError::Corrupt { .. } | StoreError::Damaged(_)) if callers.len() > 1 => {
+                self.commit_one_by_one(all, &commands, callers)
+            }
             Err(error) => callers.into_iter().for_each(|(_, reply)| drop(reply.send(Err(error.clone())))),
         }
     }
@@ -183,11 +188,14 @@ impl CommitThread {
             BackendState::Open(backend) => catch_panic(|| backend.commit(commands)),
             BackendState::Lost { error, .. } => Err(error.clone()),
         };
+        if let BackendState::Open(backend) = &mut self.backend {
+            self.damages.report(&outcomes, backend.take_damages());
+        }
         let outcomes = outcomes.and_then(|outcomes| check_outcome_count(outcomes, commands.len()));
         self.observer.committed(commands.len(), queue_wait_max, began.elapsed(), outcomes.is_ok());
         match &outcomes {
             Ok(_) => self.reopen_delay = REOPEN_DELAY_MIN,
-            Err(StoreError::Corrupt { .. } | StoreError::Overloaded { .. }) => {}
+            Err(StoreError::Corrupt { .. } | StoreError::Damaged(_) | StoreError::Overloaded { .. }) => {}
             Err(error @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {
                 self.mark_lost(error.clone());
             }

@@ -7,6 +7,7 @@
 mod commit_thread;
 mod readers;
 
+use crate::checksums::{Damage, KnownDamage};
 use crate::contract::{Database, Observer, Reader, StoreError};
 use crate::{archives, semantics};
 use commit_thread::{CommitRequest, CommitThread, WriterMessage};
@@ -83,6 +84,27 @@ impl WriterStatus {
     }
 }
 
+/// Tells of damage once, of everything else always.
+struct DamageReporter {
+    observer: Arc<dyn Observer>,
+    known: KnownDamage,
+}
+
+impl DamageReporter {
+    /// Of an answer, and of what was passed over on the way to it.
+    fn report<T>(&self, answer: &Result<T, StoreError>, passed_over: Vec<Damage>) {
+        let refused = answer.as_ref().err().and_then(|error| match error {
+            StoreError::Damaged(damage) => Some(damage.clone()),
+            _ => None,
+        });
+        for damage in passed_over.into_iter().chain(refused) {
+            if self.known.is_new(&damage) {
+                self.observer.damaged(&damage);
+            }
+        }
+    }
+}
+
 impl Store {
     /// Opens the database and starts the writer's thread. Blocks until the database is open and migrated.
     ///
@@ -94,13 +116,16 @@ impl Store {
         observer: Arc<dyn Observer>,
     ) -> Result<Self, StoreError> {
         let status = Arc::new(WriterStatus::default());
+        let damages = DamageReporter { observer: Arc::clone(&observer), known: KnownDamage::default() };
+        let damages = Arc::new(damages);
         let is_shared = database.is_shared();
-        let readers = Arc::new(ReaderThreads::new(&database, config.readers, Arc::clone(&observer), &status.losses)?);
+        let readers =
+            Arc::new(ReaderThreads::new(&database, config.readers, Arc::clone(&observer), &status.losses, &damages)?);
         let (to_writer, inbox) = mpsc::channel();
         let (opened, is_open) = mpsc::sync_channel(1);
         let writer_status = Arc::clone(&status);
         // The first opening happens on the writer's thread too: a PostgreSQL connection must not be made on an async thread.
-        let run = move || match CommitThread::open(database, observer, inbox, writer_status) {
+        let run = move || match CommitThread::open(database, observer, inbox, writer_status, damages) {
             Ok(writer) => {
                 let _ = opened.send(Ok(()));
                 writer.run();

@@ -6,7 +6,7 @@
 //! Its own threads and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a
 //! busy machine, and a thread that is awake continues with the next read without being woken again.
 
-use super::{panic_message, unavailable};
+use super::{DamageReporter, panic_message, unavailable};
 use crate::contract::{Database, Observer, Reader, StoreError};
 use engine::limits::READS_WAITING_MAX;
 use std::collections::VecDeque;
@@ -28,6 +28,7 @@ pub struct ReaderThreads {
     losses: LossCount,
     queue: Arc<JobQueue>,
     observer: Arc<dyn Observer>,
+    damages: Arc<DamageReporter>,
     count: usize,
     /// Counts those of [`ReaderThreads::dedicated`], too.
     missing: Arc<MissingReaders>,
@@ -86,6 +87,7 @@ struct ReaderSlot {
     missing: Arc<MissingReaders>,
     /// Whether this one is counted there.
     is_missing: bool,
+    damages: Arc<DamageReporter>,
 }
 
 impl ReaderThreads {
@@ -95,8 +97,9 @@ impl ReaderThreads {
         count: usize,
         observer: Arc<dyn Observer>,
         losses: &LossCount,
+        damages: &Arc<DamageReporter>,
     ) -> Result<Self, StoreError> {
-        Self::start(database, count, observer, losses, Arc::default())
+        Self::start(database, count, observer, losses, Arc::default(), damages)
     }
 
     fn start(
@@ -105,6 +108,7 @@ impl ReaderThreads {
         observer: Arc<dyn Observer>,
         losses: &LossCount,
         missing: Arc<MissingReaders>,
+        damages: &Arc<DamageReporter>,
     ) -> Result<Self, StoreError> {
         let (queue, count) = (Arc::<JobQueue>::default(), count.max(1));
         for _ in 0..count {
@@ -115,6 +119,7 @@ impl ReaderThreads {
                 losses_before: 0,
                 missing: Arc::clone(&missing),
                 is_missing: false,
+                damages: Arc::clone(damages),
             };
             let jobs = Arc::clone(&queue);
             let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || run_reader(slot, &jobs));
@@ -123,14 +128,14 @@ impl ReaderThreads {
                 return Err(unavailable(&format!("no thread for a reader: {error}")));
             }
         }
-        let (database, losses) = (Arc::clone(database), Arc::clone(losses));
-        Ok(Self { database, losses, queue, observer, count, missing, dedicated: Mutex::default() })
+        let (database, losses, damages) = (Arc::clone(database), Arc::clone(losses), Arc::clone(damages));
+        Ok(Self { database, losses, queue, observer, damages, count, missing, dedicated: Mutex::default() })
     }
 
     /// Readers of the same database with threads and a queue of their own.
     pub(super) fn dedicated(&self, count: usize, observer: Arc<dyn Observer>) -> Result<Self, StoreError> {
         let missing = Arc::clone(&self.missing);
-        let readers = Self::start(&self.database, count, observer, &self.losses, missing)?;
+        let readers = Self::start(&self.database, count, observer, &self.losses, missing, &self.damages)?;
         self.pools_apart().push(Apart { queue: Arc::clone(&readers.queue), count: readers.count });
         Ok(readers)
     }
@@ -292,6 +297,7 @@ impl ReaderSlot {
     fn run_query<T>(&mut self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut reader = self.take_reader()?;
         let answer = catch_panic(|| query(&mut *reader));
+        self.damages.report(&answer, reader.take_damages());
         if matches!(answer, Err(StoreError::Unavailable { .. })) {
             self.losses.fetch_add(1, Ordering::AcqRel);
         } else {

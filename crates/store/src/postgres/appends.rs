@@ -19,8 +19,8 @@ const HELD: &str =
     "SELECT id, state, account, epoch, started_at, version, turns, late_moves, competition_kind, competition,
                            competition_key FROM matches_now
                     WHERE id = ANY ((SELECT $1::uuid[])::uuid[])";
-const WRITE_ROWS: &str = "INSERT INTO match_log (match_id, version, turns, late_moves, data)
-                          SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])";
+const WRITE_ROWS: &str = "INSERT INTO match_log (match_id, version, turns, late_moves, data, checksum)
+                          SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[])";
 /// Not as a join: one made while the table is empty may read all of it.
 const WRITE_STARTS: &str = "UPDATE matches SET started_at = ($2::bigint[])[array_position($1::uuid[], id)]
                             WHERE id = ANY ((SELECT $1::uuid[])::uuid[])";
@@ -49,7 +49,10 @@ impl Batch<'_> {
         });
         let outcomes = outcomes.collect();
         let rows = accepted.iter().flat_map(|append| {
-            append.rows.iter().map(|row| *values![append.id, row.version, row.turns, row.late_moves, &row.bytes])
+            append.rows.iter().map(|row| {
+                let checksum = columns::match_entry(append.id, row.version).checksum(&row.bytes);
+                *values![append.id, row.version, row.turns, row.late_moves, &row.bytes, checksum]
+            })
         });
         self.write_columns(WRITE_ROWS, &arrays(rows))?;
         self.write_columns(WRITE_STARTS, &arrays(starts.iter().map(|(id, at)| *values![*id, *at])))?;

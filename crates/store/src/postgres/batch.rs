@@ -5,6 +5,7 @@ use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun, RunKind};
 use super::session::Session;
 use super::tables;
+use crate::checksums::Damage;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
@@ -64,6 +65,10 @@ impl Backend for PostgresWriter {
             }
             self.session.script("ROLLBACK")?;
         }
+    }
+
+    fn take_damages(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.session.damages)
     }
 }
 

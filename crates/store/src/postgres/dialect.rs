@@ -2,6 +2,7 @@
 
 use super::appends::write_fences;
 use super::session::{Session, arrays};
+use crate::checksums::Damage;
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
@@ -65,8 +66,8 @@ impl Dialect for Session {
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {
         self.run(
             "WITH emptied AS (DELETE FROM match_log WHERE match_id = ?1)
-             INSERT INTO match_archive (match_id, data) VALUES (?1, ?2)",
-            values![id, archive],
+             INSERT INTO match_archive (match_id, data, checksum) VALUES (?1, ?2, ?3)",
+            values![id, archive, columns::match_archive(id).checksum(archive)],
         )?;
         Ok(())
     }
@@ -87,6 +88,10 @@ impl SqlReader for Session {
             columns::STATUS
         );
         session.query(&sql, [&ids], |row| columns::status(row).map(|(status, _)| status))
+    }
+
+    fn take_damages(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.damages)
     }
 
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -1,6 +1,7 @@
 //! A PostgreSQL session: prepared statements, and rows read from left to right.
 
 use super::statement_error::{is_conflict, store_error};
+use crate::checksums::Damage;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::sql::{self, IdBytes, RowStatement, Value};
@@ -28,11 +29,13 @@ pub(super) struct Session {
     kept: &'static [&'static str],
     /// Whether a statement of this transaction met a conflict with another node: all of it may be done again.
     pub(super) is_conflict: bool,
+    /// Damage that was passed over, and not reported yet.
+    pub(super) damages: Vec<Damage>,
 }
 
 impl Session {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), kept: &[], is_conflict: false }
+        Self { client, prepared: HashMap::new(), kept: &[], is_conflict: false, damages: Vec::new() }
     }
 
     fn check<T>(&mut self, result: Result<T, ::postgres::Error>) -> Result<T, StoreError> {
@@ -114,6 +117,10 @@ fn with_own_placeholders(sql: &str) -> String {
 
 impl sql::Session for Session {
     type Row<'r> = PgColumns<'r>;
+
+    fn note_damages(&mut self, damages: Vec<Damage>) {
+        self.damages.extend(damages);
+    }
 
     #[cfg_attr(feature = "testing", track_caller)]
     fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {

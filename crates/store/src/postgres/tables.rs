@@ -3,6 +3,7 @@
 
 use super::Batch;
 use crate::columns::Columns;
+use crate::columns::stories::{table_entry, table_snapshot};
 use crate::contract::StoreError;
 use crate::semantics;
 use crate::sql::remembered_keys::{OF_PLAYERS, RememberedKeys};
@@ -29,13 +30,13 @@ static CHANGED_HEADS: RowStatement = RowStatement::new(
      FROM {new} WHERE t.id = new.id",
 );
 static ENTRIES: RowStatement = RowStatement::new(
-    "table_id uuid, version bigint, data bytea",
-    "INSERT INTO story_log (table_id, version, data) SELECT new.* FROM {new}",
+    "table_id uuid, version bigint, data bytea, checksum bigint",
+    "INSERT INTO story_log (table_id, version, data, checksum) SELECT new.* FROM {new}",
 );
 static SNAPSHOTS: RowStatement = RowStatement::new(
-    "table_id uuid, data bytea",
-    "INSERT INTO story_bases (table_id, data) SELECT new.* FROM {new} WHERE true
-     ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
+    "table_id uuid, data bytea, checksum bigint",
+    "INSERT INTO story_bases (table_id, data, checksum) SELECT new.* FROM {new} WHERE true
+     ON CONFLICT (table_id) DO UPDATE SET data = excluded.data, checksum = excluded.checksum",
 );
 static FORGOTTEN: RowStatement = RowStatement::new(
     "table_id uuid, version bigint",
@@ -208,8 +209,13 @@ impl Batch<'_> {
     fn write_log(&mut self, writes: &TableWrites<'_>) -> Result<(), StoreError> {
         let base_of = |id: &TableId| writes.tables.get(id).map_or(0, |held| held.base_version);
         let kept = writes.rows.iter().filter(|(id, row)| row.version >= base_of(id));
-        self.session.run_rows(&ENTRIES, kept.map(|(id, row)| *values![*id, row.version, &row.bytes]))?;
-        self.session.run_rows(&SNAPSHOTS, writes.snapshots.iter().map(|(id, bytes)| *values![*id, *bytes]))?;
+        let kept = kept.map(|(id, row)| {
+            *values![*id, row.version, &row.bytes, table_entry(*id, row.version).checksum(&row.bytes)]
+        });
+        self.session.run_rows(&ENTRIES, kept)?;
+        let snapshots =
+            writes.snapshots.iter().map(|(id, bytes)| *values![*id, *bytes, table_snapshot(*id).checksum(bytes)]);
+        self.session.run_rows(&SNAPSHOTS, snapshots)?;
         let bases = writes.snapshots.keys().map(|id| *values![*id, base_of(id)]);
         self.session.run_rows(&FORGOTTEN, bases)?;
         Ok(())

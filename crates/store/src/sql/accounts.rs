@@ -2,6 +2,7 @@
 //! here stays true until the commit.
 
 use super::{Batch, Dialect, RowStatement, Session, values};
+use crate::checksums::{StoredKey, StoredKind};
 use crate::columns::{self, Columns};
 use crate::contract::{AccountFilter, StoreError};
 use engine::commands::Outcome;
@@ -48,7 +49,13 @@ pub(super) fn page<S: Dialect>(session: &mut S, filter: &AccountFilter) -> Resul
 }
 
 pub(super) fn secret(session: &mut impl Session, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    session.first("SELECT data FROM secrets WHERE name = ?1", values![name], |row| row.bytes())
+    session.first("SELECT data, checksum FROM secrets WHERE name = ?1", values![name], |row| {
+        row.verified(secret_key(name))
+    })
+}
+
+fn secret_key(name: &str) -> StoredKey<'_> {
+    StoredKey::new(StoredKind::Secret, [0; 16]).name(name)
 }
 
 impl<S: Dialect> Batch<'_, S> {
@@ -178,8 +185,8 @@ impl<S: Dialect> Batch<'_, S> {
 
     /// A node that comes second waits for the first one's commit, and finds what that one kept.
     pub(crate) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Result<Outcome, StoreError> {
-        let keep = "INSERT INTO secrets (name, data) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
-        self.session.run(keep, values![name, bytes])?;
+        let keep = "INSERT INTO secrets (name, data, checksum) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";
+        self.session.run(keep, values![name, bytes, secret_key(name).checksum(bytes)])?;
         Ok(Outcome::Secret(secret(self.session, name)?.unwrap_or_default()))
     }
 }

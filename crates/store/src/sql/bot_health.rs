@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 
 /// Each process has rows of its own, so that none waits for another.
 static SAVE_CALLS: RowStatement = RowStatement::new(
-    "bot uuid, hour bigint, process bigint, data bytea",
-    "INSERT INTO bot_calls (bot, hour, process, data)
-     SELECT new.bot, new.hour, new.process, new.data FROM {new}, bots b WHERE b.id = new.bot
-     ON CONFLICT (bot, hour, process) DO UPDATE SET data = excluded.data",
+    "bot uuid, hour bigint, process bigint, data bytea, checksum bigint",
+    "INSERT INTO bot_calls (bot, hour, process, data, checksum)
+     SELECT new.bot, new.hour, new.process, new.data, new.checksum FROM {new}, bots b WHERE b.id = new.bot
+     ON CONFLICT (bot, hour, process) DO UPDATE SET data = excluded.data, checksum = excluded.checksum",
 );
 /// What did not change is not written.
 static SAVE_FACES: RowStatement = RowStatement::new(
@@ -75,19 +75,20 @@ impl<S: Dialect> Batch<'_, S> {
             health.next_probe_at,
             health.watched_until,
             &records,
+            columns::evidence(row.bot).checksum(&records),
             row.version,
         ];
         let changed = match row.version {
             0 => self.session.run(
                 "INSERT INTO bot_health
-                   (bot, version, status, since, failures, successes, reason, next_probe_at, watched_until, records)
-                 SELECT id, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM bots WHERE id = ?1 ON CONFLICT DO NOTHING",
-                &columns[..9],
+                   (bot, version, status, since, failures, successes, reason, next_probe_at, watched_until, records, checksum)
+                 SELECT id, 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM bots WHERE id = ?1 ON CONFLICT DO NOTHING",
+                &columns[..10],
             )?,
             _ => self.session.run(
                 "UPDATE bot_health SET version = version + 1, status = ?2, since = ?3, failures = ?4, successes = ?5,
-                   reason = ?6, next_probe_at = ?7, watched_until = ?8, records = ?9
-                 WHERE bot = ?1 AND version = ?10",
+                   reason = ?6, next_probe_at = ?7, watched_until = ?8, records = ?9, checksum = ?10
+                 WHERE bot = ?1 AND version = ?11",
                 columns,
             )?,
         };
@@ -100,7 +101,9 @@ impl<S: Dialect> Batch<'_, S> {
 
     fn save_calls(&mut self, process: u64, rows: &[BotCallsRow]) -> Result<Outcome, StoreError> {
         let data: Vec<Vec<u8>> = rows.iter().map(|row| row.calls.encode()).collect();
-        let rows = rows.iter().zip(&data).map(|(row, data)| *values![row.bot, row.hour, process as i64, data]);
+        let rows = rows.iter().zip(&data).map(|(row, data)| {
+            *values![row.bot, row.hour, process as i64, data, columns::calls_of_hour(row.bot, row.hour).checksum(data)]
+        });
         self.session.run_rows(&SAVE_CALLS, rows)?;
         Ok(Outcome::Done)
     }
@@ -177,7 +180,11 @@ pub(super) fn faces(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<(B
 
 pub(super) fn health(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {
     let ids = Vec::from_iter(bots.iter().map(|bot| bot.to_bytes()).collect::<BTreeSet<IdBytes>>());
-    session.all_each(&format!("SELECT {HEALTH} FROM bot_health WHERE bot"), "", &ids, |row| columns::health(row))
+    let mut damages = Vec::new();
+    let sql = format!("SELECT {HEALTH} FROM bot_health WHERE bot");
+    let health = session.all_each(&sql, "", &ids, |row| columns::health(row, &mut damages))?;
+    session.note_damages(damages);
+    Ok(health)
 }
 
 /// Accounts whose bots can be left out of a list of those to probe.
@@ -194,7 +201,8 @@ pub(super) fn to_probe(
     out.iter_mut().zip(besides).for_each(|(out, account)| *out = *account);
     let [a, b, c, d, e, f, g, h] = out;
     let filter = values![now, limit, a, b, c, d, e, f, g, h];
-    session.all(&due(), filter, |row| Ok(BotToProbe { health: columns::health(row)?, bot: bot(row)? }))
+    session
+        .list(&due(), filter, |row, damages| Ok(BotToProbe { health: columns::health(row, damages)?, bot: bot(row)? }))
 }
 
 /// The queries about bots' health and calls, by name, to inspect their plans.

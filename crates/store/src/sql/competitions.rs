@@ -3,7 +3,7 @@
 //! so that nodes hold them only for the moment of the commit.
 
 use super::remembered_keys::OF_ACCOUNTS;
-use super::{Batch, Dialect, RowStatement, Session, skip_locked, values};
+use super::{Batch, Dialect, RowStatement, Session, Value, skip_locked, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
 use engine::commands::{AddMatches, Advance, CompetitionCommand, Idempotency, Outcome};
@@ -15,12 +15,12 @@ use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
 static LOG_ROWS: RowStatement = RowStatement::new(
-    "competition uuid, version bigint, data bytea",
-    "INSERT INTO competition_log (competition, version, data) SELECT new.* FROM {new}",
+    "competition uuid, version bigint, data bytea, checksum bigint",
+    "INSERT INTO competition_log (competition, version, data, checksum) SELECT new.* FROM {new}",
 );
 static RESULT_ROWS: RowStatement = RowStatement::new(
-    "competition uuid, number bigint, match_id uuid, key bigint, ended_at bigint, ending text, data bytea",
-    "INSERT INTO competition_results (competition, number, match_id, key, ended_at, ending, data) SELECT new.* FROM {new}",
+    "competition uuid, number bigint, match_id uuid, key bigint, ended_at bigint, ending text, data bytea, checksum bigint",
+    "INSERT INTO competition_results (competition, number, match_id, key, ended_at, ending, data, checksum) SELECT new.* FROM {new}",
 );
 /// Makes room for ?2 results more; the number of the last one.
 const NUMBER_RESULTS: &str = "UPDATE competitions SET results = results + ?2 WHERE id = ?1 RETURNING results";
@@ -28,7 +28,7 @@ const BOTS: &str = "SELECT bot FROM seats WHERE match_id = ?1 ORDER BY seat";
 pub(crate) const LIVE_COUNT: &str =
     "SELECT count(*) FROM competitions WHERE account = ?1 AND kind = ?2 AND ended_at IS NULL";
 pub(crate) const LOG: &str = "
-    SELECT data FROM competition_log WHERE competition = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
+    SELECT version, data, checksum FROM competition_log WHERE competition = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
 
 /// Results after number ?2.
 pub(crate) fn results_page() -> String {
@@ -152,8 +152,8 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(Outcome::LimitReached);
         }
         self.session.run(
-            "INSERT INTO competitions (id, kind, account, name, definition, status, is_public, created_at, due_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO competitions (id, kind, account, name, definition, status, is_public, created_at, due_at, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             values![
                 row.id,
                 kind,
@@ -163,7 +163,8 @@ impl<S: Dialect> Batch<'_, S> {
                 row.status.name(),
                 row.is_public,
                 row.created_at,
-                row.due_at
+                row.due_at,
+                columns::competitions::definition(row.id).checksum(&row.definition),
             ],
         )?;
         self.write_keys(&keys)?;
@@ -183,7 +184,15 @@ impl<S: Dialect> Batch<'_, S> {
             }
         }
         let entries = advance.entries.iter().zip(row.version..);
-        self.session.run_rows(&LOG_ROWS, entries.map(|(data, version)| *values![advance.id, version, data]))?;
+        let entries = entries.map(|(data, version)| {
+            *values![
+                advance.id,
+                version,
+                data,
+                columns::competitions::competition_entry(advance.id, version).checksum(data)
+            ]
+        });
+        self.session.run_rows(&LOG_ROWS, entries)?;
         let is_running = advance.status == CompetitionStatus::Running;
         let started_at = row.started_at.or(is_running.then_some(advance.now));
         let ended_at = advance.status.is_ended().then(|| row.ended_at.unwrap_or(advance.now));
@@ -258,7 +267,17 @@ impl<S: Dialect> Batch<'_, S> {
             let Some(last) = last else { continue };
             let rows = results.iter().zip(last + 1 - count..).map(|(result, number)| {
                 let key = result.origin.key as i64;
-                *values![id, number as i64, result.match_id, key, result.ended_at, result.ending.name(), &result.data]
+                let checksum = columns::competitions::result(id, number).checksum(&result.data);
+                *values![
+                    id,
+                    number as i64,
+                    result.match_id,
+                    key,
+                    result.ended_at,
+                    result.ending.name(),
+                    &result.data,
+                    checksum
+                ]
             });
             self.session.run_rows(&RESULT_ROWS, rows)?;
         }
@@ -296,14 +315,33 @@ pub(super) fn by_id_of(session: &mut impl Session, id: CompetitionId) -> Result<
     session.first(&by_id(), values![id], |row| columns::competition(row))
 }
 
+/// Competitions of a list: one whose definition is damaged comes without it.
+pub(super) fn list(
+    session: &mut impl Session,
+    sql: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<CompetitionRow>, StoreError> {
+    session.list(sql, values, |row, damages| columns::competition_of_list(row, damages))
+}
+
+pub(super) fn log(
+    session: &mut impl Session,
+    id: CompetitionId,
+    from: u32,
+    limit: usize,
+) -> Result<Vec<Vec<u8>>, StoreError> {
+    session.all(LOG, values![id, from, limit], |row| {
+        let version = row.number()?;
+        row.verified(columns::competitions::competition_entry(id, version))
+    })
+}
+
 pub(super) fn page<S: Dialect>(session: &mut S, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError> {
     let before = filter.before.map_or(super::ID_MAX, CompetitionId::to_bytes);
     let (kind, limit) = (filter.kind.name(), filter.limit);
     match filter.account {
-        Some(account) => {
-            session.all(&of_account(), values![kind, before, limit, account], |row| columns::competition(row))
-        }
-        None => session.all(&public_page::<S>(), values![kind, before, limit], |row| columns::competition(row)),
+        Some(account) => list(session, &of_account(), values![kind, before, limit, account]),
+        None => list(session, &public_page::<S>(), values![kind, before, limit]),
     }
 }
 
@@ -313,7 +351,7 @@ pub(super) fn results(
     after: u64,
     limit: usize,
 ) -> Result<Vec<CompetitionResult>, StoreError> {
-    session.all(&results_page(), values![id, after as i64, limit], |row| columns::competition_result(row))
+    session.all(&results_page(), values![id, after as i64, limit], |row| columns::competition_result(row, id))
 }
 
 /// The queries about competitions, by name, to inspect their plans.

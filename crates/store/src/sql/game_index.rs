@@ -34,11 +34,11 @@ pub(crate) static SEATS: RowStatement = RowStatement::new(
      ON CONFLICT (table_id, number, player) DO UPDATE SET role = excluded.role",
 );
 pub(crate) static RECORDS: RowStatement = RowStatement::new(
-    "table_id uuid, number bigint, data bytea",
-    "INSERT INTO story_records (table_id, number, data)
-     SELECT new.table_id, new.number, new.data
+    "table_id uuid, number bigint, data bytea, checksum bigint",
+    "INSERT INTO story_records (table_id, number, data, checksum)
+     SELECT new.table_id, new.number, new.data, new.checksum
      FROM {new}, story_games g WHERE g.table_id = new.table_id AND g.number = new.number
-     ON CONFLICT (table_id, number) DO UPDATE SET data = excluded.data",
+     ON CONFLICT (table_id, number) DO UPDATE SET data = excluded.data, checksum = excluded.checksum",
 );
 pub(crate) static INVITED: RowStatement = RowStatement::new(
     "table_id uuid, number bigint",
@@ -154,7 +154,10 @@ impl<S: Dialect> Batch<'_, S> {
         let seats = wave.seats.iter();
         let seats = seats.map(|((game, player), role)| *values![game.table, game.number, *player, role.name()]);
         self.session.run_rows(&SEATS, seats)?;
-        let records = wave.ends.iter().map(|(game, (record, _))| *values![game.table, game.number, *record]);
+        let records = wave.ends.iter().map(|(game, (record, _))| {
+            let checksum = columns::stories::game_record(game.table, game.number).checksum(record);
+            *values![game.table, game.number, *record, checksum]
+        });
         self.session.run_rows(&RECORDS, records)?;
         let ended = || wave.ends.keys().map(|game| *values![game.table, game.number]);
         self.session.run_rows(&INVITED, ended())?;

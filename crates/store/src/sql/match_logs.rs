@@ -17,7 +17,7 @@ pub(super) fn live(
         "SELECT {} FROM match_log WHERE match_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3",
         columns::LOG
     );
-    session.all(&sql, values![id, from, limit], |row| columns::log_row(row))
+    session.all(&sql, values![id, from, limit], |row| columns::log_row(row, id))
 }
 
 pub(super) fn archived(
@@ -26,8 +26,8 @@ pub(super) fn archived(
     version: u32,
     (from, limit): (u32, usize),
 ) -> Result<Vec<MatchLogRow>, StoreError> {
-    let archive = "SELECT data FROM match_archive WHERE match_id = ?1";
-    let stored = session.first(archive, values![id], |row| row.bytes())?;
+    let archive = "SELECT data, checksum FROM match_archive WHERE match_id = ?1";
+    let stored = session.first(archive, values![id], |row| row.verified(columns::match_archive(id)))?;
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
     archives::decode_rows(id, &stored, version, from, limit)

@@ -8,6 +8,7 @@ pub(crate) mod audit;
 pub(crate) mod bans;
 mod batch;
 pub(crate) mod bot_health;
+pub(crate) mod checked_rows;
 pub(crate) mod claims;
 pub(crate) mod codes;
 pub(crate) mod competitions;
@@ -36,6 +37,7 @@ pub(crate) use batch::Batch;
 pub(crate) use rows::RowStatement;
 pub(crate) use value::{Value, values};
 
+use crate::checksums::Damage;
 use crate::columns::{Columns, LogEnd};
 use crate::contract::StoreError;
 use engine::ids::MatchId;
@@ -116,6 +118,22 @@ pub(crate) trait Session {
         read: impl FnMut(&mut Self::Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError>;
 
+    /// Keeps damage that was passed over, to be reported.
+    fn note_damages(&mut self, damages: Vec<Damage>);
+
+    /// All rows of a list. Its parts that are damaged are left out, and noted.
+    fn list<T>(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&mut Self::Row<'_>, &mut Vec<Damage>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut damages = Vec::new();
+        let rows = self.all(sql, values, |row| read(row, &mut damages))?;
+        self.note_damages(damages);
+        Ok(rows)
+    }
+
     /// Several queries of one moment.
     fn snapshot<T>(&mut self, query: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError>;
 }
@@ -167,6 +185,34 @@ pub(crate) trait Dialect: Session {
         held.sort_unstable();
         held.truncate(max);
         Ok(held)
+    }
+}
+
+/// The first `limit` rows of a list that can be read. Rows that are damaged are noted, and others take their places: a page that has fewer rows
+/// than it may is the last one. `page` reads at most so many rows behind a cursor, each with its own.
+pub(crate) fn readable<S: Session, C: Copy, T>(
+    session: &mut S,
+    mut cursor: C,
+    limit: usize,
+    mut page: impl FnMut(&mut S, C, usize) -> Result<Vec<(C, Result<T, Damage>)>, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut rows = Vec::new();
+    loop {
+        let wanted = limit - rows.len();
+        let found = page(session, cursor, wanted)?;
+        let is_last = found.len() < wanted;
+        let mut damages = Vec::new();
+        for (at, row) in found {
+            cursor = at;
+            match row {
+                Ok(row) => rows.push(row),
+                Err(damage) => damages.push(damage),
+            }
+        }
+        session.note_damages(damages);
+        if is_last || rows.len() == limit {
+            return Ok(rows);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
     leaders, leases, limit_rules, match_lists, match_logs, nodes, retire, tables, values, worlds,
 };
+use crate::checksums::Damage;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
     AccountFilter, AuditReader, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter,
@@ -67,6 +68,8 @@ pub(crate) trait SqlReader: Send {
     fn session(&mut self) -> &mut Self::Session;
     /// See [`Reader::statuses`].
     fn statuses(session: &mut Self::Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
+    /// See [`Reader::take_damages`].
+    fn take_damages(&mut self) -> Vec<Damage>;
     /// See [`Reader::database_time`].
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;
     /// See [`Reader::probe`].
@@ -74,6 +77,10 @@ pub(crate) trait SqlReader: Send {
 }
 
 impl<R: SqlReader> Reader for R {
+    fn take_damages(&mut self) -> Vec<Damage> {
+        SqlReader::take_damages(self)
+    }
+
     fn created_with(&mut self) -> Result<i64, StoreError> {
         let found = self.session().first("SELECT created_with FROM gauntlet_schema", values![], |row| row.int());
         Ok(found?.unwrap_or_default())
@@ -215,8 +222,9 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError> {
-        let sql = "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2";
-        self.session().first(sql, values![account, key], |row| columns::remembered_response(row))
+        let sql = "SELECT fingerprint, answer, checksum FROM idempotency_keys WHERE account = ?1 AND key = ?2";
+        let stored_key = columns::response(account.to_bytes(), key);
+        self.session().first(sql, values![account, key], |row| columns::remembered_response(row, stored_key))
     }
 
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
@@ -305,7 +313,8 @@ impl<R: SqlReader> Reader for R {
         player: PlayerId,
         key: &str,
     ) -> Result<Option<RememberedResponse>, StoreError> {
-        self.session().first(tables::ANSWER, values![player, key], |row| columns::remembered_response(row))
+        let stored_key = columns::response(player.to_bytes(), key);
+        self.session().first(tables::ANSWER, values![player, key], |row| columns::remembered_response(row, stored_key))
     }
 
     fn worlds(
@@ -315,8 +324,7 @@ impl<R: SqlReader> Reader for R {
         viewer: Option<PlayerId>,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
-        let after = after.map_or(ID_MIN, WorldId::to_bytes);
-        self.session().all(&worlds::page(), values![now, after, limit, viewer], |row| rows::entry(row))
+        worlds::visible(self.session(), after, limit, viewer, now)
     }
 
     fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
@@ -331,7 +339,7 @@ impl<R: SqlReader> Reader for R {
         self.session().snapshot(|session| {
             let held = session.first(worlds::LOG_STATE, values![id], |row| rows::log_state(row))?;
             let Some((_, versions)) = held else { return Ok(None) };
-            let rows = session.all(worlds::LOG, values![id, from, limit], |row| rows::log_row(row))?;
+            let rows = session.all(worlds::LOG, values![id, from, limit], |row| rows::log_row(row, id))?;
             Ok(Some(WorldLogPage { rows, version: versions.log, aggregated_version: versions.aggregated }))
         })
     }
@@ -355,8 +363,7 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
-        let (ends_at, id) = before.map_or(END, |before| (before.ends_at.0, before.id.to_bytes()));
-        self.session().all(&worlds::lobby_page(), values![now, ends_at, id, limit], |row| rows::entry(row))
+        worlds::lobby(self.session(), before, limit, now)
     }
 
     fn unfinished_hunts(
@@ -365,8 +372,7 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<WorldRow>, StoreError> {
-        let (ends_at, id) = after.map_or((i64::MIN, ID_MIN), |after| (after.ends_at.0, after.id.to_bytes()));
-        self.session().all(&worlds::unfinished_page(), values![now, ends_at, id, limit], |row| rows::world(row))
+        worlds::unfinished(self.session(), after, limit, now)
     }
 
     fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
@@ -431,8 +437,7 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let after = after.map_or(ID_MIN, CompetitionId::to_bytes);
-        self.session()
-            .all(&competitions::unapplied(), values![kind.name(), after, limit], |row| columns::competition(row))
+        competitions::list(self.session(), &competitions::unapplied(), values![kind.name(), after, limit])
     }
 
     fn competitions_due(
@@ -444,7 +449,7 @@ impl<R: SqlReader> Reader for R {
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let (due_at, id) = after.map_or((i64::MIN, ID_MIN), |(due_at, id)| (due_at.0, id.to_bytes()));
         let page = values![kind.name(), now, due_at, id, limit];
-        self.session().all(&competitions::due(), page, |row| columns::competition(row))
+        competitions::list(self.session(), &competitions::due(), page)
     }
 
     fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {
@@ -466,7 +471,7 @@ impl<R: SqlReader> Reader for R {
 
     fn bot_calls(&mut self, bot: BotId, from_hour: u32) -> Result<Vec<BotCallsRow>, StoreError> {
         let hours = values![bot, from_hour];
-        self.session().all(&bot_health::calls_since(), hours, |row| columns::health::calls(row))
+        self.session().list(&bot_health::calls_since(), hours, |row, damages| columns::health::calls(row, damages))
     }
 
     fn signing(&mut self, bot: BotId) -> Result<Option<SigningRow>, StoreError> {
@@ -481,12 +486,11 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let after = after.map_or([0; 16], CompetitionId::to_bytes);
-        self.session()
-            .all(&competitions::running_page(), values![kind.name(), after, limit], |row| columns::competition(row))
+        competitions::list(self.session(), &competitions::running_page(), values![kind.name(), after, limit])
     }
 
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {
-        self.session().all(competitions::LOG, values![id, from, limit], |row| row.bytes())
+        competitions::log(self.session(), id, from, limit)
     }
 
     fn matches_of_deleted_bots(&mut self, kind: CompetitionKind, limit: usize) -> Result<Vec<MatchId>, StoreError> {

@@ -2,7 +2,7 @@
 //! the lock of its owner or of its hash.
 
 use super::{Batch, Dialect, IdBytes, RowStatement, values};
-use crate::columns::{self, Columns};
+use crate::columns;
 use crate::contract::StoreError;
 use crate::semantics::RememberedKey;
 use engine::commands::{Idempotency, Outcome};
@@ -19,28 +19,28 @@ pub(crate) struct KeyTable {
 pub(super) static OF_ACCOUNTS: KeyTable = KeyTable {
     load: RowStatement::new(
         "owner uuid, key text",
-        "SELECT k.account, k.key, k.fingerprint, k.answer, k.created_at FROM {new}, idempotency_keys k
+        "SELECT k.account, k.key, k.fingerprint, k.answer, k.checksum, k.created_at FROM {new}, idempotency_keys k
          WHERE k.account = new.owner AND k.key = new.key",
     ),
     save: RowStatement::new(
-        "owner uuid, key text, fingerprint bytea, answer bytea, created_at bigint",
-        "INSERT INTO idempotency_keys (account, key, fingerprint, answer, created_at)
+        "owner uuid, key text, fingerprint bytea, answer bytea, checksum bigint, created_at bigint",
+        "INSERT INTO idempotency_keys (account, key, fingerprint, answer, checksum, created_at)
          SELECT new.* FROM {new} WHERE true ON CONFLICT (account, key) DO UPDATE
-         SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at",
+         SET fingerprint = excluded.fingerprint, answer = excluded.answer, checksum = excluded.checksum, created_at = excluded.created_at",
     ),
 };
 /// Keys of players.
 pub(crate) static OF_PLAYERS: KeyTable = KeyTable {
     load: RowStatement::new(
         "owner uuid, key text",
-        "SELECT k.player, k.key, k.fingerprint, k.answer, k.created_at FROM {new}, story_answers k
+        "SELECT k.player, k.key, k.fingerprint, k.answer, k.checksum, k.created_at FROM {new}, story_answers k
          WHERE k.player = new.owner AND k.key = new.key",
     ),
     save: RowStatement::new(
-        "owner uuid, key text, fingerprint bytea, answer bytea, created_at bigint",
-        "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)
+        "owner uuid, key text, fingerprint bytea, answer bytea, checksum bigint, created_at bigint",
+        "INSERT INTO story_answers (player, key, fingerprint, answer, checksum, created_at)
          SELECT new.* FROM {new} WHERE true ON CONFLICT (player, key) DO UPDATE
-         SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at",
+         SET fingerprint = excluded.fingerprint, answer = excluded.answer, checksum = excluded.checksum, created_at = excluded.created_at",
     ),
 };
 
@@ -72,15 +72,14 @@ impl<S: Dialect> Batch<'_, S> {
         named: impl Iterator<Item = (IdBytes, &'a Idempotency)>,
     ) -> Result<RememberedKeys<'a>, StoreError> {
         let named = named.map(|(owner, named)| *values![owner, &named.key]);
-        let known = self
-            .session
-            .all_rows(&table.load, named, |row| Ok(((row.id_bytes()?, row.text()?), columns::remembered_key(row)?)))?;
+        let known = self.session.all_rows(&table.load, named, |row| columns::remembered_key(row))?;
         Ok(RememberedKeys { table, known: known.into_iter().collect(), new: BTreeMap::new() })
     }
 
     pub(crate) fn write_keys(&mut self, keys: &RememberedKeys<'_>) -> Result<(), StoreError> {
         let rows = keys.new.iter().map(|((owner, key), (request, now))| {
-            *values![*owner, *key, &request.fingerprint, &request.response, *now]
+            let checksum = columns::response(*owner, key).checksum(&request.response);
+            *values![*owner, *key, &request.fingerprint, &request.response, checksum, *now]
         });
         self.session.run_rows(&keys.table.save, rows)?;
         Ok(())

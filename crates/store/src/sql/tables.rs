@@ -5,6 +5,7 @@ use super::claims::lost_holders;
 #[cfg(any(test, feature = "testing"))]
 use super::game_retirement;
 use super::{Batch, Dialect, ID_MIN, IdBytes, Session, values};
+use crate::checksums::Damage;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use engine::commands::{ClaimedTable, Outcome};
@@ -17,11 +18,12 @@ pub(crate) const OWNER: &str = "
     SELECT t.worker, w.address FROM story_tables t
     LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > ?2 AND NOT w.is_given_up
     WHERE t.id = ?1";
-pub(crate) const ANSWER: &str = "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2";
+pub(crate) const ANSWER: &str =
+    "SELECT fingerprint, answer, checksum FROM story_answers WHERE player = ?1 AND key = ?2";
 /// Of many tables; the condition ends in their ids.
 pub(crate) const LOAD: &str = "
-    SELECT id, epoch, base_version, data FROM story_tables LEFT JOIN story_bases ON table_id = id WHERE id";
-pub(crate) const LOAD_ROWS: &str = "SELECT table_id, version, data FROM story_log WHERE table_id";
+    SELECT id, epoch, base_version, data, checksum FROM story_tables LEFT JOIN story_bases ON table_id = id WHERE id";
+pub(crate) const LOAD_ROWS: &str = "SELECT table_id, version, data, checksum FROM story_log WHERE table_id";
 
 /// Workers that hold live tables and no lease.
 pub(crate) fn lost_table_holders<S: Dialect>() -> String {
@@ -97,6 +99,7 @@ impl<S: Dialect> Batch<'_, S> {
             }
             Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
                 let taken = self.take_tables(&[id.to_bytes()], worker, 0)?.into_iter().next();
+                let taken = taken.transpose().map_err(StoreError::Damaged)?;
                 Ok(taken.map_or(Outcome::NotFound, Outcome::TableClaimed))
             }
         }
@@ -116,7 +119,8 @@ impl<S: Dialect> Batch<'_, S> {
         let is_old = self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND table_claims >= ?2", by)?;
         if is_old {
             let held = self.session.all(&claimed_before::<S>(), by, |row| row.id_bytes())?;
-            return self.load_tables(&held).map(Outcome::TablesClaimed);
+            let held = self.load_tables(&held)?;
+            return Ok(self.readable_tables(held));
         }
         let lost = self.session.all(&lost_table_holders::<S>(), values![now, ID_MIN], |row| row.id_bytes())?;
         let orphans = self.session.held_by(&live_tables::<S>(), &lost, max, |row| row.id_bytes())?;
@@ -124,26 +128,47 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(Outcome::TablesClaimed(Vec::new()));
         }
         self.session.run("UPDATE workers SET table_claims = ?2 WHERE id = ?1", by)?;
-        self.take_tables(&orphans, worker, number).map(Outcome::TablesClaimed)
+        let taken = self.take_tables(&orphans, worker, number)?;
+        Ok(self.readable_tables(taken))
     }
 
-    fn take_tables(&mut self, ids: &[IdBytes], worker: WorkerId, claim: u64) -> Result<Vec<ClaimedTable>, StoreError> {
+    /// Those that are damaged are claimed as well, so that they stand in no other's way, and are left out: whoever wants one claims it, and
+    /// gets the error.
+    fn readable_tables(&mut self, claimed: Vec<Result<ClaimedTable, Damage>>) -> Outcome {
+        let mut damages = Vec::new();
+        let readable = claimed.into_iter().filter_map(|table| table.map_err(|damage| damages.push(damage)).ok());
+        let readable = readable.collect();
+        self.session.note_damages(damages);
+        Outcome::TablesClaimed(readable)
+    }
+
+    fn take_tables(
+        &mut self,
+        ids: &[IdBytes],
+        worker: WorkerId,
+        claim: u64,
+    ) -> Result<Vec<Result<ClaimedTable, Damage>>, StoreError> {
         let take = "UPDATE story_tables SET worker = ?2, claim = ?3, epoch = epoch + 1 WHERE id";
         self.session.run_each(take, ids, values![worker, claim as i64])?;
         self.load_tables(ids)
     }
 
     /// The ids are in order.
-    fn load_tables(&mut self, ids: &[IdBytes]) -> Result<Vec<ClaimedTable>, StoreError> {
+    fn load_tables(&mut self, ids: &[IdBytes]) -> Result<Vec<Result<ClaimedTable, Damage>>, StoreError> {
         let mut tables = self.session.all_each(LOAD, "ORDER BY id", ids, |row| columns::claimed_row(row))?;
-        let read = |row: &mut S::Row<'_>| Ok((TableId(row.id()?), columns::table_log_row(row)?));
-        for (id, row) in self.session.all_each(LOAD_ROWS, "ORDER BY table_id, version", ids, read)? {
+        let rows =
+            self.session.all_each(LOAD_ROWS, "ORDER BY table_id, version", ids, |row| columns::table_log_row(row))?;
+        for (id, row) in rows {
             let at = tables
-                .binary_search_by_key(&id, |table| table.id)
+                .binary_search_by_key(&id, |(id, _)| *id)
                 .map_err(|_| StoreError::Corrupt { why: format!("table {id} vanished while it was claimed") })?;
-            tables[at].rows.push(row);
+            match (&mut tables[at].1, row) {
+                (Ok(table), Ok(row)) => table.rows.push(row),
+                (table @ Ok(_), Err(damage)) => *table = Err(damage),
+                (Err(_), _) => {}
+            }
         }
-        Ok(tables)
+        Ok(tables.into_iter().map(|(_, table)| table).collect())
     }
 }
 

@@ -3,7 +3,10 @@
 
 use super::connection::{self, Access, OrStoreError, store_error};
 use super::migrate;
+use super::session::Session;
+use crate::checksums::ChecksumReport;
 use crate::contract::StoreError;
+use crate::sql::checked_rows;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
@@ -57,6 +60,18 @@ pub fn verify(file: &Path) -> Result<(), StoreError> {
         "ok" => Ok(()),
         found => Err(StoreError::WrongSchema { why: format!("{} is damaged: {found}", file.display()) }),
     }
+}
+
+/// Holds every checksum of a file against its bytes. `None` for a file from before there were checksums.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn check_checksums(file: &Path) -> Result<Option<ChecksumReport>, StoreError> {
+    let db = connection::open(file, Access::Read)?;
+    if migrate::version(&db, file)?.found < migrate::CHECKSUMS_SINCE {
+        return Ok(None);
+    }
+    checked_rows::check(&mut Session::new(db)).map(Some)
 }
 
 #[cfg(test)]

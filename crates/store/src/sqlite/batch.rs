@@ -4,6 +4,7 @@
 use super::checkpoint::Checkpointer;
 use super::session::Session;
 use super::{Batch, connection};
+use crate::checksums::Damage;
 use crate::contract::{Backend, StoreError};
 use crate::sql::Session as _;
 use engine::commands::{Command, Outcome};
@@ -26,7 +27,7 @@ pub(super) struct SqliteWriter {
 impl SqliteWriter {
     pub(super) fn new(db: Connection, file: &Path, pages_max: Arc<AtomicU32>) -> Self {
         let checkpointer = (!connection::is_in_memory(file)).then(|| Checkpointer::start(file));
-        Self { session: Session { db }, checkpointer, pages_max, pages_max_in_force: 0 }
+        Self { session: Session::new(db), checkpointer, pages_max, pages_max_in_force: 0 }
     }
 
     /// All of a transaction that has begun.
@@ -70,6 +71,10 @@ impl Backend for SqliteWriter {
             checkpointer.after_commit(&mut self.session);
         }
         Ok(outcomes)
+    }
+
+    fn take_damages(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.session.damages)
     }
 }
 

@@ -77,7 +77,7 @@ fn copy_when_woken(file: &Path, woken: &Receiver<()>) {
 fn open(file: &Path) -> Result<Session, StoreError> {
     let db = connection::open(file, Access::Write)?;
     connection::prepare_to_write(&db)?;
-    Ok(Session { db })
+    Ok(Session::new(db))
 }
 
 /// `NOOP` only reads the state (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for readers or

@@ -59,8 +59,12 @@ impl Dialect for Session {
     }
 
     fn replace_log(&mut self, id: MatchId, archive: &[u8]) -> Result<(), StoreError> {
+        let checksum = columns::match_archive(id).checksum(archive);
         self.run("DELETE FROM match_log WHERE match_id = ?1", values![id])?;
-        self.run("INSERT INTO match_archive (match_id, data) VALUES (?1, ?2)", values![id, archive])?;
+        self.run(
+            "INSERT INTO match_archive (match_id, data, checksum) VALUES (?1, ?2, ?3)",
+            values![id, archive, checksum],
+        )?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Appends to the logs of matches. The statement carries the fences.
 
 use super::Batch;
+use crate::columns::match_entry;
 use crate::contract::StoreError;
 use crate::semantics;
 use crate::sql::{Dialect as _, Session as _, values};
@@ -11,8 +12,8 @@ use engine::rows::MatchLogRow;
 /// statement. The end of the log is found by `EXISTS` and by the key, because a scalar subquery over it makes SQLite
 /// compile the statement anew each time it runs (7 µs a row became 29).
 pub(super) const APPEND: &str = "
-    INSERT INTO match_log (match_id, version, turns, late_moves, data)
-    SELECT ?1, ?2, ?3, ?4, ?5 FROM matches
+    INSERT INTO match_log (match_id, version, turns, late_moves, data, checksum)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?7 FROM matches
     WHERE id = ?1 AND state = 'running' AND epoch = ?6
       AND (?2 = 0 OR EXISTS (SELECT 1 FROM match_log WHERE match_id = ?1 AND version = ?2 - 1))
     ON CONFLICT (match_id, version) DO NOTHING";
@@ -34,7 +35,8 @@ impl Batch<'_> {
     }
 
     fn add(&mut self, append: &MatchAppend, row: &MatchLogRow) -> Result<bool, StoreError> {
-        let entry = values![append.id, row.version, row.turns, row.late_moves, &row.bytes, append.epoch];
+        let checksum = match_entry(append.id, row.version).checksum(&row.bytes);
+        let entry = values![append.id, row.version, row.turns, row.late_moves, &row.bytes, append.epoch, checksum];
         Ok(self.session.run(APPEND, entry)? == 1)
     }
 

@@ -118,9 +118,43 @@ impl crate::testing::RecordUnplayed for SqliteDatabase {
         ladder: engine::ids::CompetitionId,
         results: &[engine::competitions::CompetitionResult],
     ) -> Result<(), StoreError> {
-        let mut session = session::Session { db: connection::open(&self.file, Access::Write)? };
+        let mut session = session::Session::new(connection::open(&self.file, Access::Write)?);
         session.script("BEGIN IMMEDIATE")?;
         sql::competitions::record_unplayed(&mut session, ladder, results)?;
         session.script("COMMIT")
+    }
+}
+
+#[cfg(feature = "testing")]
+impl SqliteDatabase {
+    fn unchecked(&self) -> session::Session {
+        let db = connection::open(&self.file, Access::Write).expect("the file can be opened");
+        db.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+            .expect("triggers can be off");
+        let session = session::Session::new(db);
+        session
+            .script("PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF")
+            .expect("constraints can be off");
+        session
+    }
+}
+
+#[cfg(feature = "testing")]
+impl crate::testing::DamageRows for SqliteDatabase {
+    fn run_unchecked(&self, sql: &str) {
+        self.unchecked().script(sql).expect("the statement can be run");
+    }
+
+    fn rewrite(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>)) {
+        sql::checked_rows::rewrite(&mut self.unchecked(), place, change).expect("the row can be written");
+    }
+
+    fn rewrite_as_before(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>)) {
+        let db = connection::open(&self.file, Access::Write).expect("the file can be opened");
+        sql::checked_rows::rewrite(&mut session::Session::new(db), place, change).expect("the row can be written");
+    }
+
+    fn check_checksums(&self) -> crate::checksums::ChecksumReport {
+        sql::checked_rows::check(&mut self.unchecked()).expect("the store can be read")
     }
 }

@@ -4,6 +4,7 @@ use super::batch::limit_pages;
 use super::connection::{self, Access};
 use super::dialect::log_end;
 use super::session::Session;
+use crate::checksums::Damage;
 use crate::columns;
 use crate::contract::StoreError;
 use crate::sql::reader::SqlReader;
@@ -26,7 +27,7 @@ pub(super) struct SqliteReader {
 
 impl SqliteReader {
     pub(super) fn new(db: Connection, file: Arc<Path>, pages_max: Arc<AtomicU32>) -> Self {
-        Self { session: Session { db }, file, pages_max, prober: None }
+        Self { session: Session::new(db), file, pages_max, prober: None }
     }
 }
 
@@ -41,6 +42,10 @@ impl SqlReader for SqliteReader {
         session.snapshot(|session| ids.iter().filter_map(|id| status(session, *id).transpose()).collect())
     }
 
+    fn take_damages(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.session.damages)
+    }
+
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)
     }
@@ -53,7 +58,7 @@ impl SqlReader for SqliteReader {
             None => {
                 let db = connection::open(&self.file, Access::Write)?;
                 connection::prepare_to_write(&db)?;
-                Session { db }
+                Session::new(db)
             }
         };
         limit_pages(&prober, self.pages_max.load(Ordering::SeqCst))?;

@@ -1,6 +1,7 @@
 //! A SQLite connection: cached statements, rows read from left to right.
 
 use super::connection::OrStoreError;
+use crate::checksums::Damage;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::sql::{self, IdBytes, RowStatement, Value, values};
@@ -10,6 +11,8 @@ use rusqlite::{CachedStatement, Connection, Row, params_from_iter};
 /// A connection, and the few kinds of queries that it runs.
 pub(super) struct Session {
     pub(super) db: Connection,
+    /// Passed over, and not reported yet.
+    pub(super) damages: Vec<Damage>,
 }
 
 #[cfg(test)]
@@ -19,6 +22,10 @@ thread_local! {
 }
 
 impl Session {
+    pub(super) fn new(db: Connection) -> Self {
+        Self { db, damages: Vec::new() }
+    }
+
     fn prepared(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         #[cfg(test)]
         STATEMENTS.set(STATEMENTS.get() + 1);
@@ -33,6 +40,10 @@ impl Session {
 
 impl sql::Session for Session {
     type Row<'r> = SqliteColumns<'r>;
+
+    fn note_damages(&mut self, damages: Vec<Damage>) {
+        self.damages.extend(damages);
+    }
 
     fn run(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, StoreError> {
         self.prepared(sql)?.execute(params_from_iter(values)).or_store_error()

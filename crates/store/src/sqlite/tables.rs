@@ -5,6 +5,7 @@
 
 use super::Batch;
 use crate::columns::Columns;
+use crate::columns::stories::{table_entry, table_snapshot};
 use crate::contract::StoreError;
 use crate::semantics;
 use crate::sql::remembered_keys::OF_PLAYERS;
@@ -16,8 +17,8 @@ use engine::rows::TableLogRow;
 /// Adds an entry if its table is this writer's, its log ends just before it, and a new base (?5, or the highest number) does not
 /// go back: the fences and the write in one statement, as for matches.
 pub(super) const APPEND: &str = "
-    INSERT INTO story_log (table_id, version, data)
-    SELECT ?1, ?2, ?3 FROM story_tables
+    INSERT INTO story_log (table_id, version, data, checksum)
+    SELECT ?1, ?2, ?3, ?6 FROM story_tables
     WHERE id = ?1 AND epoch = ?4 AND base_version <= ?5
       AND (base_version = ?2 OR EXISTS (SELECT 1 FROM story_log WHERE table_id = ?1 AND version = ?2 - 1))
     ON CONFLICT (table_id, version) DO NOTHING";
@@ -70,16 +71,17 @@ impl Batch<'_> {
     }
 
     fn put_table_row(&mut self, id: TableId, row: &TableLogRow) -> Result<(), StoreError> {
-        let add = "INSERT INTO story_log (table_id, version, data) VALUES (?1, ?2, ?3)";
-        self.session.run(add, values![id, row.version, &row.bytes])?;
+        let add = "INSERT INTO story_log (table_id, version, data, checksum) VALUES (?1, ?2, ?3, ?4)";
+        let checksum = table_entry(id, row.version).checksum(&row.bytes);
+        self.session.run(add, values![id, row.version, &row.bytes, checksum])?;
         Ok(())
     }
 
     fn put_snapshot(&mut self, id: TableId, base: &TableSnapshot) -> Result<(), StoreError> {
         self.session.run(
-            "INSERT INTO story_bases (table_id, data) VALUES (?1, ?2)
-             ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
-            values![id, &base.bytes],
+            "INSERT INTO story_bases (table_id, data, checksum) VALUES (?1, ?2, ?3)
+             ON CONFLICT (table_id) DO UPDATE SET data = excluded.data, checksum = excluded.checksum",
+            values![id, &base.bytes, table_snapshot(id).checksum(&base.bytes)],
         )?;
         Ok(())
     }
@@ -91,7 +93,9 @@ impl Batch<'_> {
         }
         let Some((first, rest)) = append.rows.split_first() else { return self.append_without_rows(append) };
         let base = append.snapshot.as_ref().map_or(u32::MAX, |base| base.version);
-        let added = self.session.run(APPEND, values![append.id, first.version, &first.bytes, append.epoch, base])?;
+        let checksum = table_entry(append.id, first.version).checksum(&first.bytes);
+        let first = values![append.id, first.version, &first.bytes, append.epoch, base, checksum];
+        let added = self.session.run(APPEND, first)?;
         if added == 0 {
             return self.table_refusal(append);
         }

@@ -16,12 +16,12 @@ fn with_bots(database: &dyn Database, bots: impl IntoIterator<Item = u128>) -> S
     held
 }
 
-fn save(n: u128, version: u32, health: &BotHealth) -> Command {
+pub(crate) fn save(n: u128, version: u32, health: &BotHealth) -> Command {
     Command::Bot(BotCommand::SaveHealth(BotHealthRow { bot: bot_id(n), version, health: health.clone() }))
 }
 
 /// Watched from `ms` on, with so many failures since.
-fn health(ms: i64, failures: usize) -> BotHealth {
+pub(crate) fn health(ms: i64, failures: usize) -> BotHealth {
     let mut health = BotHealth::default();
     health.watch(at(ms), at(1_000_000_000));
     for _ in 0..failures {
@@ -82,14 +82,14 @@ pub(crate) fn due_bots_are_found_and_moved_ones_are_due(database: &dyn Database)
     assert_eq!(held.reader.bot_health(&[bot_id(1)]), Ok(Vec::new()));
 }
 
-fn calls(n: u128, hour: u32, answers: u32) -> BotCallsRow {
+pub(crate) fn calls(n: u128, hour: u32, answers: u32) -> BotCallsRow {
     let mut calls = BotCalls::default();
     (0..answers)
         .for_each(|answer| calls.record(AnswerClass::ALL[answer as usize % AnswerClass::ALL.len()], answer as u16));
     BotCallsRow { bot: bot_id(n), hour, calls }
 }
 
-fn save_calls(process: u64, rows: &[BotCallsRow]) -> Command {
+pub(crate) fn save_calls(process: u64, rows: &[BotCallsRow]) -> Command {
     Command::Bot(BotCommand::SaveCalls { process, rows: rows.to_vec() })
 }
 

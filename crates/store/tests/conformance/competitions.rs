@@ -17,17 +17,17 @@ use store::{CompetitionFilter, Database};
 
 const DUEL: CompetitionKind = CompetitionKind::Duel;
 
-fn competition_id(n: u128) -> CompetitionId {
+pub(crate) fn competition_id(n: u128) -> CompetitionId {
     CompetitionId(0xe000 + n)
 }
 
 /// A duel of account 1.
-fn competition(n: u128) -> CompetitionRow {
+pub(crate) fn competition(n: u128) -> CompetitionRow {
     let (id, name) = (competition_id(n), format!("duel {n}"));
     CompetitionRow::new(id, DUEL, account_id(1), name, vec![1, 2, n as u8], at(n as i64))
 }
 
-fn create_competition(row: &CompetitionRow) -> Command {
+pub(crate) fn create_competition(row: &CompetitionRow) -> Command {
     Command::Competition(CompetitionCommand::Create { row: row.clone(), live_max: 3, idempotency: None })
 }
 
@@ -36,7 +36,7 @@ fn spec_of(n: u128, competition: u128, key: u64) -> MatchSpec {
     MatchSpec { origin: Some(origin), ..spec(n) }
 }
 
-fn advance(advance: Advance) -> Command {
+pub(crate) fn advance(advance: Advance) -> Command {
     Command::Competition(CompetitionCommand::Advance(advance))
 }
 
@@ -50,7 +50,7 @@ impl StoreFixture {
     }
 
     /// Duel `n`, running, with these matches waiting under the keys 10, 11, 12 and so on.
-    fn start_duel(&mut self, n: u128, matches: impl IntoIterator<Item = u128>) {
+    pub(crate) fn start_duel(&mut self, n: u128, matches: impl IntoIterator<Item = u128>) {
         self.assert_outcome(create_competition(&competition(n)), Outcome::Done);
         let matches = matches.into_iter().zip(10..).map(|(id, key)| spec_of(id, n, key)).collect();
         let status = CompetitionStatus::Running;

@@ -18,9 +18,9 @@ use engine::time::UnixMs;
 use store::Database;
 use store::testing::RecordUnplayed;
 
-const LADDER: CompetitionId = CompetitionId(0xf001);
+pub(crate) const LADDER: CompetitionId = CompetitionId(0xf001);
 
-fn enter(bot: u128, account: u128, now: UnixMs) -> Command {
+pub(crate) fn enter(bot: u128, account: u128, now: UnixMs) -> Command {
     let entry = EntryId(0xf100 + bot);
     Command::Ladder(LadderCommand::Enter { ladder: LADDER, entry, bot: bot_id(bot), account: account_id(account), now })
 }
@@ -30,7 +30,7 @@ fn leave(bot: u128, account: Option<u128>) -> Command {
 }
 
 /// A public bot.
-fn public_bot(n: u128, account: u128) -> Command {
+pub(crate) fn public_bot(n: u128, account: u128) -> Command {
     Command::CreateBot(engine::rows::Bot { is_public: true, ..bot(n, account) })
 }
 
@@ -61,7 +61,7 @@ impl StoreFixture {
     }
 
     /// The ladder of account 1, running; so many of its matches have ended.
-    fn start_ladder(&mut self, is_public: bool, results: u128) {
+    pub(crate) fn start_ladder(&mut self, is_public: bool, results: u128) {
         let now = at(1);
         let name = "ladder".to_owned();
         let row = CompetitionRow::new(LADDER, CompetitionKind::Ladder, account_id(1), name, vec![1], now);
@@ -125,7 +125,7 @@ impl StoreFixture {
         changes
     }
 
-    fn assert_entered(&mut self, bot: u128, account: u128, now: UnixMs) -> LadderEntry {
+    pub(crate) fn assert_entered(&mut self, bot: u128, account: u128, now: UnixMs) -> LadderEntry {
         match self.commit_one(enter(bot, account, now)) {
             Outcome::LadderEntry(entry) => *entry,
             other => panic!("{other:?}"),

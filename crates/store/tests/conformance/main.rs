@@ -8,6 +8,7 @@ mod activity;
 mod audit;
 mod bans;
 mod bot_health;
+mod checksums;
 mod claims;
 mod codes;
 mod competitions;
@@ -267,6 +268,14 @@ laws! {
         results_and_ratings_outlive_their_matches
         entries_of_an_account_are_bounded
         results_are_recorded_without_matches
+    }
+    checksums {
+        what_is_whole_has_its_checksum
+        every_kind_of_damage_is_found_and_stays_confined
+        lists_do_without_what_is_damaged
+        a_damaged_table_is_in_no_others_way
+        worlds_that_cannot_be_read_break_no_list
+        what_a_program_of_before_writes_anew_is_not_taken_for_damaged
     }
     retire {
         the_oldest_end_goes_first

@@ -339,8 +339,10 @@ fn no_statement_reads_a_growing_table_from_end_to_end() {
     let missed: Vec<_> = places().difference(&reached).cloned().collect();
     assert!(missed.is_empty(), "no law makes the store send what stands at {missed:#?}: write one that does");
 
+    // Sessions, what is meant to read everything, and what tests do behind the store's back.
+    const APART: [&str; 4] = ["connection.rs", "migrate.rs", "checked_rows.rs", "postgres/mod.rs"];
     let of_session = |places: &[&std::panic::Location<'_>]| {
-        places.iter().all(|place| place.file().ends_with("connection.rs") || place.file().ends_with("migrate.rs"))
+        places.iter().all(|place| APART.iter().any(|file| place.file().ends_with(file)))
     };
     let sent = sent.into_iter().filter(|(_, places)| !of_session(places)).map(|(sql, _)| sql);
     let (mut planned, others): (BTreeSet<String>, BTreeSet<String>) = sent.partition(|sql| is_planned(sql));

@@ -192,7 +192,7 @@ impl OwnedTable {
 fn commit_outcome(committed: Result<Committed, StoreError>) -> CommitOutcome {
     let Committed { outcomes, at_us } = match committed {
         Ok(committed) => committed,
-        Err(error @ (StoreError::Overloaded { .. } | StoreError::Corrupt { .. })) => {
+        Err(error @ (StoreError::Overloaded { .. } | StoreError::Corrupt { .. } | StoreError::Damaged(_))) => {
             return CommitOutcome::NotSaved(error);
         }
         Err(error @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {

@@ -46,6 +46,8 @@ impl OwnedTable {
                 let why = "an unexpected outcome of a claim".to_owned();
                 self.claim_again(context, StoreError::Unavailable { why })
             }
+            // It would be as damaged the next time.
+            Err(ClaimError { error: error @ StoreError::Damaged(_), .. }) => Err(TableError::Store(error)),
             Err(ClaimError { error, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(error)),
             Err(ClaimError { error, .. }) => self.claim_again(context, error),
         }

@@ -72,8 +72,8 @@ impl<S: Dialect> Batch<'_, S> {
             let seats = record.encode_seats();
             self.session.run(
                 "INSERT INTO ladder_entries (ladder, season, bot, entry, account, name, is_active, joined_at, mu, sigma, score,
-                   is_ranked, games, first_places, food_eaten, seats)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, 0, 0, ?13)",
+                   is_ranked, games, first_places, food_eaten, seats, checksum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, 0, 0, ?13, ?14)",
                 values![
                     id,
                     season,
@@ -87,7 +87,8 @@ impl<S: Dialect> Batch<'_, S> {
                     record.rating.sigma,
                     record.rating.display_score(),
                     record.is_ranked(),
-                    &seats
+                    &seats,
+                    crate::columns::ladders::record(bot, season).checksum(&seats)
                 ],
             )?;
         }

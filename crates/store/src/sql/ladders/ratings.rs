@@ -1,6 +1,7 @@
 //! Ratings of ladders: the commit that moves a ladder over results has everything that they change. Rows are written in one order of their
 //! keys, and the ladder's row is locked: no two transactions write a ladder's ratings at the same time.
 
+use crate::columns::ladders as rows;
 use crate::contract::StoreError;
 use crate::sql::{Batch, Dialect, RowStatement, Value, values};
 use engine::commands::{Advance, Outcome, RateResults, RepairRatings};
@@ -13,16 +14,16 @@ const COUNT_REPAIR: &str = "UPDATE competitions SET repairs = repairs + 1 WHERE 
 static NEW_ENTRIES: RowStatement = RowStatement::new(
     "ladder uuid, season bigint, bot uuid, entry uuid, account uuid, name text, is_active boolean, joined_at bigint, \
      mu double precision, sigma double precision, score double precision, is_ranked boolean, games bigint, \
-     first_places bigint, food_eaten bigint, seats bytea",
+     first_places bigint, food_eaten bigint, seats bytea, checksum bigint",
     "INSERT INTO ladder_entries (ladder, season, bot, entry, account, name, is_active, joined_at, mu, sigma, score, is_ranked,
-       games, first_places, food_eaten, seats)
+       games, first_places, food_eaten, seats, checksum)
      SELECT new.* FROM {new} WHERE true ON CONFLICT (ladder, season, bot) DO NOTHING",
 );
 static RECORDS: RowStatement = RowStatement::new(
     "ladder uuid, season bigint, bot uuid, mu double precision, sigma double precision, score double precision, \
-     is_ranked boolean, games bigint, first_places bigint, food_eaten bigint, seats bytea, last_game_at bigint",
+     is_ranked boolean, games bigint, first_places bigint, food_eaten bigint, seats bytea, checksum bigint, last_game_at bigint",
     "UPDATE ladder_entries AS e SET mu = new.mu, sigma = new.sigma, score = new.score, is_ranked = new.is_ranked,
-       games = new.games, first_places = new.first_places, food_eaten = new.food_eaten, seats = new.seats,
+       games = new.games, first_places = new.first_places, food_eaten = new.food_eaten, seats = new.seats, checksum = new.checksum,
        last_game_at = new.last_game_at
      FROM {new} WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot",
 );
@@ -117,7 +118,8 @@ impl<S: Dialect> Batch<'_, S> {
                 0,
                 0,
                 0,
-                &no_seats
+                &no_seats,
+                rows::record(stranger.bot, season).checksum(&no_seats)
             ]
         });
         self.session.run_rows(&NEW_ENTRIES, made)?;
@@ -135,6 +137,7 @@ impl<S: Dialect> Batch<'_, S> {
                 record.first_places,
                 record.food_eaten as i64,
                 seats,
+                rows::record(**bot, season).checksum(seats),
                 record.last_game_at
             ]
         });
@@ -174,15 +177,24 @@ impl<S: Dialect> Batch<'_, S> {
         let season = engine::ladders::season::current_season(&row);
         let begin = format!(
             "INSERT INTO ladder_entries (ladder, season, bot, entry, account, name, is_active, joined_at, mu, sigma, score,
-               is_ranked, games, first_places, food_eaten, seats)
-             SELECT ladder, season + 1, bot, entry, account, name, is_active, joined_at, ?3, ?4, ?5, ?6, 0, 0, 0, ?7
+               is_ranked, games, first_places, food_eaten, seats, checksum)
+             SELECT ladder, season + 1, bot, entry, account, name, is_active, joined_at, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8
              FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {}",
             S::is_set("is_active")
         );
         let score = record.rating.display_score();
         self.session.run(
             &begin,
-            values![advance.id, season, record.rating.mu, record.rating.sigma, score, record.is_ranked(), &no_seats],
+            values![
+                advance.id,
+                season,
+                record.rating.mu,
+                record.rating.sigma,
+                score,
+                record.is_ranked(),
+                &no_seats,
+                rows::record(BotId(0), season).checksum(&no_seats)
+            ],
         )?;
         Ok(Outcome::Done)
     }

@@ -108,10 +108,12 @@ fn ladders_of_bot(
     bot: BotId,
     limit: usize,
 ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
-    let entries = session.all(LADDERS_OF_BOT, values![bot, limit], |row| rows::entry(row))?;
+    let entries =
+        session.list(LADDERS_OF_BOT, values![bot, limit], |row, damages| rows::entry_of_list(row, damages))?;
     let mut found = Vec::with_capacity(entries.len());
     for entry in entries {
-        found.extend(competitions::by_id_of(session, entry.ladder)?.map(|ladder| (ladder, entry)));
+        let ladder = competitions::list(session, &competitions::by_id(), values![entry.ladder])?.pop();
+        found.extend(ladder.map(|ladder| (ladder, entry)));
     }
     Ok(found)
 }
@@ -155,7 +157,7 @@ fn ranking<S: Dialect>(session: &mut S, filter: &RankingFilter) -> Result<Vec<La
             values![ladder, season, is_ranked, food, bot, limit]
         }
     };
-    session.all(&sql, page, |row| rows::entry(row))
+    session.list(&sql, page, |row, damages| rows::entry_of_list(row, damages))
 }
 
 fn entries_after(
@@ -166,7 +168,8 @@ fn entries_after(
     limit: usize,
 ) -> Result<Vec<LadderEntry>, StoreError> {
     let after = after.map_or(ID_MIN, BotId::to_bytes);
-    session.all(&entries_by_bot(), values![ladder, season, after, limit], |row| rows::entry(row))
+    let page = values![ladder, season, after, limit];
+    session.list(&entries_by_bot(), page, |row, damages| rows::entry_of_list(row, damages))
 }
 
 fn meetings_after(
@@ -253,7 +256,7 @@ impl<R: SqlReader> LadderReader for R {
     }
 
     fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError> {
-        self.session().all(&entries_of_bot(), values![bot, limit], |row| rows::entry(row))
+        self.session().list(&entries_of_bot(), values![bot, limit], |row, damages| rows::entry_of_list(row, damages))
     }
 
     fn ladders_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {

@@ -45,10 +45,10 @@ pub(crate) fn old<S: Dialect>() -> String {
 }
 
 pub(crate) const LOAD_ROWS: &str = "
-    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
+    SELECT version, data, checksum FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
 pub(crate) fn load() -> String {
     format!(
-        "SELECT {}, w.epoch, w.snapshot_version, s.data FROM worlds w
+        "SELECT {}, w.epoch, w.snapshot_version, s.data, s.checksum FROM worlds w
          LEFT JOIN world_snapshots s ON s.world_id = w.id WHERE w.id = ?1",
         rows::WORLD
     )
@@ -118,8 +118,8 @@ impl<S: Dialect> Batch<'_, S> {
 
     fn insert_world(&mut self, row: &WorldRow) -> Result<bool, StoreError> {
         let inserted = self.session.run(
-            "INSERT INTO worlds (id, name, kind, settings, seed, creator, created_at, ends_at, admission, players_max, players)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT DO NOTHING",
+            "INSERT INTO worlds (id, name, kind, settings, seed, creator, created_at, ends_at, admission, players_max, players, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11) ON CONFLICT DO NOTHING",
             values![
                 row.id,
                 row.name.as_str(),
@@ -131,6 +131,7 @@ impl<S: Dialect> Batch<'_, S> {
                 stored_end(row.ends_at),
                 row.admission.name(),
                 row.players_max,
+                rows::settings(row.id).checksum(&row.settings),
             ],
         )?;
         Ok(inserted == 1)
@@ -150,7 +151,7 @@ impl<S: Dialect> Batch<'_, S> {
         let world = self.session.first(&load(), values![id], |row| rows::claimed(row))?;
         let mut world =
             world.ok_or_else(|| StoreError::Corrupt { why: format!("world {id} vanished while it was claimed") })?;
-        world.rows = self.session.all(LOAD_ROWS, values![id, world.claims_version], |row| rows::log_row(row))?;
+        world.rows = self.session.all(LOAD_ROWS, values![id, world.claims_version], |row| rows::log_row(row, id))?;
         Ok(Outcome::WorldClaimed(Box::new(world)))
     }
 

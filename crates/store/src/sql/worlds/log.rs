@@ -15,8 +15,8 @@ pub(crate) const LOG_STATE: &str = "
     FROM worlds WHERE id = ?1";
 
 static ADD: RowStatement = RowStatement::new(
-    "world_id uuid, version bigint, data bytea",
-    "INSERT INTO world_log (world_id, version, data) SELECT new.* FROM {new}",
+    "world_id uuid, version bigint, data bytea, checksum bigint",
+    "INSERT INTO world_log (world_id, version, data, checksum) SELECT new.* FROM {new}",
 );
 pub(super) const FORGET: &str = "DELETE FROM world_log WHERE world_id = ?1 AND version < ?2";
 
@@ -36,7 +36,10 @@ impl<S: Dialect> Batch<'_, S> {
         if let Err(refusal) = semantics::worlds::check_world_append(append, held.log) {
             return Ok(refusal);
         }
-        let rows = append.rows.iter().map(|row| *values![append.id, row.version, &row.bytes]);
+        let rows = append.rows.iter().map(|row| {
+            let checksum = rows::world_entry(append.id, row.version).checksum(&row.bytes);
+            *values![append.id, row.version, &row.bytes, checksum]
+        });
         self.session.run_rows(&ADD, rows)?;
         Ok(Outcome::Done)
     }
@@ -53,9 +56,9 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(refusal);
         }
         self.session.run(
-            "INSERT INTO world_snapshots (world_id, data) VALUES (?1, ?2)
-             ON CONFLICT (world_id) DO UPDATE SET data = excluded.data",
-            values![id, bytes],
+            "INSERT INTO world_snapshots (world_id, data, checksum) VALUES (?1, ?2, ?3)
+             ON CONFLICT (world_id) DO UPDATE SET data = excluded.data, checksum = excluded.checksum",
+            values![id, bytes, rows::world_snapshot(id).checksum(bytes)],
         )?;
         if claims_version > held.snapshot {
             let moved = "UPDATE worlds SET snapshot_version = ?2 WHERE id = ?1";

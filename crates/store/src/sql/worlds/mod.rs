@@ -8,8 +8,8 @@ mod reads;
 
 pub(super) use log::LOG_STATE;
 pub(super) use reads::{
-    LOG, MEMBERS, aggregation_lags, has_joined, hunter_of, leaderboard_page, lobby_page, of_player, of_ticket, page,
-    rounds_page, totals_row, unfinished_page, world, world_named,
+    LOG, MEMBERS, aggregation_lags, has_joined, hunter_of, leaderboard_page, lobby, of_player, of_ticket, rounds_page,
+    totals_row, unfinished, visible, world, world_named,
 };
 
 use super::{Batch, Dialect};
@@ -60,9 +60,9 @@ pub(crate) fn queries<S: Dialect>() -> Vec<(&'static str, String)> {
         ("old worlds", lifecycle::old::<S>()),
         ("world", reads::by_id()),
         ("world of a name", reads::by_name()),
-        ("worlds", page()),
-        ("hunts", lobby_page()),
-        ("unfinished hunts", unfinished_page()),
+        ("worlds", reads::page()),
+        ("hunts", reads::lobby_page()),
+        ("unfinished hunts", reads::unfinished_page()),
         ("hunt of a ticket", of_ticket()),
         ("hunt of a player", of_player()),
         ("leaderboard", leaderboard_page()),

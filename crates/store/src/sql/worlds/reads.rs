@@ -1,14 +1,14 @@
 //! Queries about worlds. Each walks an index.
 
-use crate::columns::worlds as rows;
+use crate::columns::worlds::{self as rows, WorldCursor};
 use crate::contract::StoreError;
-use crate::sql::{Dialect, Session, values};
+use crate::sql::{Dialect, ID_MAX, ID_MIN, Session, readable, values};
 use engine::ids::{PlayerId, WorldId, WorldName};
-use engine::rows::WorldEntry;
+use engine::rows::{HuntCursor, WorldEntry, WorldRow};
 use engine::time::UnixMs;
 
 pub(crate) const LOG: &str = "
-    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
+    SELECT version, data, checksum FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
 pub(crate) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1 AND player = ?2";
 pub(crate) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
@@ -112,6 +112,48 @@ pub(crate) fn rounds_page() -> String {
 
 pub(crate) fn totals_row() -> String {
     format!("SELECT {} FROM hunt_totals WHERE id = 1", rows::TOTALS)
+}
+
+/// See [`crate::Reader::worlds`].
+pub(in crate::sql) fn visible(
+    session: &mut impl Session,
+    after: Option<WorldId>,
+    limit: usize,
+    viewer: Option<PlayerId>,
+    now: UnixMs,
+) -> Result<Vec<WorldEntry>, StoreError> {
+    let after = WorldCursor { ends_at: 0, id: after.map_or(ID_MIN, WorldId::to_bytes) };
+    readable(session, after, limit, |session, after, limit| {
+        session.all(&page(), values![now, after.id, limit, viewer], |row| rows::listed_entry(row))
+    })
+}
+
+/// See [`crate::Reader::hunt_lobby`].
+pub(in crate::sql) fn lobby(
+    session: &mut impl Session,
+    before: Option<HuntCursor>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldEntry>, StoreError> {
+    let end = WorldCursor { ends_at: i64::MAX, id: ID_MAX };
+    let before = before.map_or(end, |before| WorldCursor { ends_at: before.ends_at.0, id: before.id.to_bytes() });
+    readable(session, before, limit, |session, WorldCursor { ends_at, id }, limit| {
+        session.all(&lobby_page(), values![now, ends_at, id, limit], |row| rows::listed_entry(row))
+    })
+}
+
+/// See [`crate::Reader::unfinished_hunts`].
+pub(in crate::sql) fn unfinished(
+    session: &mut impl Session,
+    after: Option<HuntCursor>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldRow>, StoreError> {
+    let start = WorldCursor { ends_at: i64::MIN, id: ID_MIN };
+    let after = after.map_or(start, |after| WorldCursor { ends_at: after.ends_at.0, id: after.id.to_bytes() });
+    readable(session, after, limit, |session, WorldCursor { ends_at, id }, limit| {
+        session.all(&unfinished_page(), values![now, ends_at, id, limit], |row| rows::listed_world(row))
+    })
 }
 
 pub(in crate::sql) fn world(
