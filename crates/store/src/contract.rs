@@ -75,6 +75,15 @@ pub trait Backend: Send {
     fn take_damages(&mut self) -> Vec<Damage> {
         Vec::new()
     }
+
+    /// Whether a commit would be saved now, found out by a small one that leaves nothing. A full disk opens well, and so does a database
+    /// that only answers reads.
+    ///
+    /// # Errors
+    /// As for [`Backend::commit`].
+    fn probe(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// Which matches there are to list.

@@ -41,7 +41,8 @@ pub(super) struct CommitThread {
     inbox: Receiver<WriterMessage>,
     status: Arc<WriterStatus>,
     backend: BackendState,
-    /// The pause that the next failure costs. Only a successful commit brings it back down: a full disk opens well.
+    /// The pause that the next failure costs. Only a successful commit brings it back down: where a disk is full, there may be room for a probe
+    /// and for nothing more.
     reopen_delay: Duration,
     /// Taken from the inbox, but too heavy for the batch of its day.
     deferred: Option<CommitRequest>,
@@ -203,15 +204,21 @@ impl CommitThread {
         outcomes
     }
 
-    /// From here on callers are refused at once, until [`Writer::reopen`] succeeds.
+    /// From here on callers are refused at once, until [`CommitThread::reopen`] succeeds.
     fn mark_lost(&mut self, error: StoreError) {
         self.status.set_refusal(Some(error.clone()));
         self.backend = BackendState::Lost { error, retry_at: Instant::now() + self.reopen_delay };
         self.reopen_delay = (self.reopen_delay * 2).min(REOPEN_DELAY_MAX);
     }
 
+    /// What opens must also take a commit: callers are let in again only then.
     fn reopen(&mut self) {
-        match catch_panic(|| self.database.writer()) {
+        let opened = catch_panic(|| {
+            let mut backend = self.database.writer()?;
+            backend.probe()?;
+            Ok(backend)
+        });
+        match opened {
             Ok(backend) => {
                 self.backend = BackendState::Open(backend);
                 self.status.set_refusal(None);

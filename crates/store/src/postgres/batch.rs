@@ -8,6 +8,7 @@ use super::tables;
 use crate::checksums::Damage;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
+use crate::sql::reader::SqlReader;
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
 use engine::commands::{CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand};
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
@@ -69,6 +70,10 @@ impl Backend for PostgresWriter {
 
     fn take_damages(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.session.damages)
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        SqlReader::probe(&mut self.session)
     }
 }
 

@@ -76,6 +76,11 @@ impl Backend for SqliteWriter {
     fn take_damages(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.session.damages)
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.limit_pages()?;
+        self.session.probe()
+    }
 }
 
 impl Batch<'_> {

@@ -50,8 +50,7 @@ impl SqlReader for SqliteReader {
         Ok(None)
     }
 
-    /// Through a connection of its own, which fails where the writer would. The row is gone in the same transaction; its page
-    /// is written all the same.
+    /// Through a connection of its own, which fails where the writer would.
     fn probe(&mut self) -> Result<(), StoreError> {
         let prober = match self.prober.take() {
             Some(prober) => prober,
@@ -62,9 +61,7 @@ impl SqlReader for SqliteReader {
             }
         };
         limit_pages(&prober, self.pages_max.load(Ordering::SeqCst))?;
-        prober.script(
-            "BEGIN IMMEDIATE; INSERT INTO probe (written_at) VALUES (unixepoch()); DELETE FROM probe; COMMIT;",
-        )?;
+        prober.probe()?;
         self.prober = Some(prober);
         Ok(())
     }

@@ -36,6 +36,11 @@ impl Session {
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.db.execute_batch(sql).or_store_error()
     }
+
+    /// Writes a row that is gone in the same transaction; its page is written all the same. A connection on which this fails is closed.
+    pub(super) fn probe(&self) -> Result<(), StoreError> {
+        self.script("BEGIN IMMEDIATE; INSERT INTO probe (written_at) VALUES (unixepoch()); DELETE FROM probe; COMMIT;")
+    }
 }
 
 impl sql::Session for Session {

@@ -245,6 +245,20 @@ fn a_lost_store_refuses_at_once_and_comes_back_by_itself() {
 }
 
 #[test]
+fn a_store_that_opens_and_saves_nothing_stays_lost() {
+    run(async {
+        let database = ScriptedDatabase::default();
+        let (store, seen) = open(&database);
+        database.fail_at(1, Failure::Lost);
+        database.fail_probes(2);
+        assert_eq!(store.commit(command(1)).await, Err(lost()));
+        until_saved(&store, 2).await;
+        assert_eq!(*seen.commits.lock().unwrap(), [(1, false), (1, true)], "no other command was tried in vain");
+        assert_eq!(database.opened(), 4, "at first, twice in vain, and again");
+    });
+}
+
+#[test]
 fn one_bad_command_fails_alone() {
     run(async {
         let database = ScriptedDatabase::default();

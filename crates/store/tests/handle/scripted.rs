@@ -20,6 +20,7 @@ struct Script {
     waiting: usize,
     fail_commit: Option<(usize, Failure)>,
     openings_that_fail: usize,
+    probes_that_fail: usize,
 }
 
 /// What goes wrong with a commit.
@@ -63,6 +64,11 @@ impl ScriptedDatabase {
 
     pub(crate) fn fail_openings(&self, count: usize) {
         self.lock().openings_that_fail = count;
+    }
+
+    /// It opens then, and saves nothing.
+    pub(crate) fn fail_probes(&self, count: usize) {
+        self.lock().probes_that_fail = count;
     }
 
     /// The workers named in each batch that was saved.
@@ -116,6 +122,13 @@ impl Backend for ScriptedDatabase {
             script.batches.push(commands.to_vec());
         }
         if failure.is_some() { Err(lost()) } else { Ok(vec![Outcome::Done; commands.len()]) }
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        let mut script = self.lock();
+        let fails = script.probes_that_fail > 0;
+        script.probes_that_fail -= usize::from(fails);
+        if fails { Err(lost()) } else { Ok(()) }
     }
 }
 
