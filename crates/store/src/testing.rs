@@ -1,6 +1,7 @@
 //! For tests, simulations and benchmarks: a temporary directory, a database in memory, and a private PostgreSQL cluster,
 //! from Debian's package, that cannot outlive the process which started it.
 
+pub mod faulty_disk;
 pub mod statements;
 
 use crate::checksums::ChecksumReport;

@@ -64,3 +64,29 @@ fn what_is_no_whole_backup_becomes_no_data_file() {
     left.sort();
     assert_eq!(left, ["games.db", "games.db.lock"]);
 }
+
+/// Becomes a program whose files may not become longer than so many blocks of 512 bytes: a write beyond that fails instead of ending it.
+const WITH_ROOM_FOR: [&str; 3] = ["sh", "-c", r#"trap "" XFSZ; ulimit -f "$0"; exec "$@""#];
+
+#[test]
+fn a_backup_without_room_leaves_nothing() {
+    let folder = Folder::new();
+    folder.serve_games("").kill();
+    check(&folder, "backup whole", 0, "verified");
+    let bytes = std::fs::metadata(folder.path().join("whole")).unwrap().len();
+    let files = || {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = files();
+    for room in [0, 1, 2, 3, 5, 8, 13].map(|parts| parts * bytes / 13 / 4096 * 4096) {
+        let blocks = (room / 512).to_string();
+        let starter: Vec<&str> = WITH_ROOM_FOR.into_iter().chain([&*blocks]).collect();
+        let output = folder.command_by(&starter, "backup copy").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_enough = room >= bytes;
+        assert_eq!(output.status.code(), Some(i32::from(!is_enough)), "room for {room} of {bytes} bytes: {said}");
+        assert!(is_enough || said.contains("full") || said.contains("I/O"), "{said}");
+        assert_eq!(files().difference(&before).count(), usize::from(is_enough), "room for {room} of {bytes} bytes");
+    }
+}

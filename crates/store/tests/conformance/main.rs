@@ -13,6 +13,7 @@ mod claims;
 mod codes;
 mod competitions;
 mod creation;
+mod faults;
 mod fixtures;
 mod games;
 mod hunts;
