@@ -117,7 +117,7 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         )));
     }
     let part = Part::of(&beside(data, ".restored"))?;
-    std::fs::copy(&file, &part.0).map_err(|error| unusable(&file, &error))?;
+    part.write(&file).map_err(|error| unusable(&file, &error))?;
     backup::verify(&part.0)?;
     let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.0, accept_damage))?;
     std::fs::remove_file(data).map_err(|error| unusable(data, &error))?;
@@ -172,11 +172,7 @@ async fn read_sample(file: &Path, accept_damage: bool) -> Result<Sample, CliErro
         Err(error) => Err(error),
     };
     store.close().await;
-    // Closed, it is one file again: what stood beside it was taken into it.
-    let log = beside(file, "-wal");
-    if std::fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
-        return Err(CliError::failed(format_args!("{} could not be taken into its data file", log.display())));
-    }
+    backup::take_in_log(file)?;
     sample
 }
 
@@ -274,6 +270,12 @@ impl Part {
         let made = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(&part.0);
         made.map_err(|error| unusable(&part.0, &error))?;
         Ok(part)
+    }
+
+    /// Fills it with the bytes of another file. Its rights stay its own: `fs::copy` would take over those of the other.
+    fn write(&self, from: &Path) -> io::Result<()> {
+        let mut part = OpenOptions::new().write(true).open(&self.0)?;
+        io::copy(&mut File::open(from)?, &mut part).map(drop)
     }
 
     /// Gives it its name, where nothing is.

@@ -3,6 +3,8 @@
 use crate::support::Folder;
 use crate::support::bots::Bots;
 use crate::support::games::ObservedGames;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 const THINK: Duration = Duration::from_millis(10);
@@ -56,7 +58,10 @@ fn what_is_no_whole_backup_becomes_no_data_file() {
     restore("damaged", "damaged");
     restore("text", "not a database");
     restore("missing", "cannot be used");
+    let rights = |file: &str| std::fs::metadata(folder.path().join(file)).unwrap().permissions();
+    std::fs::set_permissions(folder.path().join("whole"), Permissions::from_mode(0o644)).unwrap();
     check(&folder, "restore whole --data new/games.db", 0, "is restored");
+    assert_eq!(rights("new/games.db").mode() & 0o777, 0o600);
     check(&folder, "backup copy --data missing.db", 1, "there is no data file");
     check(&folder, "backup copy --store-url postgres://db/games", 2, "pg_dump");
     let left = std::fs::read_dir(folder.path().join("new")).unwrap().map(|entry| entry.unwrap().file_name());

@@ -74,6 +74,22 @@ pub fn check_checksums(file: &Path) -> Result<Option<ChecksumReport>, StoreError
     checked_rows::check(&mut Session::new(db)).map(Some)
 }
 
+/// Takes the write-ahead log into the file, which is whole by itself then. SQLite does so when the last connection closes, but a reader that closes
+/// last may not write.
+///
+/// # Errors
+/// The file is in use, or cannot be written.
+pub fn take_in_log(file: &Path) -> Result<(), StoreError> {
+    let db = connection::open(file, Access::Write)?;
+    let is_busy: bool = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).or_store_error()?;
+    if is_busy {
+        return Err(StoreError::Unavailable {
+            why: format!("{} is in use: its log cannot be taken in", file.display()),
+        });
+    }
+    db.close().map_err(|(_, error)| store_error(&error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +143,24 @@ mod tests {
         let rows = db.query_row("SELECT count(*) FROM pairs", [], |row| row.get(0)).or_store_error()?;
         let halves = "SELECT count(*) FROM (SELECT a FROM pairs GROUP BY a HAVING count(*) <> 2)";
         Ok((rows, db.query_row(halves, [], |row| row.get(0)).or_store_error()?))
+    }
+
+    #[test]
+    fn the_log_is_taken_in_while_a_reader_is_open() {
+        let folder = TempDir::new();
+        let (file, log) = (folder.path().join("games.db"), folder.path().join("games.db-wal"));
+        let mut writer = connection::open(&file, Access::Write).unwrap();
+        connection::prepare_to_write(&writer).unwrap();
+        migrate::migrate(&mut writer, &file, SchemaPolicy::Migrate).unwrap();
+        let reader = connection::open(&file, Access::Read).unwrap();
+        migrate::check_not_newer(&reader, &file).unwrap();
+        writer.close().unwrap();
+        let bytes = || std::fs::metadata(&log).map_or(0, |found| found.len());
+        assert_ne!(bytes(), 0, "what is tested is not there");
+        take_in_log(&file).unwrap();
+        assert_eq!(bytes(), 0);
+        drop(reader);
+        verify(&file).unwrap();
     }
 
     /// What is said of a file with these bytes.
