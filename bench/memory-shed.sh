@@ -3,11 +3,11 @@
 # and follows it. Twice: without shed.memory_percent the kernel has to kill the server; with the default it refuses the next ones with
 # 503 overloaded, goes on for those who are there, and takes new ones when some have left.
 # Makes a control group of its own, of whichever version this machine has, and removes it. Needs root.
-# usage: bench/memory-shed.sh [MiB] [seconds of each run]
+# usage: bench/memory-shed.sh [MiB] [seconds of each run, at most: it ends when the memory is used up]
 # Ends with 0: held, 1: not held, 77: cannot run here.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-mib=${1:-200} seconds=${2:-90}
+mib=${1:-200} seconds=${2:-300}
 group=
 for parent in /sys/fs/cgroup/memory /sys/fs/cgroup; do
     if mkdir "$parent/gauntlet-$$" 2>/dev/null && group=$parent/gauntlet-$$; then

@@ -5,22 +5,25 @@
 # one on the restored backup.
 # Held: every match that was acknowledged finishes, matches that were over have the same frames as before, accounts and tokens work, no request of a guest failed, no acknowledged line is
 # lost, and the old program refuses the new store with a text.
-# usage: bench/upgrade.sh [BINARY_OF_THE_VERSION_BEFORE]     built from the tag v0.1.0 otherwise, which takes some minutes
-#   GUESTS=n at each node (8), MATCHES=n at each step (60)
+# usage: bench/upgrade.sh [BINARY_OF_THE_VERSION_BEFORE]     built from the tag v0.1.0 otherwise, or from its commit where there are no tags, which takes some minutes
+#   GUESTS=n at each node (8), MATCHES=n at each step (60), PROFILE=dev for a build of the version before that takes less time (release)
 # Ends with 0: held, 1: not held, 77: no program of the version before, or no PostgreSQL.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-tag=v0.1.0
+tag=v0.1.0 commit=1156240f3dd60d83aadd408c67b8402825039857
+profile=${PROFILE:-release}
 guests=${GUESTS:-8} matches=${MATCHES:-60}
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "There is no PostgreSQL: apt-get install postgresql." >&2; exit 77; }
 
-before=${1:-${CARGO_TARGET_DIR:-$root/target}/upgrade-$tag/release/gauntlet}
+built=${CARGO_TARGET_DIR:-$root/target}/upgrade-$tag
+before=${1:-$built/${profile/#dev/debug}/gauntlet}
 if [ ! -x "$before" ]; then
     [ -z "${1:-}" ] || { echo "$1 is no program." >&2; exit 77; }
-    git -C "$root" rev-parse -q --verify "$tag^{commit}" >/dev/null || { echo "There is no tag $tag here: git fetch --tags, or name a program that was built from it." >&2; exit 77; }
+    revision=$(git -C "$root" rev-parse -q --verify "$tag^{commit}" || git -C "$root" rev-parse -q --verify "$commit^{commit}") ||
+        { echo "Neither $tag nor its commit is here: git fetch --tags, or name a program that was built from it." >&2; exit 77; }
     mkdir "$work/source"
-    git -C "$root" archive "$tag" | tar -x -C "$work/source"
-    (cd "$work/source" && CARGO_TARGET_DIR=${before%/release/gauntlet} cargo build --quiet --release --locked -p gauntlet) ||
+    git -C "$root" archive "$revision" | tar -x -C "$work/source"
+    (cd "$work/source" && CARGO_TARGET_DIR=$built cargo build --quiet --profile "$profile" --locked -p gauntlet) ||
         { echo "$tag cannot be built here." >&2; exit 77; }
 fi
 now=$gauntlet
