@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
 use engine::rows::MatchCounts;
-use metrics::{AllocatorStats, CONTENT_TYPE, Metrics, Page, ProcessUsage};
+use metrics::{AllocatorStats, CONTENT_TYPE, FamilyKind, Metrics, Page, ProcessUsage};
 use ready::Probe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,21 +74,31 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     (status = 200, description = "Metrics in Prometheus' text format.", body = String, content_type = "text/plain"),
 ))]
 async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics_page(&app).await.into_text())
+}
+
+/// All metrics of this process, with those of its store and of the system.
+pub async fn metrics_page(app: &App) -> Page {
     let mut page = app.metrics.page();
     let waiting = Some(app.node.store.commands_waiting());
-    page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
+    page.number(
+        "gauntlet_store_commands_waiting",
+        "Commands that wait for the store's writer.",
+        FamilyKind::Gauge,
+        waiting,
+    );
     let is_refusing = u64::from(app.node.store.refusal().is_some());
     page.number(
         "gauntlet_store_refusing",
         "Whether the store was lost, and every change is refused until it can be opened again.",
-        "gauge",
+        FamilyKind::Gauge,
         Some(is_refusing),
     );
     let missing = app.node.store.missing_readers().map_or(0, |(count, _)| count);
     page.number(
         "gauntlet_store_readers_missing",
         "Readers of the store that cannot be opened now.",
-        "gauge",
+        FamilyKind::Gauge,
         Some(missing),
     );
     let now = app.node.clock.now();
@@ -96,9 +106,9 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     if let Ok(Ok(stats)) = stats {
         write_store_metrics(&mut page, &stats.counts, stats.orphaned);
     }
-    write_process_metrics(&mut page, &app);
+    write_process_metrics(&mut page, app);
     app.limits.write_metrics(&mut page);
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.into_text())
+    page
 }
 
 fn write_store_metrics(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
@@ -111,21 +121,31 @@ fn write_store_metrics(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
     ];
     page.gauges("gauntlet_matches", "Matches that the store knows, by state.", "state", by_state);
     let help = "Running matches whose worker's lease has ended.";
-    page.number("gauntlet_matches_orphaned", help, "gauge", Some(orphaned));
+    page.number("gauntlet_matches_orphaned", help, FamilyKind::Gauge, Some(orphaned));
 }
 
 fn write_process_metrics(page: &mut Page, app: &App) {
     let own = ProcessUsage::read();
     let uptime_s = app.metrics.uptime(Instant::now()).as_secs_f64();
-    page.number("process_resident_memory_bytes", "Memory in use, in bytes.", "gauge", own.rss_bytes);
-    page.number("process_cpu_seconds_total", "Processor time used, in seconds.", "counter", own.cpu_s);
-    page.number("process_threads", "Threads.", "gauge", own.threads);
-    page.number("process_open_fds", "Open files and sockets.", "gauge", own.open_files);
-    page.number("process_max_fds", "Files and sockets that may be open.", "gauge", Some(app.config.open_files_max));
+    page.number("process_resident_memory_bytes", "Memory in use, in bytes.", FamilyKind::Gauge, own.rss_bytes);
+    page.number("process_cpu_seconds_total", "Processor time used, in seconds.", FamilyKind::Counter, own.cpu_s);
+    page.number("process_threads", "Threads.", FamilyKind::Gauge, own.threads);
+    page.number("process_open_fds", "Open files and sockets.", FamilyKind::Gauge, own.open_files);
+    page.number(
+        "process_max_fds",
+        "Files and sockets that may be open.",
+        FamilyKind::Gauge,
+        Some(app.config.open_files_max),
+    );
     if let Some(allocator) = AllocatorStats::read() {
         allocator.expose(page);
     }
-    page.number("process_uptime_seconds", "Time since the process began, in seconds.", "gauge", Some(uptime_s));
+    page.number(
+        "process_uptime_seconds",
+        "Time since the process began, in seconds.",
+        FamilyKind::Gauge,
+        Some(uptime_s),
+    );
 }
 
 /// Whether this process is alive

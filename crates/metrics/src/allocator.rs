@@ -1,6 +1,6 @@
 //! The allocator's statistics. The binary knows which allocator it uses, and provides the function that reads them.
 
-use super::text::Page;
+use super::text::{FamilyKind, Page};
 use std::sync::OnceLock;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,18 +31,23 @@ impl AllocatorStats {
 
     pub fn expose(self, page: &mut Page) {
         let metrics = [
-            ("gauntlet_allocations_total", "Allocations of memory.", "counter", self.allocations),
-            ("gauntlet_allocated_bytes", "Memory that the program holds, in bytes.", "gauge", self.allocated_bytes),
+            ("gauntlet_allocations_total", "Allocations of memory.", FamilyKind::Counter, self.allocations),
+            (
+                "gauntlet_allocated_bytes",
+                "Memory that the program holds, in bytes.",
+                FamilyKind::Gauge,
+                self.allocated_bytes,
+            ),
             (
                 "gauntlet_allocator_metadata_bytes",
                 "Memory of the allocator's own records, in bytes.",
-                "gauge",
+                FamilyKind::Gauge,
                 self.metadata_bytes,
             ),
             (
                 "gauntlet_allocator_resident_bytes",
                 "Memory that the allocator keeps, for the program or for later, in bytes.",
-                "gauge",
+                FamilyKind::Gauge,
                 self.resident_bytes,
             ),
         ];

@@ -2,7 +2,7 @@
 //! send: policies are the operator's, classes may be a client's.
 
 use super::instruments::Counter;
-use super::text::{Exposed, Page};
+use super::text::{Exposed, FamilyKind, Page};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -101,7 +101,7 @@ fn label<'a>(classes: &CountersByClass, class: &'a str) -> &'a str {
 
 impl Exposed for Decisions {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         let policies = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let sorted: BTreeMap<_, _> = policies.iter().collect();
         for (policy, classes) in sorted {
@@ -109,7 +109,7 @@ impl Exposed for Decisions {
                 let seen = DecisionOutcome::ALL.iter().zip(&verdicts.0).filter(|(_, counter)| counter.get() > 0);
                 seen.for_each(|(decided, counter)| {
                     let labels = [("policy", &**policy), ("class", class), ("outcome", decided.name())];
-                    page.sample(name, &labels, counter.get());
+                    page.sample(&labels, counter.get());
                 });
             }
         }

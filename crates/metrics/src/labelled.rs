@@ -1,7 +1,7 @@
 //! Counters with a label, each bounded: by a closed list, or by a number of routes beyond which all share one counter.
 
 use super::instruments::{Counter, Gauge};
-use super::text::{Exposed, Page};
+use super::text::{Exposed, FamilyKind, Page};
 use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -58,10 +58,10 @@ impl ByClass {
 
 impl Exposed for ByClass {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (class, counter) in AnswerClass::ALL.into_iter().zip(&self.0) {
             if !matches!(class, AnswerClass::Valid | AnswerClass::Late | AnswerClass::ServerFault) {
-                page.sample(name, &[("class", class.name())], counter.get());
+                page.sample(&[("class", class.name())], counter.get());
             }
         }
     }
@@ -87,9 +87,9 @@ impl ByKind {
 
 impl Exposed for ByKind {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (kind, counter) in QuotaKind::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("kind", kind.name())], counter.get());
+            page.sample(&[("kind", kind.name())], counter.get());
         }
     }
 }
@@ -127,9 +127,9 @@ impl ByOutcome {
 
 impl Exposed for ByOutcome {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for ((_, outcome), counter) in Handshake::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("outcome", outcome)], counter.get());
+            page.sample(&[("outcome", outcome)], counter.get());
         }
     }
 }
@@ -186,9 +186,9 @@ impl ProxyHeaders {
 
 impl Exposed for ProxyHeaders {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for ((_, outcome), counter) in ProxyHeaderOutcome::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("outcome", outcome)], counter.get());
+            page.sample(&[("outcome", outcome)], counter.get());
         }
     }
 }
@@ -248,9 +248,9 @@ impl RetiredByKind {
 
 impl Exposed for RetiredByKind {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (kind, counter) in RetiredKind::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("kind", kind.name())], counter.get());
+            page.sample(&[("kind", kind.name())], counter.get());
         }
     }
 }
@@ -274,9 +274,9 @@ impl RetentionLag {
 
 impl Exposed for RetentionLag {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "gauge");
+        page.head(name, help, FamilyKind::Gauge);
         for (kind, gauge) in Self::KINDS.into_iter().zip(&self.0) {
-            page.sample(name, &[("kind", kind.name())], gauge.get());
+            page.sample(&[("kind", kind.name())], gauge.get());
         }
     }
 }
@@ -330,11 +330,11 @@ impl ByRoute {
 
 impl Exposed for ByRoute {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (route, counters) in &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             let seen = STATUSES.iter().zip(&counters.0).filter(|(_, counter)| counter.get() > 0);
             seen.for_each(|(status, counter)| {
-                page.sample(name, &[("route", route), ("status", status)], counter.get());
+                page.sample(&[("route", route), ("status", status)], counter.get());
             });
         }
     }

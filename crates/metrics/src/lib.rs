@@ -52,7 +52,7 @@ pub use shed::{ByOverload, Overload};
 pub use stalls::{ExpectedWake, StallLog, StalledTime};
 pub use store::StoreMetrics;
 pub use tables::TableMetrics;
-pub use text::{CONTENT_TYPE, Page};
+pub use text::{Buckets, CONTENT_TYPE, Family, FamilyKind, Number, Page, Sample, SampleValue};
 pub use tournaments::TournamentMetrics;
 pub use views::ViewMetrics;
 pub use world_connections::{FrameKind, WorldConnections, WorldTransport};

@@ -1,7 +1,7 @@
 //! Requests that were refused because the server is overloaded, by kind of overload.
 
 use super::instruments::Counter;
-use super::text::{Exposed, Page};
+use super::text::{Exposed, FamilyKind, Page};
 
 /// The kind of overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,9 +48,9 @@ impl ByOverload {
 
 impl Exposed for ByOverload {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (overload, counter) in Overload::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("reason", overload.name())], counter.get());
+            page.sample(&[("reason", overload.name())], counter.get());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Metrics;
 use super::instruments::{Counter, Histogram};
 use super::macros::metrics;
-use super::text::{Exposed, Page};
+use super::text::{Exposed, FamilyKind, Page};
 use ::store::{Damage, Observer, StoredKind};
 use std::time::Duration;
 
@@ -36,9 +36,9 @@ impl ByStoredKind {
 
 impl Exposed for ByStoredKind {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
-        page.head(name, help, "counter");
+        page.head(name, help, FamilyKind::Counter);
         for (kind, counter) in StoredKind::ALL.into_iter().zip(&self.0) {
-            page.sample(name, &[("kind", kind.name())], counter.get());
+            page.sample(&[("kind", kind.name())], counter.get());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Metrics of connections to worlds: how many are open, by kind; the frames received and sent; and why they ended.
 
 use super::instruments::{Counter, Gauge};
-use super::text::{Exposed, Page};
+use super::text::{Exposed, FamilyKind, Page};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -94,19 +94,22 @@ impl Exposed for WorldConnections {
         let open = self.open.each_ref().map(|open| u64::try_from(open.get()).unwrap_or_default());
         page.gauges(stem, help, "kind", of(open));
         let opened = format!("{stem}_opened_total");
-        page.head(&opened, "Connections to worlds that were opened, by kind.", "counter");
-        of(self.opened.each_ref().map(Counter::get))
-            .for_each(|(kind, count)| page.sample(&opened, &[("kind", kind)], count));
+        page.head(&opened, "Connections to worlds that were opened, by kind.", FamilyKind::Counter);
+        of(self.opened.each_ref().map(Counter::get)).for_each(|(kind, count)| page.sample(&[("kind", kind)], count));
         let ended = format!("{stem}_ended_total");
-        page.head(&ended, "Connections to worlds that this process ended, by the code that was sent.", "counter");
+        page.head(
+            &ended,
+            "Connections to worlds that this process ended, by the code that was sent.",
+            FamilyKind::Counter,
+        );
         let codes = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.iter().for_each(|(code, count)| page.sample(&ended, &[("code", code)], count));
+        codes.iter().for_each(|(code, count)| page.sample(&[("code", code)], *count));
         let sent = "gauntlet_world_frames_sent_total";
-        page.head(sent, "Frames that were sent on connections to worlds, by kind.", "counter");
+        page.head(sent, "Frames that were sent on connections to worlds, by kind.", FamilyKind::Counter);
         FrameKind::ALL
             .into_iter()
             .zip(&self.sent_frames)
-            .for_each(|(kind, count)| page.sample(sent, &[("frame", kind.name())], count.get()));
+            .for_each(|(kind, count)| page.sample(&[("frame", kind.name())], count.get()));
         self.received_frames.expose(
             page,
             "gauntlet_world_frames_received_total",

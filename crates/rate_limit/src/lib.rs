@@ -19,7 +19,7 @@ pub use token::ServiceToken;
 use engine::rows::AuditEntry;
 use limiter::limits::LIMIT_MAX;
 use limiter::{Capacity, CheckResult, Decision, Hit, Limiter, Moment, Policy, PolicyDecision, Quota, Seed};
-use metrics::{DecisionOutcome, Metrics, OWN_CLASS_PREFIX, Page};
+use metrics::{DecisionOutcome, FamilyKind, Metrics, OWN_CLASS_PREFIX, Page};
 use rules::{Change, ChangeError, LimitRuleSet, PendingChange, REFERENCE, RuleOwnerMessage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -357,25 +357,25 @@ impl RateLimiter {
     pub fn write_metrics(&self, page: &mut Page) {
         let mut stats: Vec<_> = self.limiters().into_iter().flat_map(Limiter::stats).collect();
         stats.push(self.reference.stats());
-        let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::PolicyStats) -> u64| {
+        let mut family = |name: &str, help: &str, kind: FamilyKind, of: &dyn Fn(&limiter::PolicyStats) -> u64| {
             page.head(name, help, kind);
-            stats.iter().for_each(|stats| page.sample(name, &[("policy", &*stats.policy)], of(stats)));
+            stats.iter().for_each(|stats| page.sample(&[("policy", &*stats.policy)], of(stats)));
         };
-        family("gauntlet_limiter_keys", "Keys that a policy counts.", "gauge", &|stats| stats.keys as u64);
-        family("gauntlet_limiter_timestamps", "Timestamps in a policy's exact logs.", "gauge", &|stats| {
+        family("gauntlet_limiter_keys", "Keys that a policy counts.", FamilyKind::Gauge, &|stats| stats.keys as u64);
+        family("gauntlet_limiter_timestamps", "Timestamps in a policy's exact logs.", FamilyKind::Gauge, &|stats| {
             stats.timestamps as u64
         });
         let help = "Idle keys that were forgotten.";
-        family("gauntlet_limiter_forgotten_total", help, "counter", &|stats| stats.forgotten);
+        family("gauntlet_limiter_forgotten_total", help, FamilyKind::Counter, &|stats| stats.forgotten);
         page.head(
             "gauntlet_limiter_full_total",
             "Hits for which there was no room for another key or timestamp.",
-            "counter",
+            FamilyKind::Counter,
         );
         for stats in &stats {
             for (outcome, count) in [("denied", stats.full_denied), ("admitted", stats.full_admitted)] {
                 let labels = [("policy", &*stats.policy), ("outcome", outcome)];
-                page.sample("gauntlet_limiter_full_total", &labels, count);
+                page.sample(&labels, count);
             }
         }
     }
