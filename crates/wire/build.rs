@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-const PROTO_FILES: [&str; 4] = ["health.proto", "hunt.proto", "rls.proto", "world.proto"];
+const PROTO_FILES: [&str; 5] = ["health.proto", "hunt.proto", "otlp.proto", "rls.proto", "world.proto"];
 
 /// Members that JSON leaves out when they have their default: each with the test for it.
 const LEFT_OUT_IN_JSON: [(&str, &[&str]); 5] = [

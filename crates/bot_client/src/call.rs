@@ -4,6 +4,7 @@ use super::signing::CallSigner;
 use bytes::Bytes;
 use engine::ids::AccountId;
 use std::time::Duration;
+use telemetry::Span;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {
@@ -27,7 +28,7 @@ impl Webhook {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct BotCall {
     /// The bot's base URL.
     pub url: String,
@@ -40,6 +41,8 @@ pub struct BotCall {
     pub signer: Option<CallSigner>,
     /// The account on whose behalf it is made.
     pub account: AccountId,
+    /// Its span, where its match is traced.
+    pub span: Option<Span>,
 }
 
 /// The calls of a probe, in their order.

@@ -14,13 +14,21 @@ use engine::limits::CONNECT_ADDRESSES_MAX;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use telemetry::{TRACEPARENT, TraceContext};
 use tokio::time::{Instant, timeout};
 
 /// A request, ready to be written.
 pub(super) struct Request(Vec<u8>);
 
 impl Request {
-    pub(super) fn post(target: &Target, segment: &str, body: &[u8], signer: Option<&CallSigner>) -> Self {
+    /// `trace` is the span that the bot may go on from.
+    pub(super) fn post(
+        target: &Target,
+        segment: &str,
+        body: &[u8],
+        signer: Option<&CallSigner>,
+        trace: Option<TraceContext>,
+    ) -> Self {
         let mut bytes = Vec::with_capacity(160 + target.base_path.len() + target.authority.len() + body.len());
         let (path, host, length) = (&target.base_path, &target.authority, body.len());
         let _ = write!(
@@ -28,6 +36,9 @@ impl Request {
             "POST {path}/{segment} HTTP/1.1\r\nhost: {host}\r\nuser-agent: gauntlet\r\ncontent-type: application/json\r\n\
              accept: application/json\r\ncontent-length: {length}\r\n"
         );
+        if let Some(trace) = trace {
+            let _ = write!(bytes, "{TRACEPARENT}: {trace}\r\n");
+        }
         if let Some(signer) = signer {
             put_signature(&mut bytes, signer, &format!("{path}/{segment}"), body);
         }

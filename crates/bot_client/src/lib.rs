@@ -55,6 +55,7 @@ use signing::CallSigner;
 use std::sync::Arc;
 use std::time::Duration;
 use target::Target;
+use telemetry::{Span, TraceContext};
 use tokio::time::Instant;
 
 #[derive(Clone)]
@@ -86,11 +87,20 @@ impl BotClient {
     }
 
     /// Calls a bot. The wait for a free connection under the limits, and until it may be called, does not count as the bot's.
-    pub async fn call(&self, call: BotCall) -> BotAnswer {
+    pub async fn call(&self, mut call: BotCall) -> BotAnswer {
+        let span = call.span.take();
+        let answer = self.make_call(&call, span.as_ref().map(Span::context)).await;
+        if let Some(span) = span {
+            record_answer(span, &call, &answer);
+        }
+        answer
+    }
+
+    async fn make_call(&self, call: &BotCall, trace: Option<TraceContext>) -> BotAnswer {
         let Some(target) = Target::parse(&call.url) else {
             return answer_without_move(AnswerClass::Unreachable, Duration::ZERO);
         };
-        let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref());
+        let request = Request::post(&target, call.webhook.segment(), &call.body, call.signer.as_ref(), trace);
         let is_move = call.webhook == Webhook::Move;
         let purpose = if is_move { Purpose::Move } else { Purpose::Notice };
         let subject = CallSubject { target: &target, account: call.account, purpose };
@@ -168,6 +178,20 @@ impl BotClient {
                 is_made.then(Face::default)
             }
         }
+    }
+}
+
+/// Host and port alone: the path of a bot's URL may be its secret.
+fn record_answer(mut span: Span, call: &BotCall, answer: &BotAnswer) {
+    if let Some(target) = Target::parse(&call.url) {
+        span.set("server.address", target.key.host);
+        span.set("server.port", u64::from(target.key.port));
+    }
+    span.set("http.request.method", "POST");
+    span.set("gauntlet.bot.answer", answer.class.name());
+    span.set("gauntlet.bot.latency_ms", u64::from(answer.latency_ms));
+    if answer.class != AnswerClass::Valid {
+        span.fail(answer.class.name());
     }
 }
 

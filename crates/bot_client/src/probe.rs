@@ -100,7 +100,7 @@ impl BotClient {
         let request = match call.step {
             ProbeStep::Index => Request::get(&target, call.signer.as_ref()),
             ProbeStep::Start | ProbeStep::Move | ProbeStep::End => {
-                Request::post(&target, call.step.name(), &call.body, call.signer.as_ref())
+                Request::post(&target, call.step.name(), &call.body, call.signer.as_ref(), None)
             }
         };
         let subject = CallSubject { target: &target, account: call.account, purpose: Purpose::Probe };

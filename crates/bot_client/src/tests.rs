@@ -78,6 +78,7 @@ fn call(address: SocketAddr, path: Webhook) -> BotCall {
         timeout: TIMEOUT,
         signer: None,
         account: AccountId(1),
+        span: None,
     }
 }
 

@@ -32,6 +32,7 @@ async fn a_lack_of_files_is_not_the_bots_fault() {
         timeout: Duration::from_secs(5),
         signer: None,
         account: AccountId(1),
+        span: None,
     };
     let taken = take_all_files();
     for host in ["127.0.0.1", "localhost", "bot.example"] {

@@ -33,6 +33,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use store::ReaderPool;
 use tables::Tables;
+use telemetry::Tracer;
 use tokio::sync::Semaphore;
 use worlds::Worlds;
 
@@ -47,6 +48,8 @@ pub struct AppState {
     pub node: Node,
     pub config: Arc<Config>,
     pub metrics: Arc<Metrics>,
+    /// Traces requests and matches; empty where no collector is configured.
+    pub tracer: Tracer,
     /// What was measured in the last day.
     pub history: History,
     /// Decides whether the server is too busy for new games.

@@ -34,6 +34,7 @@ use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use long_lived::{ForwardedPoll, ForwardedStream};
+use telemetry::{RequestTrace, TRACE_RESPONSE, TRACEPARENT};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
@@ -127,11 +128,18 @@ impl ForwardedRequest {
     fn new(parts: &mut Parts, target: ForwardTarget, body: Bytes) -> Self {
         let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
         let kind = ForwardKind::of(parts, upgrade.is_some());
+        let mut headers = parts.headers.clone();
+        // The other node goes on from the span here.
+        if let Some(trace) = parts.extensions.get::<RequestTrace>()
+            && let Ok(context) = HeaderValue::try_from(trace.context().to_string())
+        {
+            headers.insert(TRACEPARENT, context);
+        }
         Self {
             target,
             method: parts.method.clone(),
             uri: parts.uri.clone(),
-            headers: parts.headers.clone(),
+            headers,
             client: parts.extensions.get().copied().unwrap_or(ClientAddress(None)),
             upgrade: upgrade.filter(|_| kind == ForwardKind::Socket),
             kind,
@@ -193,6 +201,7 @@ impl ForwardedRequest {
         strip_hop_by_hop(response.headers_mut());
         // The node that the client is connected to sets its own.
         response.headers_mut().remove(REQUEST_ID);
+        response.headers_mut().remove(TRACE_RESPONSE);
         if let Some(length) = length.filter(|_| method == Method::HEAD) {
             response.headers_mut().insert(header::CONTENT_LENGTH, length);
         }

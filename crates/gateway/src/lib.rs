@@ -82,6 +82,7 @@ use axum::{Extension, Router};
 use problem::ApiError;
 use settings::ServeMode;
 use tower::ServiceBuilder;
+use trace::RequestTracing;
 use utoipa_axum::router::OpenApiRouter;
 
 /// All routes of the router, or only those of a process that serves nothing but the rate limiter. [`Gateway`] stands in front of it.
@@ -121,7 +122,7 @@ fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: Ap
     // request copies all boxes below each.
     let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
-        .layer(from_fn(trace::trace))
+        .layer(from_fn_with_state(RequestTracing::new(&app), trace::trace))
         .layer(from_fn(cors::cors))
         .layer(from_fn(request_head::validate_head))
         .layer(Extension(openapi::Document::new(document)))

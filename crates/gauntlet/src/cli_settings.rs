@@ -38,23 +38,20 @@ pub(crate) fn with_settings(command: Command, takes: impl Fn(&Setting) -> bool) 
 
 fn flag(setting: &'static Setting, name: &'static str) -> Arg {
     let section = setting.key.split('.').next().unwrap_or_default();
+    let env =
+        setting.standard_env().map_or_else(|| setting.env(), |standard| format!("{} or {standard}", setting.env()));
     let arg = Arg::new(name)
         .long(name)
         .value_name("VALUE")
         .action(ArgAction::Set)
         .help_heading(section)
-        .help(format!(
-            "{} [default: {}] [env: {}]",
-            setting.help().trim_end_matches('.'),
-            setting.default,
-            setting.env()
-        ))
+        .help(format!("{} [default: {}] [env: {}]", setting.help().trim_end_matches('.'), setting.default, env))
         .long_help(format!(
             "{}\n\n[value: {}]\n[default: {}]\n[env: {}]",
             setting.help(),
             setting.expects(),
             setting.default,
-            setting.env()
+            env
         ));
     if setting.is_switch() {
         arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false")

@@ -12,6 +12,7 @@ use metrics::Metrics;
 use node::lease::LeaseContext;
 use std::sync::Arc;
 use store::StoreError;
+use telemetry::Tracer;
 
 /// The effects of a runner.
 pub trait MatchEnvironment: Clone + Send + Sync + 'static {
@@ -42,4 +43,5 @@ pub trait MatchEnvironment: Clone + Send + Sync + 'static {
     /// Waits until a match may have joined the queue.
     fn queue_notified(&self) -> impl Future<Output = ()> + Send;
     fn metrics(&self) -> &Metrics;
+    fn tracer(&self) -> &Tracer;
 }

@@ -16,6 +16,7 @@ use quotas::socket_budget::SocketBudget;
 use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
+use telemetry::Tracer;
 
 /// How often idle connections and outdated faces are dropped.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -28,6 +29,7 @@ pub struct ProductionEnvironment {
     bots: BotClient,
     statistics: BotStatistics,
     secrets: SigningSecrets,
+    tracer: Tracer,
 }
 
 impl ProductionEnvironment {
@@ -37,11 +39,11 @@ impl ProductionEnvironment {
         notifier: Notifier,
         (bots, statistics, secrets): (BotClient, BotStatistics, SigningSecrets),
         sockets: Arc<SocketBudget>,
-        metrics: Arc<Metrics>,
+        (metrics, tracer): (Arc<Metrics>, Tracer),
         drain: Drain,
     ) -> Self {
         tokio::spawn(sweep(bots.clone(), sockets, drain));
-        Self { node, notifier, metrics, bots, statistics, secrets }
+        Self { node, notifier, metrics, bots, statistics, secrets, tracer }
     }
 }
 
@@ -101,5 +103,9 @@ impl MatchEnvironment for ProductionEnvironment {
 
     fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    fn tracer(&self) -> &Tracer {
+        &self.tracer
     }
 }

@@ -20,6 +20,7 @@ use node::lease::{Lease, LeaseContext};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Damage, StoreError};
+use telemetry::{Span, SpanKind};
 use tokio::time::sleep;
 
 /// How a room ended, for its worker.
@@ -45,6 +46,17 @@ enum StopReason {
     Reload,
 }
 
+impl RoomOutcome {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Fenced => "fenced",
+            Self::LeaseLost => "lease_lost",
+        }
+    }
+}
+
 impl From<MatchError> for StopReason {
     fn from(broken: MatchError) -> Self {
         Self::Broken(broken)
@@ -52,18 +64,39 @@ impl From<MatchError> for StopReason {
 }
 
 pub(super) async fn play<O: MatchEnvironment>(environment: O, lease: Lease, claimed: ClaimedMatch) -> RoomOutcome {
+    let mut span = environment.tracer().start_match(claimed.spec.id.0);
+    if let Some(span) = &mut span {
+        span.set("gauntlet.match.id", claimed.spec.id.to_string());
+        span.set("gauntlet.match.is_resumed", claimed.version > 0);
+    }
+    let outcome = play_until_stopped(&environment, &lease, &claimed, span.as_ref()).await;
+    if let Some(span) = &mut span {
+        span.set("gauntlet.match.outcome", outcome.name());
+        if outcome == RoomOutcome::Failed {
+            span.fail("the match is broken");
+        }
+    }
+    outcome
+}
+
+async fn play_until_stopped<O: MatchEnvironment>(
+    environment: &O,
+    lease: &Lease,
+    claimed: &ClaimedMatch,
+    span: Option<&Span>,
+) -> RoomOutcome {
     let mut resumes_from_log = claimed.version > 0;
     loop {
-        let mut room = match Room::load(&environment, &lease, &claimed, resumes_from_log).await {
+        let mut room = match Room::load(environment, lease, claimed, resumes_from_log, span).await {
             Ok(room) => room,
-            Err(stop) => match resolve_stop(&environment, &lease, &claimed, stop).await {
+            Err(stop) => match resolve_stop(environment, lease, claimed, stop).await {
                 Some(ending) => return ending,
                 None => continue,
             },
         };
         let stop = room.run().await;
         resumes_from_log = true;
-        if let Some(ending) = resolve_stop(&environment, &lease, &claimed, stop).await {
+        if let Some(ending) = resolve_stop(environment, lease, claimed, stop).await {
             return ending;
         }
     }
@@ -154,6 +187,8 @@ struct Room<'a, O> {
     keys: Vec<(BotId, Arc<SigningKeys>)>,
     /// When the first /start was about to be sent, if this room sent it.
     started_at: Option<UnixMs>,
+    /// Where the match is traced.
+    span: Option<&'a Span>,
 }
 
 impl<'a, O: MatchEnvironment> Room<'a, O> {
@@ -162,6 +197,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         lease: &'a Lease,
         claimed: &'a ClaimedMatch,
         has_log: bool,
+        span: Option<&'a Span>,
     ) -> Result<Self, StopReason> {
         let spec = claimed.spec.clone();
         let log = match has_log {
@@ -174,7 +210,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             let of_bot = retry(lease, || environment.signing_keys(row)).await.map_err(StopReason::Ended)?;
             keys.push((row.bot, of_bot));
         }
-        Ok(Self { environment, lease, claimed, machine, log, keys, started_at: None })
+        Ok(Self { environment, lease, claimed, machine, log, keys, started_at: None, span })
     }
 
     /// Plays until something stops it.
@@ -219,7 +255,8 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             Notice::End => Webhook::End,
         };
         let environment = self.environment;
-        let calls = self.calls(seats, path).into_iter();
+        let step_span = self.span.map(|span| span.child(path.segment(), SpanKind::Internal));
+        let calls = self.calls(seats, path, step_span.as_ref()).into_iter();
         let mut answers: FuturesUnordered<_> =
             calls.map(|(seat, call)| async move { (seat, environment.call(call).await) }).collect();
         while let Some((seat, answer)) = answers.next().await {
@@ -233,7 +270,12 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
     async fn request_moves(&mut self, seats: SeatSet) -> Result<(), StopReason> {
         let mut answers_by_seat: Vec<Option<BotAnswer>> = vec![None; self.machine.spec().seats.len()];
         let environment = self.environment;
-        let calls = self.calls(seats, Webhook::Move).into_iter();
+        let turn_span = self.span.map(|span| {
+            let mut turn_span = span.child("turn", SpanKind::Internal);
+            turn_span.set("gauntlet.turn", u64::from(self.machine.turns()));
+            turn_span
+        });
+        let calls = self.calls(seats, Webhook::Move, turn_span.as_ref()).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
         let mut ended = Vec::with_capacity(answers_by_seat.len());
         for (seat, answer) in futures_util::future::join_all(calls).await {
@@ -316,7 +358,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         MatchAppend { id: self.machine.spec().id, epoch: self.claimed.epoch, rows, expected_version, started_at }
     }
 
-    fn calls(&self, seats: SeatSet, path: Webhook) -> Vec<(usize, BotCall)> {
+    fn calls(&self, seats: SeatSet, path: Webhook, parent: Option<&Span>) -> Vec<(usize, BotCall)> {
         let view = View::new(&self.machine);
         let spec = self.machine.spec();
         let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
@@ -324,7 +366,12 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             let SeatSpec { bot, url, .. } = &spec.seats[seat];
             let signer = self.signer(*bot);
             let account = self.claimed.calling_account(seat);
-            BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer, account }
+            let span = parent.map(|parent| {
+                let mut span = parent.child(format!("POST {}", path.segment()), SpanKind::Client);
+                span.set("gauntlet.bot.id", bot.to_string());
+                span
+            });
+            BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer, account, span }
         };
         seats.iter().map(|seat| (seat, call(seat))).collect()
     }

@@ -23,6 +23,7 @@ mod shed;
 mod stalls;
 mod store;
 mod tables;
+mod telemetry;
 mod text;
 mod tournaments;
 mod views;
@@ -52,6 +53,7 @@ pub use shed::{ByOverload, Overload};
 pub use stalls::{ExpectedWake, StallLog, StalledTime};
 pub use store::StoreMetrics;
 pub use tables::TableMetrics;
+pub use telemetry::TelemetryMetrics;
 pub use text::{Buckets, CONTENT_TYPE, Family, FamilyKind, Number, Page, Sample, SampleValue};
 pub use tournaments::TournamentMetrics;
 pub use views::ViewMetrics;
@@ -129,6 +131,7 @@ pub struct Metrics {
     pub views: ViewMetrics,
     pub pairing: PairingMetrics,
     pub store: StoreMetrics,
+    pub telemetry: TelemetryMetrics,
     pub responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
     recent: Mutex<Recent>,
@@ -191,6 +194,7 @@ impl Default for Metrics {
             views: ViewMetrics::default(),
             pairing: PairingMetrics::default(),
             store: StoreMetrics::default(),
+            telemetry: TelemetryMetrics::default(),
             responses: Arc::default(),
             bodies: BodyFigures::default(),
             recent: Mutex::new(Recent::new(begun)),
@@ -275,6 +279,7 @@ impl Metrics {
         self.views.expose(&mut page);
         self.pairing.expose(&mut page);
         self.store.expose(&mut page);
+        self.telemetry.expose(&mut page);
         self.responses.expose(&mut page);
         self.bodies.expose(&mut page);
         page

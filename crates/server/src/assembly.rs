@@ -36,6 +36,7 @@ use settings::Config;
 use std::sync::Arc;
 use store::Store;
 use tables::Tables;
+use telemetry::Tracer;
 use tokio::sync::Semaphore;
 use worlds::Worlds;
 
@@ -113,6 +114,7 @@ pub fn assemble(
         drain,
         config,
         metrics,
+        tracer: Tracer::OFF,
     }
 }
 

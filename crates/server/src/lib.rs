@@ -10,3 +10,4 @@ mod periodic;
 pub mod process;
 mod retirement;
 pub mod subsystem_configs;
+mod telemetry_tasks;

@@ -11,8 +11,8 @@ use node::lease::LeaseSlot;
 pub async fn play_matches(app: App) {
     let bots = (app.bots.clone(), app.bot_statistics.clone(), app.signing_secrets.clone());
     let (notifier, sockets, drain) = (app.notifier.clone(), app.socket_budget.clone(), app.drain.clone());
-    let metrics = app.metrics.clone();
-    let environment = matches::ProductionEnvironment::new(app.node.clone(), notifier, bots, sockets, metrics, drain);
+    let observed = (app.metrics.clone(), app.tracer.clone());
+    let environment = matches::ProductionEnvironment::new(app.node.clone(), notifier, bots, sockets, observed, drain);
     matches::run(environment, subsystem_configs::runner(&app.config), LeaseSlot::default(), app.drain.clone()).await;
 }
 

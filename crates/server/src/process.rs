@@ -13,6 +13,7 @@ pub use store_location::{DataLock, StoreLocationError, migrate_store, open_store
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;
+use crate::telemetry_tasks::Telemetry;
 use crate::{background_jobs, owners, retirement, subsystem_configs};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
@@ -48,7 +49,11 @@ const DRAIN_TASKS_MAX: Duration = Duration::from_millis(3_500);
 const DRAIN_GATEWAY_MAX: Duration = DRAIN_TASKS_MAX.saturating_sub(Duration::from_millis(500));
 /// Time in which the store finishes its pending writes.
 const STORE_CLOSE_MAX: Duration = Duration::from_millis(1_000);
-const _: () = assert!(DRAIN_TASKS_MAX.as_millis() + STORE_CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
+/// Time in which the last spans are sent.
+const TELEMETRY_FLUSH_MAX: Duration = Duration::from_millis(300);
+const _: () = assert!(
+    DRAIN_TASKS_MAX.as_millis() + TELEMETRY_FLUSH_MAX.as_millis() + STORE_CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis()
+);
 const STALLED_STORE: &str = "the store, whose disk or database stalls,";
 const _: () = assert!(
     WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(),
@@ -169,7 +174,9 @@ pub async fn serve(
         Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,
     };
-    let app = App::from(AppState { trials, ..assemble(store, Arc::new(config), metrics, bootstrap) });
+    let assembled = assemble(store, Arc::new(config), metrics, bootstrap);
+    let telemetry = Telemetry::new(&assembled.config, assembled.process_id, &assembled.metrics);
+    let app = App::from(AppState { trials, tracer: telemetry.tracer.clone(), ..assembled });
     store_location::open_dedicated_readers(&app.config, &app.node.store).await?;
     background_jobs::correct_clock(&app).await?;
     app.node.clock.begin_steady();
@@ -181,8 +188,10 @@ pub async fn serve(
     // In force before the first request.
     gateway::grants::refresh_bans(&app.grants, &app.node.store, app.node.clock.now()).await?;
     let rule_owner = start_rule_owner(&app).await?;
+    let telemetry = telemetry.start(&app);
     let result_of_run =
         run_until_shutdown(&app, (listener, ops, grpc), tls, rule_owner, reloads, ready, shutdown).await;
+    telemetry.finish(TELEMETRY_FLUSH_MAX).await;
     let closed =
         timeout(STORE_CLOSE_MAX, app.node.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
     // Only now may another process open the file.

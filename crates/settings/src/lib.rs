@@ -9,6 +9,7 @@ mod relations;
 mod secret;
 mod source;
 mod table;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -20,6 +21,7 @@ pub use relations::StoreLocation;
 pub use secret::{DatabaseUrl, Secret};
 pub use source::{Machine, Source, Sources};
 pub use table::{Config, SETTINGS, Setting};
+pub use telemetry::{CollectorUrl, HostPort, KeyValues, Ratio, SecretHeaders, ServiceName, StatsdLabels, TraceSampler};
 pub use value::{Advertise, Interface, KeepFor, LogFormat, LogLevel, ServeMode, Targets};
 
 /// The account that the bootstrap token acts for.

@@ -177,7 +177,7 @@ fn from_key(key: &str, value: &toml::Value, path: &Path, errors: &mut Vec<Valida
 
 fn from_env(env: &[(String, String)], errors: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let names: Vec<String> = SETTINGS.iter().map(Setting::env).collect();
-    let mut given = Vec::new();
+    let mut given = from_standard_env(env);
     for (name, text) in env.iter().filter(|(name, _)| name.starts_with(ENV_PREFIX)) {
         if let Some(row) = names.iter().position(|known| known == name) {
             given.push(RawValue { setting_index: row, text: text.clone(), source: Source::Env(name.clone()) });
@@ -186,6 +186,15 @@ fn from_env(env: &[(String, String)], errors: &mut Vec<ValidationError>) -> Vec<
         }
     }
     given
+}
+
+/// Variables of a standard go behind the settings' own. An empty one is as if it were not set, as their standard says.
+fn from_standard_env(env: &[(String, String)]) -> Vec<RawValue> {
+    let given = env.iter().filter(|(_, text)| !text.is_empty()).filter_map(|(name, text)| {
+        let row = SETTINGS.iter().position(|setting| setting.standard_env() == Some(name.as_str()))?;
+        Some(RawValue { setting_index: row, text: text.clone(), source: Source::Env(name.clone()) })
+    });
+    given.collect()
 }
 
 fn from_flags(flags: &[(&'static str, String)], errors: &mut Vec<ValidationError>) -> Vec<RawValue> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Sources {
     /// The path and the content of the configuration file, if there is one.
     pub file: Option<(PathBuf, String)>,
-    /// The environment; names that do not begin with `GAUNTLET_` are ignored.
+    /// The environment; names that do not begin with `GAUNTLET_`, and are not standard ones of a setting, are ignored.
     pub env: Vec<(String, String)>,
     /// Flags by their name without dashes.
     pub flags: Vec<(&'static str, String)>,

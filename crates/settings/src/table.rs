@@ -7,6 +7,9 @@
 use crate::networks::Networks;
 use crate::secret::{DatabaseUrl, Secret};
 use crate::source::{Machine, Source};
+use crate::telemetry::{
+    CollectorUrl, HostPort, KeyValues, Ratio, SecretHeaders, ServiceName, StatsdLabels, TraceSampler,
+};
 use crate::value::{
     AUTO, Advertise, Bounds, Interface, KeepFor, LogFormat, LogLevel, MILLISECONDS, ServeMode, Targets, Value,
 };
@@ -24,6 +27,8 @@ pub struct Setting {
     pub flag: Option<&'static str>,
     /// Its environment variable, where that is not `GAUNTLET_SECTION_KEY`.
     env: Option<&'static str>,
+    /// Another environment variable that sets it, of a standard for many programs. The one of its own goes before it.
+    standard_env: Option<&'static str>,
     pub(crate) bounds: Bounds,
     /// The default, as text.
     pub default: &'static str,
@@ -53,6 +58,12 @@ impl Setting {
     #[must_use]
     pub fn env(&self) -> String {
         self.env.map_or_else(|| format!("GAUNTLET_{}", self.key.replace('.', "_").to_uppercase()), str::to_owned)
+    }
+
+    /// The environment variable of a standard for many programs that sets it, too.
+    #[must_use]
+    pub fn standard_env(&self) -> Option<&'static str> {
+        self.standard_env
     }
 
     /// What it decides, in a sentence or two.
@@ -97,6 +108,11 @@ impl Setting {
     const fn or_auto(self, meaning: &'static str, derive: fn(&mut Config, Machine)) -> Self {
         Self { auto: Some(Auto { meaning, derive }), ..self }
     }
+
+    /// The row that an environment variable of OpenTelemetry sets, too.
+    const fn or_env(self, standard_env: &'static str) -> Self {
+        Self { standard_env: Some(standard_env), ..self }
+    }
 }
 
 /// A setting without a range.
@@ -113,7 +129,8 @@ const fn ranged(
     unit: &'static str,
     default: &'static str,
 ) -> Setting {
-    Setting { key, flag: Some(flag), env: None, bounds: Bounds { unit, range }, default, auto: None, field }
+    let bounds = Bounds { unit, range };
+    Setting { key, flag: Some(flag), env: None, standard_env: None, bounds, default, auto: None, field }
 }
 
 /// A time in milliseconds.
@@ -130,6 +147,11 @@ const fn millis(
 /// A secret, which has no flag: a process list would show it.
 const fn secret(field: Field, key: &'static str, env: &'static str) -> Setting {
     Setting { flag: None, env: Some(env), ..ranged(field, key, "", 16..=128, "characters", "off") }
+}
+
+/// A text with secrets, which has no flag either.
+const fn hidden(field: Field, key: &'static str) -> Setting {
+    Setting { flag: None, ..plain(field, key, "", "off") }
 }
 
 /// Declares the configuration and the table of its settings: `/// help`, `field: type = kind(key, flag, …, default)`.
@@ -473,6 +495,40 @@ settings! {
     audit_keep_for: Duration = ranged("audit.keep_for", "audit-keep-for", 60..=CENTURY_S, "", "365d");
     /// Secret of an admin token that is valid as long as this process runs.
     bootstrap_token: Option<Secret> = secret("auth.bootstrap_token", "GAUNTLET_BOOTSTRAP_TOKEN");
+    /// Collector to which traces and metrics are sent by OTLP over HTTP (/v1/traces and /v1/metrics are added to it).
+    telemetry_otlp_endpoint: Option<CollectorUrl> =
+        plain("telemetry.otlp_endpoint", "otlp-endpoint", "off").or_env("OTEL_EXPORTER_OTLP_ENDPOINT");
+    /// Headers of each request to the collector, such as its key. They are secret.
+    telemetry_otlp_headers: Option<SecretHeaders> = hidden("telemetry.otlp_headers").or_env("OTEL_EXPORTER_OTLP_HEADERS");
+    /// Time that the collector has to answer; what it has not taken by then is given up.
+    telemetry_otlp_timeout: Duration = millis("telemetry.otlp_timeout_ms", "otlp-timeout-ms", 100..=60_000, "10000")
+        .or_env("OTEL_EXPORTER_OTLP_TIMEOUT");
+    /// Metrics are sent to the collector, too; false where Prometheus reads them from /metrics.
+    telemetry_otlp_metrics: bool = plain("telemetry.otlp_metrics", "otlp-metrics", "true");
+    /// How often metrics are sent, by OTLP and by StatsD.
+    telemetry_metrics_interval: Duration =
+        millis("telemetry.metrics_interval_ms", "telemetry-metrics-interval-ms", 100..=HOUR_MS, "10000")
+        .or_env("OTEL_METRIC_EXPORT_INTERVAL");
+    /// Name of this service in traces and metrics.
+    telemetry_service_name: ServiceName = plain("telemetry.service_name", "telemetry-service-name", "gauntlet").or_env("OTEL_SERVICE_NAME");
+    /// Further attributes of this process in traces and metrics.
+    telemetry_resource_attributes: KeyValues =
+        plain("telemetry.resource_attributes", "telemetry-resource-attributes", "off").or_env("OTEL_RESOURCE_ATTRIBUTES");
+    /// Which requests and matches are traced. With parentbased the sampled flag of a caller's traceparent decides where the caller is
+    /// an operator, another node, or a proxy under telemetry.trust_proxies; of others it never does.
+    telemetry_sampler: TraceSampler =
+        plain("telemetry.sampler", "telemetry-sampler", "parentbased_traceidratio").or_env("OTEL_TRACES_SAMPLER");
+    /// Share of requests and matches that are traced, with a sampler by ratio.
+    telemetry_sampler_ratio: Ratio =
+        plain("telemetry.sampler_ratio", "telemetry-sampler-ratio", "0.01").or_env("OTEL_TRACES_SAMPLER_ARG");
+    /// The sampled flag that comes through http.trusted_proxies decides: only for proxies that set traceparent themselves, and pass none of
+    /// their clients'.
+    telemetry_trust_proxies: bool = plain("telemetry.trust_proxies", "telemetry-trust-proxies", "false");
+    /// Address to which metrics are sent by StatsD over UDP.
+    telemetry_statsd_address: Option<HostPort> =
+        ranged("telemetry.statsd_address", "statsd-address", 1..=65_535, "port", "off");
+    /// How StatsD gets labels: none, in the name of the metric, or datadog, as tags behind the value.
+    telemetry_statsd_tags: StatsdLabels = plain("telemetry.statsd_tags", "statsd-tags", "none");
     /// Format of log lines.
     log_format: LogFormat = plain("log.format", "log-format", "text");
     /// Least severe log lines that are written.

@@ -444,12 +444,33 @@ fn unintended_values_are_warned_about() {
 }
 
 #[test]
+fn the_variables_of_opentelemetry_are_read_behind_our_own() {
+    let key = "telemetry.service_name";
+    check("", "OTEL_SERVICE_NAME=a", &[], key, "a (environment OTEL_SERVICE_NAME)");
+    check("[telemetry]\nservice_name = \"c\"", "OTEL_SERVICE_NAME=a", &[], key, "a (environment OTEL_SERVICE_NAME)");
+    let both = "GAUNTLET_TELEMETRY_SERVICE_NAME=b OTEL_SERVICE_NAME=a";
+    check("", both, &[], key, "b (environment GAUNTLET_TELEMETRY_SERVICE_NAME)");
+    check("", both, &[("telemetry-service-name", "d")], key, "d (flag --telemetry-service-name)");
+    check("", "OTEL_SERVICE_NAME=", &[], key, "gauntlet (default)");
+    check("", "OTEL_TRACES_EXPORTER=console", &[], key, "gauntlet (default)");
+    let (key, secret) = ("telemetry.otlp_headers", "OTEL_EXPORTER_OTLP_HEADERS=api-key=hunter2");
+    check("", secret, &[], key, "api-key=*** (environment OTEL_EXPORTER_OTLP_HEADERS)");
+    let refused = load("", "OTEL_EXPORTER_OTLP_HEADERS=hunter2", &[]).unwrap_err().to_string();
+    assert!(refused.contains("OTEL_EXPORTER_OTLP_HEADERS") && !refused.contains("hunter2"), "{refused}");
+}
+
+#[test]
 fn the_table_is_sound() {
     Config::default();
     let mut seen = HashSet::new();
     for setting in SETTINGS {
         assert!(seen.insert(setting.key.to_owned()), "{} stands twice", setting.key);
         assert!(seen.insert(setting.env()), "{} stands twice", setting.env());
+        assert!(
+            setting.standard_env().is_none_or(|env| seen.insert(env.to_owned())),
+            "{:?} stands twice",
+            setting.standard_env()
+        );
         assert!(setting.flag.is_none_or(|flag| seen.insert(flag.to_owned())), "{:?} stands twice", setting.flag);
         assert!(setting.help().ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);

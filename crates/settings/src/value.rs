@@ -305,7 +305,7 @@ impl Value for Targets {
 }
 
 /// Whether this is the name of a host or a whole IPv4 address. Resolvers also parse shorter numbers as addresses: "0" is 0.0.0.0.
-fn is_name_or_ipv4(host: &str) -> bool {
+pub(crate) fn is_name_or_ipv4(host: &str) -> bool {
     const HOST_BYTES_MAX: usize = 253;
     if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')) {
         return false;
@@ -318,7 +318,7 @@ fn is_name_or_ipv4(host: &str) -> bool {
 }
 
 /// A value that is one of a few, each with its name.
-trait Choice: Copy + PartialEq + 'static {
+pub(crate) trait Choice: Copy + PartialEq + 'static {
     const ALL: &'static [(&'static str, Self)];
 
     fn name_of(self) -> &'static str {

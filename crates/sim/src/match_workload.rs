@@ -18,6 +18,7 @@ use metrics::Metrics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::StoreError;
+use telemetry::Tracer;
 use tokio::time::sleep;
 
 /// What is played.
@@ -98,5 +99,10 @@ impl MatchEnvironment for Node<MatchWorkload> {
 
     fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    fn tracer(&self) -> &Tracer {
+        static NONE: Tracer = Tracer::OFF;
+        &NONE
     }
 }

@@ -147,7 +147,7 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
                     let url = spec.seats[seat].url.clone();
                     let (webhook, body, account) = (Webhook::Move, view.body(seat), AccountId(0));
-                    bots::answer(&BotCall { url, webhook, body, timeout, signer: None, account }).0
+                    bots::answer(&BotCall { url, webhook, body, timeout, signer: None, account, span: None }).0
                 };
                 let answers = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| answer(seat)));
                 machine.play_turn(answers.collect()).expect("planned matches can be played")

@@ -5,6 +5,7 @@ pub mod api;
 pub mod delimited;
 pub mod escape;
 pub mod grpc;
+pub mod otlp;
 pub mod problem;
 pub mod time;
 pub mod viewer;

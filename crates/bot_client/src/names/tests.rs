@@ -207,6 +207,7 @@ async fn a_bot_is_called_by_its_name_and_its_address_is_checked() {
         timeout: Duration::from_secs(10),
         signer: None,
         account: AccountId(1),
+        span: None,
     };
     let client = |is_private_allowed| {
         let sockets = Arc::new(SocketBudget::new(8, 8));

@@ -20,7 +20,7 @@ async fn the_first_part_of_an_answer_is_acknowledged_at_once() {
     assert!(connection.leads_to_this_machine());
     let mut stream = peer.connection().await;
     stream.set_nodelay(true).unwrap();
-    let request = Request::post(&target, "move", b"{}", None);
+    let request = Request::post(&target, "move", b"{}", None, None);
     for _ in 0..EXCHANGES_MAX {
         exchange(&mut connection, &request, &mut stream, &[&http("{}")]).await;
         if !connection.is_acknowledging_now() {

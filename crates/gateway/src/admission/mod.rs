@@ -54,6 +54,9 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     } else {
         None
     };
+    if let Some(trace) = parts.extensions.get() {
+        trace::trace_caller(trace, identity.principal(), forwarded.is_some());
+    }
     let client = match forwarded {
         Some(forwarded) => forwarded.client,
         None => match address_of_request(&parts, &app) {

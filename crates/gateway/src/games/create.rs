@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::extract::{Player, RawJson, parse_value};
 use crate::idempotency::{IdempotencyKey, first_response, first_response_or, json_response};
 use crate::problem::{ApiError, ApiResult, Resource};
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -20,6 +21,7 @@ use engine::time::UnixMs;
 use node::clock::random_bytes;
 use rules::chance::Seed;
 use std::collections::HashMap;
+use telemetry::RequestTrace;
 use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame, GameCreated};
 
 /// Create a game
@@ -34,6 +36,7 @@ use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame, GameCreated};
 pub(super) async fn create_game(
     State(app): State<App>,
     Player(caller): Player,
+    trace: Option<Extension<RequestTrace>>,
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
@@ -49,7 +52,7 @@ pub(super) async fn create_game(
     };
     let created = GameCreated { id: spec.id.to_string(), status: MatchState::Waiting.name().to_owned() };
     let body = serde_json::to_vec(&created).expect("an answer of text and numbers");
-    let body = enqueue(&app, caller.account, vec![spec], key, body, now).await?;
+    let body = enqueue(&app, caller.account, vec![spec], key, body, (now, trace)).await?;
     Ok(json_response(StatusCode::CREATED, body))
 }
 
@@ -70,6 +73,7 @@ pub(super) async fn create_games(
     State(app): State<App>,
     Player(caller): Player,
     subject: RateLimitSubject,
+    trace: Option<Extension<RequestTrace>>,
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = IdempotencyKey::of(&request)?;
@@ -83,7 +87,7 @@ pub(super) async fn create_games(
         let first_answer = first_response(&app, caller.account, key.as_ref()).await?;
         return Ok(charge.add_headers(json_response(StatusCode::OK, first_answer.unwrap_or(body))));
     }
-    let body = enqueue(&app, caller.account, good, key, body, now).await?;
+    let body = enqueue(&app, caller.account, good, key, body, (now, trace)).await?;
     Ok(charge.add_headers(json_response(StatusCode::OK, body)))
 }
 
@@ -143,8 +147,12 @@ pub(super) async fn enqueue(
     matches: Vec<MatchSpec>,
     key: Option<IdempotencyKey>,
     answer: Vec<u8>,
-    now: UnixMs,
+    (now, trace): (UnixMs, Option<Extension<RequestTrace>>),
 ) -> ApiResult<Vec<u8>> {
+    if let Some(Extension(trace)) = trace {
+        // A worker may take them as soon as they are saved.
+        trace.remember_matches(matches.iter().map(|spec| spec.id.0));
+    }
     let idempotency = key.map(|key| key.with_response(answer.clone()));
     let create = CreateMatches { account, idempotency, matches, now };
     match app.node.store.commit(Command::CreateMatches(create)).await? {

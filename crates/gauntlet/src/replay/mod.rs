@@ -75,6 +75,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, CliError> {
                 timeout,
                 signer: None,
                 account: AccountId(0),
+                span: None,
             };
             let answer = client.call(call).await;
             if recorded.webhook == Webhook::Move {

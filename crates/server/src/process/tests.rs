@@ -1,6 +1,7 @@
 //! A whole process, from start to drain, on its own data file.
 
 mod proxied;
+mod telemetry;
 mod tls;
 
 use super::*;

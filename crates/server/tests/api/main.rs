@@ -37,4 +37,5 @@ mod surface;
 mod test_server;
 mod tokens;
 mod tournaments;
+mod traces;
 mod trials;

@@ -2,9 +2,11 @@
 
 use crate::test_server::{ANN, TestServer};
 use serde_json::json;
+use settings::CollectorUrl;
 use std::cell::RefCell;
 use std::io;
-use std::sync::Once;
+use std::sync::{Arc, Once};
+use store::testing::MemoryDatabase;
 
 thread_local! {
     /// Lines of the log that this thread wrote: a test and its server share one.
@@ -42,6 +44,23 @@ async fn check(server: &TestServer, line: &str, by: &str, want: &[&str]) {
     let last = text.lines().find(|line| line.contains("request done")).unwrap_or_default();
     assert!(want.iter().all(|part| last.contains(part)), "{want:?}: {text}");
     assert!(!text.contains("gnt_"), "{text}");
+}
+
+#[tokio::test]
+async fn the_line_of_a_traced_request_has_its_trace() {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
+        let authority = "127.0.0.1:9".to_owned();
+        config.telemetry_otlp_endpoint = Some(CollectorUrl { is_tls: false, authority, path: String::new() });
+    })
+    .await;
+    write_log();
+    LINES.take();
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let call = server.call("POST /api/tokens").by("player").json(&json!({ "name": "a name" }));
+    call.header("traceparent", &format!("00-{trace}-00f067aa0ba902b7-00")).check("201").await;
+    let text = String::from_utf8(LINES.take()).unwrap();
+    let last = text.lines().find(|line| line.contains("request done")).unwrap_or_default();
+    assert!(last.contains(&format!("trace_id={trace}")), "{text}");
 }
 
 #[tokio::test]

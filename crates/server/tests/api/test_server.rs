@@ -28,6 +28,7 @@ use store::testing::MemoryDatabase;
 use store::testing::TempDir;
 use store::{Database, Store, StoreConfig};
 use tables::TableError;
+use telemetry::{CollectorConfig, ResourceAttributes, Sampler, SpanExporter, Tracer};
 
 /// The account that most requests speak for.
 pub(crate) const ANN: AccountId = AccountId(0xa);
@@ -53,6 +54,21 @@ const POLICIES: &str = "policies.toml";
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 40_000);
 /// Who claims matches in these tests.
 pub(crate) const WORKER: WorkerId = WorkerId(0xf);
+
+/// The tracer of this configuration. What it records is sent to nobody.
+fn tracer(config: &Config, metrics: &Arc<Metrics>) -> Tracer {
+    let Some(endpoint) = &config.telemetry_otlp_endpoint else { return Tracer::OFF };
+    let sampler = config.telemetry_sampler;
+    let sampler = Sampler::new(sampler.ratio(config.telemetry_sampler_ratio), sampler.follows_callers());
+    let collector = CollectorConfig {
+        is_tls: endpoint.is_tls,
+        authority: endpoint.authority.clone(),
+        path: endpoint.path.clone(),
+        headers: HeaderMap::new(),
+        timeout: config.telemetry_otlp_timeout,
+    };
+    SpanExporter::new(sampler, collector, ResourceAttributes::default(), metrics.clone()).0
+}
 
 /// A server.
 pub(crate) struct TestServer {
@@ -86,7 +102,8 @@ impl TestServer {
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let bootstrap = Some(BootstrapToken::new(BOOTSTRAP, HOUSE));
-        let app = App::from(AppState { trials, ..assemble(store, Arc::new(config), metrics, bootstrap) });
+        let tracer = tracer(&config, &metrics);
+        let app = App::from(AppState { trials, tracer, ..assemble(store, Arc::new(config), metrics, bootstrap) });
         let folder = TempDir::new();
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();
