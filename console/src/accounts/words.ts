@@ -1,4 +1,5 @@
 // The texts of the pages of accounts. English; pure.
+import { number } from '../common/format.ts';
 
 const ROLES: Readonly<Record<string, readonly [title: string, may: string]>> = {
   guest: ['guest', 'play Stories and walk in worlds'],
@@ -69,12 +70,34 @@ export const ACCOUNT = {
   linkOnce: 'Copy this link now: it is shown this once.',
   export: 'Everything that is yours',
   exportHelp: 'One file with your tokens and bots without their secrets, games, competitions and tables.',
+  deletion: 'Delete this account',
+  deletionHelp: 'For ever. Results stay in the games, rankings and tournaments of others, of a deleted account. Download first what you want to keep.',
+  deletionAsks: 'Delete my account …',
+  deletionTitle: (name: string) => `Delete ${name}?`,
+  deletionStays: 'Your devices are signed out, and nobody can undo it.',
+  deletionName: (name: string) => `To confirm, type the account’s name: ${name}`,
+  deletionDoes: 'Delete it for ever',
   invite: 'Invite people',
   invitations: 'Invitations',
   invitationsHelp: 'A link makes one account. At most 1,000 are open at once.',
   forOthers: 'A sign-in link for somebody who has lost theirs',
   forOthersHelp: 'It opens a session of their account. Send it on a way that only they read.',
 };
+
+/** What is deleted and ended with an account. */
+export function goesWith(found: Readonly<Record<'tokens' | 'snakes' | 'games_waiting' | 'duels' | 'tournaments' | 'leaderboards' | 'hunts', number>>): string {
+  const counted: readonly (readonly [number, string, string])[] = [
+    [found.snakes, 'bot', 'bots'],
+    [found.tokens, 'token', 'tokens'],
+    [found.games_waiting, 'match that waits', 'matches that wait'],
+    [found.duels, 'duel', 'duels'],
+    [found.tournaments, 'tournament', 'tournaments'],
+    [found.leaderboards, 'ladder', 'ladders'],
+    [found.hunts, 'hunt', 'hunts'],
+  ];
+  const parts = counted.filter(([count]) => count > 0).map(([count, one, more]) => `${number(count)} ${count === 1 ? one : more}`);
+  return parts.length === 0 ? 'Nothing else goes with it.' : `With it go: ${parts.join(', ')}.`;
+}
 
 /** What a link for somebody else gives away, before it is made. */
 export const linkGives = (account: string, role: string) => `Whoever opens it first is ${account || 'that account'}, and may ${roleMay(role)}.`;

@@ -52,6 +52,7 @@ export type InviteView = Schemas['InviteView'];
 export type InviteCreated = Schemas['InviteCreated'];
 export type SignInOffer = Schemas['SignInOffer'];
 export type SignInLinkCreated = Schemas['SignInLinkCreated'];
+export type AccountDeletion = Schemas['AccountDeletion'];
 export type TokenView = Schemas['TokenView'];
 export type TokenCreated = Schemas['TokenCreated'];
 

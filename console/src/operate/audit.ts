@@ -12,6 +12,8 @@ export const OPERATIONS: readonly (readonly [about: string, operations: readonly
     ['lift_ban', 'lifted a ban'],
     ['disable_account', 'disabled an account'],
     ['enable_account', 'enabled an account'],
+    ['delete_account', 'deleted an account'],
+    ['delete_own_account', 'deleted the own account'],
     ['create_account', 'made an account'],
     ['create_token_for', 'made a token for an account'],
     ['create_token', 'made a token'],

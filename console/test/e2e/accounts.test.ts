@@ -210,6 +210,26 @@ test('the token of this browser says that it signs out', async () => {
   await page.getByText('Nobody is signed in').waitFor();
 });
 
+test('an account is deleted by its name, and says first what goes', async () => {
+  const held = { id: id(1), name: 'Ann', tokens: 1, snakes: 1_200, games_waiting: 0, duels: 0, tournaments: 1, leaderboards: 0, hunts: 0 };
+  const api = server(session()).on('GET /api/account/deletion', { json: held });
+  api.on('DELETE /api/account', problem(400, 'bad_value', 'to confirm, name the account that is to be deleted: Ann'));
+  const page = await pages.open(api, '/account');
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  await page.getByText('With it go: 1,200 bots, 1 token, 1 tournament.').waitFor();
+  await page.getByRole('button', { name: 'Delete it for ever' }).click();
+  await page.getByText('name the account that is to be deleted').waitFor();
+  await expectGoodInEveryScheme(page);
+  api.on('DELETE /api/account', () => {
+    api.session = null;
+    return { json: held };
+  });
+  await page.getByLabel('To confirm, type the account’s name: Ann').fill('Ann');
+  await page.getByRole('button', { name: 'Delete it for ever' }).click();
+  await page.getByText('Nobody is signed in').waitFor();
+  expect(asked(api, '/api/account').map(({ body }) => body)).toEqual([{ name: '' }, { name: 'Ann' }]);
+});
+
 test('an operator makes a token for load tests', async () => {
   const api = server(session({ role: 'operator' })).on('POST /api/tokens', ({ body }) => ({ status: 201, json: { ...token(9, body as object), secret: 'gnt_2' } }));
   const page = await pages.open(api, '/account');

@@ -4,6 +4,7 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing of the batch was saved, or that it is unknown whether it was.
 
+mod accounts;
 mod audit;
 mod bans;
 mod codes;
@@ -15,6 +16,7 @@ mod worlds;
 
 pub use crate::tables::{IndexChange, TableSnapshot};
 pub use crate::worlds::WorldAppend;
+pub use accounts::{AccountCommand, NamesPage};
 pub use audit::AuditCommand;
 pub use bans::BanCommand;
 pub use codes::{CodeCommand, NewSession, RedeemCode, SignedIn};
@@ -190,7 +192,7 @@ pub enum Command {
         max: usize,
     },
     /// Look at what is kept of players behind `after`, in the order of their ids, at most `max` of them, and delete it of guests: of those
-    /// who have no account. The ids of the server's own players have no time, and are none of these. → [`Outcome::GuestsRetired`]
+    /// who have no account, or had one that was deleted. The ids of the server's own players have no time, and are none of these. → [`Outcome::GuestsRetired`]
     RetireGuests {
         records: GuestRecords,
         after: PlayerId,
@@ -218,6 +220,8 @@ pub enum Command {
     Bot(BotCommand),
     /// Something about an invitation, a sign-in link or a browser's session.
     Code(CodeCommand),
+    /// Something about the deletion of an account.
+    Account(AccountCommand),
     /// Something about a ban.
     Ban(BanCommand),
     /// Something about the audit log.
@@ -329,6 +333,15 @@ pub enum Outcome {
         count: usize,
         next: Option<PlayerId>,
     },
+    /// The account is deleted; these were its tokens.
+    AccountDeleted(Vec<TokenId>),
+    /// The name was taken out of so many rows; where the next page begins, if there is one.
+    NamesForgotten {
+        count: usize,
+        next: Option<NamesPage>,
+    },
+    /// No other account could do what only admins may do.
+    LastAdmin,
     /// There is no such thing (or not for this account).
     NotFound,
     /// The name is taken.

@@ -118,12 +118,29 @@ pub struct AccountCounts {
     pub tokens: usize,
 }
 
+/// What an account has that its deletion ends or deletes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountHoldings {
+    pub counts: AccountCounts,
+    /// Matches that it created and that wait to be played, without those of competitions.
+    pub waiting_matches: usize,
+    /// Competitions of each kind that have not ended.
+    pub duels: usize,
+    pub tournaments: usize,
+    pub ladders: usize,
+    /// Hunts that it made and that are not over.
+    pub hunts: usize,
+}
+
 /// An account, and how much it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedAccount {
     pub account: Account,
     pub counts: AccountCounts,
 }
+
+/// Who owned what is kept of a deleted account, as rows say that copied its name.
+pub const DELETED_ACCOUNT_NAME: &str = "deleted account";
 
 /// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,13 @@
 mod accounts;
 mod audit_log;
 mod bans;
+mod deleting;
 mod disabling;
 mod drain;
 mod history;
 mod nodes;
+
+pub(super) use disabling::cancel_waiting;
 
 use super::extract::{Admin, JsonBody, Operator, PathId};
 use super::games::{cancel, inspection, status_of};
@@ -31,6 +34,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(requeue_game))
         .routes(routes!(cancel_any_game))
         .routes(routes!(create_account, accounts::list_accounts))
+        .routes(routes!(deleting::delete_account))
+        .routes(routes!(deleting::show_account_deletion))
         .routes(routes!(accounts::list_account_tokens))
         .routes(routes!(accounts::delete_account_token))
         .routes(routes!(create_token_for))

@@ -1,7 +1,8 @@
 //! The audit log: each request by which an operator or admin changes something leaves one entry, in the commit of the change where the store makes
 //! it, and otherwise directly after it.
 //!
-//! Admission passes every such request through `record`, so that no route can be forgotten: all writes below `/api/admin`, and [`OPERATIONS`]. The
+//! Admission passes every such request through `record`, so that no route can be forgotten: all writes below `/api/admin`, and [`OPERATIONS`]. Of
+//! others only the deletion of the own account leaves an entry. The
 //! action is the name of the operation, the target what its path names. What a handler adds to it, and how it saves its change with it, stands in
 //! `audit_entry`.
 
@@ -30,7 +31,7 @@ use tracing::{Instrument, Span};
 const ADMIN_PATH: &str = "/api/admin/";
 /// What operators and admins may also do to others, or to this server, by routes that are not theirs alone; their writes here are recorded, be they
 /// about their own things or not.
-pub const OPERATIONS: [&str; 24] = [
+pub const OPERATIONS: [&str; 25] = [
     "cancel_ticket",
     "cancel_tournament",
     "close_table",
@@ -40,6 +41,7 @@ pub const OPERATIONS: [&str; 24] = [
     "delete_entry",
     "delete_invitation",
     "delete_invite",
+    OWN_DELETION,
     "delete_override",
     "delete_policy",
     "delete_token",
@@ -56,6 +58,8 @@ pub const OPERATIONS: [&str; 24] = [
     "stop_run",
     "withdraw",
 ];
+/// Recorded whoever does it: nobody can be asked afterwards.
+const OWN_DELETION: &str = "delete_own_account";
 /// How keys of the limiter begin that are no secrets: those that this server makes itself. Others are a service's, which may use a secret.
 const PUBLIC_KEYS: [&str; 4] = ["account:", "address:", "guest:", "token:"];
 
@@ -78,13 +82,17 @@ static ACTIONS: LazyLock<HashMap<String, Vec<(Method, String)>>> = LazyLock::new
 pub(super) async fn record(app: &App, request: Request, next: Next) -> Response {
     let Some((caller, action)) = audited(&request) else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
+    let is_operator = caller.role >= Role::Operator;
     let entry = new_entry(app, caller, action, &mut parts).await;
     let pending = Arc::new(PendingEntry::new(entry));
     let (request, app) = (Request::from_parts(parts, body), app.clone());
     let handle = async move {
         let handled = pending.collect(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
         let status = handled.as_ref().ok().map(Response::status);
-        finish(&app, &pending, status).await;
+        // What others are refused leaves no entry: they could fill the log with it.
+        if is_operator || status.is_some_and(|status| status.is_success()) {
+            finish(&app, &pending, status).await;
+        }
         handled
     };
     match tokio::spawn(handle.instrument(Span::current())).await {
@@ -105,12 +113,10 @@ fn audited(request: &Request) -> Option<(Caller, &'static str)> {
     }
     let extensions = request.extensions();
     let Some(Principal::Account(caller)) = extensions.get::<Identity>()?.principal() else { return None };
-    if caller.role < Role::Operator {
-        return None;
-    }
     let actions = ACTIONS.get(extensions.get::<MatchedPath>()?.as_str())?;
     let action = actions.iter().find(|(method, _)| method == request.method());
-    action.map(|(_, action)| (*caller, action.as_str()))
+    let action = action.map(|(_, action)| action.as_str())?;
+    (caller.role >= Role::Operator || action == OWN_DELETION).then_some((*caller, action))
 }
 
 async fn new_entry(app: &App, caller: Caller, action: &str, parts: &mut Parts) -> AuditEntry {

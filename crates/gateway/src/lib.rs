@@ -3,6 +3,8 @@
 //!
 //! Knows HTTP and the wire's shapes. Does not know how a match is played or how anything is stored.
 
+pub mod account_clearing;
+mod account_deletion;
 pub mod accounts;
 mod admin;
 mod admission;

@@ -141,7 +141,6 @@ pub enum ApiError {
         /// Its id.
         id: String,
     },
-    /// A bot URL that leads into a private network.
     #[error(
         "{host} is not a public address, and this server only calls public ones; for local play start it with --allow-private-bots"
     )]
@@ -155,7 +154,6 @@ pub enum ApiError {
     /// It exists, as everyone may know, and is another account's.
     #[error("this {0} is another account's: only its owner may do this")]
     NotOwner(Resource),
-    /// The game has fewer snakes.
     #[error("this game has no such seat: its last one is {last}, and the first is 0")]
     NoSuchSeat {
         /// The last seat of the game.
@@ -357,12 +355,15 @@ impl ApiError {
             Outcome::Full => Self::ServerFull(resource),
             Outcome::WrongState(state) => Self::WrongState(*state),
             Outcome::KeyReused => Self::KeyReused,
+            Outcome::LastAdmin => SignInRefusal::LastAdmin.into(),
             Outcome::Done
             | Outcome::Account(_)
             | Outcome::Replayed(_)
             | Outcome::MatchesClaimed(_)
             | Outcome::Retired(_)
             | Outcome::GuestsRetired { .. }
+            | Outcome::AccountDeleted(_)
+            | Outcome::NamesForgotten { .. }
             | Outcome::Fenced
             | Outcome::VersionConflict(_)
             | Outcome::LeaseLost

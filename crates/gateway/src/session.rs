@@ -75,8 +75,13 @@ async fn end_session(State(app): State<App>, parts: Parts) -> ApiResult<(StatusC
         app.grants.revoke(CredentialId::Token(token), &RevocationReason::Deleted);
         tracing::info!(token = %token, "a session was signed out");
     }
-    let cookie = set_cookie("", 0, is_over_tls(&app, &parts))?;
-    Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
+    Ok((StatusCode::NO_CONTENT, removed_cookie(&app, &parts)?))
+}
+
+/// The headers that remove the cookie from the browser.
+pub(super) fn removed_cookie(app: &App, parts: &Parts) -> ApiResult<HeaderMap> {
+    let cookie = set_cookie("", 0, is_over_tls(app, parts))?;
+    Ok(HeaderMap::from_iter([(header::SET_COOKIE, cookie)]))
 }
 
 /// The headers that put a secret into the browser's cookie, for as long as its token lasts.

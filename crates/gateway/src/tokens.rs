@@ -91,7 +91,7 @@ pub(super) async fn delete(app: &App, id: TokenId, account: Option<AccountId>) -
 
 /// A token can neither be created nor deleted by a weaker one. Tokens for load tests, which the limiter's policies for users do not
 /// cover, are reserved to operators.
-fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
+pub(super) fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
     let need = match purpose {
         TokenPurpose::Use => role,
         TokenPurpose::LoadTest => role.max(Role::Operator),

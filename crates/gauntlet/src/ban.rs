@@ -189,7 +189,7 @@ fn validate_width(prefix: AddressPrefix) -> Result<AddressPrefix, CliError> {
     Ok(prefix)
 }
 
-fn validate_reason(reason: &str) -> Result<String, CliError> {
+pub(crate) fn validate_reason(reason: &str) -> Result<String, CliError> {
     let reason = reason.trim();
     let chars = reason.chars().count();
     if (1..=BAN_REASON_CHARS_MAX).contains(&chars) && !reason.chars().any(char::is_control) {

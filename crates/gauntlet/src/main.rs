@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted; `run` has more (see its help).
 
+mod account;
 mod allocator;
 mod api_client;
 mod audit;
@@ -50,6 +51,7 @@ fn command() -> Command {
         .subcommand(health::command())
         .subcommand(migrate::command())
         .subcommand(token::command())
+        .subcommand(account::command())
         .subcommand(ban::command())
         .subcommand(audit::command())
         .subcommand(ratings::command())
@@ -75,6 +77,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("health", typed)) => health::run(typed),
         Some(("migrate", typed)) => migrate::run(typed),
         Some(("token", typed)) => token::run(typed),
+        Some(("account", typed)) => account::run(typed),
         Some(("ban", typed)) => ban::run(typed),
         Some(("audit", typed)) => audit::run(typed),
         Some(("ratings", typed)) => ratings::run(typed),

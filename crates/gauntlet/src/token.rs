@@ -196,6 +196,9 @@ async fn ensure_account(store: &Store, name: &str, now: UnixMs) -> Result<Accoun
         audit_entries::entry(now, "create_account", format!("account:{}", new.id), Some(format!("name:{name}")), None);
     match store.commit_all(vec![Save::EnsureAccount(new), entry]).await?.first() {
         Some(Outcome::Account(id)) => Ok(*id),
+        Some(Outcome::Duplicate) => Err(CliError::failed(format_args!(
+            "an account of the name {name} was deleted while it was banned: lift that ban first, or choose another name"
+        ))),
         _ => Err(CliError::failed(format_args!("the account {name} could not be made"))),
     }
 }
@@ -252,7 +255,7 @@ fn site(config: &Config) -> Option<String> {
     }
 }
 
-fn validate_name(what: &str, name: &str) -> Result<String, CliError> {
+pub(crate) fn validate_name(what: &str, name: &str) -> Result<String, CliError> {
     let name = name.trim();
     let chars = name.chars().count();
     if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {

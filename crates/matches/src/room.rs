@@ -169,7 +169,7 @@ async fn read_log<O: MatchEnvironment>(
 ) -> Result<Vec<MatchLogRow>, StopReason> {
     let read = || async {
         match environment.read_log(id).await {
-            Err(StoreError::Damaged(damage)) => Ok(Err(damage)),
+            Err(StoreError::Damaged(damage)) => Ok(Err(*damage)),
             other => other.map(Ok),
         }
     };

@@ -207,10 +207,12 @@ pub enum RetiredKind {
     Competitions,
     /// Standings of Stories and hunters of guests who cannot come back.
     Guests,
+    /// What deleted accounts had.
+    Accounts,
 }
 
 impl RetiredKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Matches,
         Self::StoryGames,
         Self::Codes,
@@ -219,6 +221,7 @@ impl RetiredKind {
         Self::AuditEntries,
         Self::Competitions,
         Self::Guests,
+        Self::Accounts,
     ];
 
     #[must_use]
@@ -232,6 +235,7 @@ impl RetiredKind {
             Self::AuditEntries => "audit_entries",
             Self::Competitions => "competitions",
             Self::Guests => "guests",
+            Self::Accounts => "accounts",
         }
     }
 }

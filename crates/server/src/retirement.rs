@@ -1,4 +1,4 @@
-//! Deletes what is old: every minute, in batches with rests between them, at the one node that leads this job. What may be deleted, each
+//! Deletes what is old, and what is left of deleted accounts: every minute, in batches with rests between them, at the one node that leads this job. What may be deleted, each
 //! command finds out for itself; two nodes that both believe that they lead do no harm.
 //!
 //! docs/operate.md, "What is kept, and for how long", has a row for every table that grows.
@@ -11,6 +11,7 @@ use engine::ids::{AuditId, PlayerId};
 use engine::leadership::LeaderJob;
 use engine::limits::{GUEST_TOKEN_LIFETIME, WORLDS_ENDED_MAX};
 use engine::time::UnixMs;
+use gateway::account_clearing::clear_deleted_accounts;
 use gateway::app::App;
 use metrics::{RetentionLag, RetiredKind};
 use node::leader::lead;
@@ -22,6 +23,8 @@ use tokio::time::{Instant, sleep};
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
 /// How often all players are looked through for guests who cannot come back.
 const RETIRE_GUESTS_EVERY: Duration = Duration::from_secs(3_600);
+/// How often it is looked for accounts that were deleted.
+const CLEAR_ACCOUNTS_EVERY: Duration = Duration::from_secs(5);
 /// Matches deleted by one command, so that no write waits long behind it.
 const RETIRE_BATCH: usize = 256;
 /// Competitions deleted by one command: each has up to some thousands of results.
@@ -55,6 +58,7 @@ async fn retire_all(app: App) {
         run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
         run_periodically(RETIRE_EVERY, "retire_audit", &app, retire_audit_entries),
         run_periodically(RETIRE_EVERY, "retire_competitions", &app, retire_competitions),
+        run_periodically(CLEAR_ACCOUNTS_EVERY, "clear_accounts", &app, clear_deleted_accounts),
         run_periodically(RETIRE_GUESTS_EVERY, "retire_guests", &app, retire_guests),
         run_periodically(RETIRE_EVERY, "retention_lag", &app, measure_lag),
     );

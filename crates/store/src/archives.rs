@@ -71,7 +71,7 @@ pub(crate) fn decode_rows(
     from: u32,
     limit: usize,
 ) -> Result<Vec<MatchLogRow>, StoreError> {
-    let corrupt = |why: String| StoreError::Damaged(match_archive(id).damage(why));
+    let corrupt = |why: String| StoreError::from(match_archive(id).damage(why));
     let packed = if stored.starts_with(&ZSTD_MAGIC) {
         Cow::Owned(decompressed(stored).map_err(corrupt)?)
     } else {

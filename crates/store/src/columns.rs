@@ -90,7 +90,7 @@ pub(crate) trait Columns {
     }
     fn maybe_verified(&mut self, key: StoredKey<'_>) -> Result<Option<Vec<u8>>, StoreError> {
         let (bytes, checksum) = (self.maybe_bytes()?, self.maybe_int()?);
-        bytes.as_deref().map_or(Ok(()), |bytes| key.check(bytes, checksum)).map_err(StoreError::Damaged)?;
+        bytes.as_deref().map_or(Ok(()), |bytes| key.check(bytes, checksum)).map_err(StoreError::from)?;
         Ok(bytes)
     }
     fn time(&mut self) -> Result<UnixMs, StoreError> {
@@ -354,7 +354,7 @@ pub(crate) fn part_of_list<T: Default>(
 ) -> Result<T, StoreError> {
     match read {
         Err(StoreError::Damaged(damage)) => {
-            damages.push(damage);
+            damages.push(*damage);
             Ok(T::default())
         }
         other => other,
@@ -364,7 +364,7 @@ pub(crate) fn part_of_list<T: Default>(
 /// Damage apart from other errors.
 pub(crate) fn damage_of<T>(read: Result<T, StoreError>) -> Result<Result<T, Damage>, StoreError> {
     match read {
-        Err(StoreError::Damaged(damage)) => Ok(Err(damage)),
+        Err(StoreError::Damaged(damage)) => Ok(Err(*damage)),
         other => other.map(Ok),
     }
 }

@@ -2,10 +2,12 @@
 
 mod audit;
 mod bans;
+mod deletions;
 mod ladders;
 
 pub use audit::AuditReader;
 pub use bans::BanReader;
+pub use deletions::DeletionReader;
 pub use ladders::LadderReader;
 
 use crate::checksums::Damage;
@@ -59,7 +61,13 @@ pub enum StoreError {
     },
     /// Bytes are not what was written: a bit flipped on the disk, say. What they belong to cannot be read; everything else can.
     #[error("stored data are damaged: {0}")]
-    Damaged(Damage),
+    Damaged(Box<Damage>),
+}
+
+impl From<Damage> for StoreError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(Box::new(damage))
+    }
 }
 
 /// The one writer. Not shared: its owner is the only one that writes through it.
@@ -324,6 +332,8 @@ pub trait Reader: Send {
     fn audit(&mut self) -> &mut dyn AuditReader;
     /// What can be read of bans.
     fn bans(&mut self) -> &mut dyn BanReader;
+    /// What can be read of accounts that are deleted.
+    fn deletions(&mut self) -> &mut dyn DeletionReader;
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
     /// Competitions, newest first.
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;

@@ -22,8 +22,9 @@ pub mod testing;
 
 pub use checksums::{Damage, StoredKind};
 pub use contract::{
-    AccountFilter, AuditReader, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, LadderReader,
-    MatchFilter, MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, AuditReader, Backend, BanReader, BotFilter, BotToProbe, CompetitionFilter, Database, DeletionReader,
+    LadderReader, MatchFilter, MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse,
+    StoreError,
 };
 pub use handle::{ReaderPool, Store, StoreConfig};
 pub use schema::{SchemaPolicy, SchemaVersion};

@@ -237,22 +237,22 @@ const IMPOSSIBLE_ROWS: [&str; 17] = [
     "INSERT INTO story_games VALUES ($id, 1, $id, 'vote', NULL, 1, 6, 0, 5, NULL)",
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'owner', 0, FALSE, NULL)",
     "INSERT INTO story_standings VALUES ($id, -1, 0, 0, 0, 0)",
-    "INSERT INTO story_answers VALUES ($id, 'key', $bytes, $bytes, 0)",
-    "INSERT INTO worlds VALUES ($id, '', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'card', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'nobody', 1, 0, NULL, 0, 0, 0, FALSE)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, -1, NULL, 0, 0, 0, FALSE)",
-    "INSERT INTO world_log VALUES ($id, -1, $bytes)",
+    "INSERT INTO story_answers VALUES ($id, 'key', $bytes, $bytes, 0, NULL)",
+    "INSERT INTO worlds VALUES ($id, '', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE, NULL)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'card', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE, NULL)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'nobody', 1, 0, NULL, 0, 0, 0, FALSE, NULL)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, -1, NULL, 0, 0, 0, FALSE, NULL)",
+    "INSERT INTO world_log VALUES ($id, -1, $bytes, NULL)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 2, 0)",
     "INSERT INTO hunt_totals VALUES (2, 0, 0, 0, 0, 0)",
-    "INSERT INTO competition_results VALUES ($id, 0, $id, 1, 1, 'finished', $bytes)",
+    "INSERT INTO competition_results VALUES ($id, 0, $id, 1, 1, 'finished', $bytes, NULL)",
 ];
 /// Their likes that are possible.
 const POSSIBLE_ROWS: [&str; 5] = [
     "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 1, TRUE, FALSE)",
     "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, 5, NULL)",
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'storyteller', 0, FALSE, NULL)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE, NULL)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 1, 0)",
 ];
 

@@ -1,6 +1,7 @@
-//! Accounts of people: invitations to make one, links that sign in, and everything that an account owns as one document.
+//! Accounts of people: invitations to make one, links that sign in, everything that an account owns as one document, and the end of an account.
 
 mod codes;
+mod deletion;
 mod export;
 mod invites;
 mod sign_in_links;
@@ -21,4 +22,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sign_in_links::inspect_sign_in_link))
         .routes(routes!(sign_in_links::redeem_sign_in_link))
         .routes(routes!(export::export_account))
+        .routes(routes!(deletion::delete_own_account))
+        .routes(routes!(deletion::show_own_deletion))
 }

@@ -93,8 +93,8 @@ async fn require_account(app: &App, id: AccountId) -> ApiResult<()> {
     account.map(drop).ok_or(ApiError::NotFound(Resource::Account))
 }
 
-/// Cancels the games of an account that wait; returns how many. One that begins meanwhile is cancelled too.
-async fn cancel_waiting(app: &App, account: AccountId) -> ApiResult<usize> {
+/// Cancels the games of an account that wait, without those of competitions; returns how many. One that begins meanwhile is cancelled too.
+pub(crate) async fn cancel_waiting(app: &App, account: AccountId) -> ApiResult<usize> {
     let mut cancelled = 0;
     for _ in 0..=MATCHES_WAITING_PER_ACCOUNT_MAX / CANCELLED_AT_ONCE {
         let waiting =

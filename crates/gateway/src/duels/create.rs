@@ -22,6 +22,7 @@ use engine::rows::OwnedBot;
 use node::clock::random_bytes;
 use rules::chance::Seed;
 use std::collections::HashMap;
+use std::sync::Arc;
 use wire::api::{CreateDuel, DuelDetails};
 
 /// Create a duel
@@ -103,20 +104,24 @@ pub(super) async fn cancel_duel(
     Player(caller): Player,
     PathId(id): PathId<CompetitionId>,
 ) -> ApiResult<Json<DuelDetails>> {
-    let (mut row, mut duel) = find_duel(&app, id).await?;
+    let (row, _) = find_duel(&app, id).await?;
     if DuelAccess::of(&row, Some(caller)) != Some(DuelAccess::Owner) {
         return Err(ApiError::NotFound(Resource::Duel));
     }
+    let (row, duel) = call_off(&app, id).await?;
+    Ok(Json(view::details(&row, &duel, DuelAccess::Owner)))
+}
+
+/// Calls a duel off, unless it is over.
+pub(crate) async fn call_off(app: &App, id: CompetitionId) -> ApiResult<(CompetitionRow, Arc<Duel>)> {
     for _ in 0..DUEL_CANCEL_ATTEMPTS_MAX {
+        let (row, duel) = find_duel(app, id).await?;
         if duel.end().is_some() {
-            break;
+            return Ok((row, duel));
         }
         arena::duels::cancel(&app.arena, &app.duels, &row, &duel).await?;
-        // It is over now, or another writer came first.
-        (row, duel) = find_duel(&app, id).await?;
     }
-    if duel.end().is_none() {
-        return Err(ApiError::DuelBusy);
-    }
-    Ok(Json(view::details(&row, &duel, DuelAccess::Owner)))
+    // It is over now, or other writers came first each time.
+    let (row, duel) = find_duel(app, id).await?;
+    if duel.end().is_none() { Err(ApiError::DuelBusy) } else { Ok((row, duel)) }
 }

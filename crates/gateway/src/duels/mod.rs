@@ -5,6 +5,7 @@ mod read;
 mod request;
 mod view;
 
+pub(super) use create::call_off;
 pub(super) use view::summary_for_owner;
 
 use crate::app::App;

@@ -203,8 +203,14 @@ pub(super) async fn end_leaderboard(
     if row.id == STANDARD_LADDER {
         return Err(LeaderboardRefusal::BuiltIn.into());
     }
+    end_now(&app, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ends a leaderboard, unless it has ended.
+pub(crate) async fn end_now(app: &App, id: CompetitionId) -> ApiResult<()> {
     match end(&app.arena, id).await {
-        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Ok(()) => Ok(()),
         Err(EndLadderError::Busy) => Err(LeaderboardRefusal::Busy.into()),
         Err(EndLadderError::Advance(error)) => Err(error.into()),
     }

@@ -10,6 +10,7 @@ mod recompute;
 mod seasons;
 mod view;
 
+pub(super) use boards::end_now;
 pub(super) use view::{entry as entry_view, leaderboard as leaderboard_view};
 
 use super::auth::Principal;

@@ -1,10 +1,10 @@
-//! What is refused around invitations and sign-in links: one stable code each.
+//! What is refused around invitations, sign-in links and the deletion of accounts: one stable code each.
 
 use axum::http::StatusCode;
 use engine::limits::{INVITES_MAX, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::Role;
 
-/// Why nobody is invited or signed in. Whether a code was used, has expired, was withdrawn or never existed makes no difference: what tells
+/// Why nobody is invited or signed in, or an account is not deleted. Whether a code was used, has expired, was withdrawn or never existed makes no difference: what tells
 /// them apart would tell a stranger which codes there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignInRefusal {
@@ -31,9 +31,15 @@ pub enum SignInRefusal {
     #[error("this account has a token with the role {}, and yours is {}: only one of at least the same role may sign in for it", account.name(), have.name())]
     AccountTooStrong { account: Role, have: Role },
     #[error(
-        "this token ends by itself, and makes no token, link or invitation that would outlast it: use one without an end, or sign in"
+        "this token ends by itself: it makes no token, link or invitation that would outlast it, and deletes no account; use one without an end, or sign in"
     )]
     TokenEnds,
+    #[error(
+        "this is the last account with a token of an admin that can be used: make another admin first (gauntlet token create --role admin), or nobody could do what only admins may"
+    )]
+    LastAdmin,
+    #[error("this account is the server's own, or that of its bootstrap token: it cannot be deleted")]
+    BuiltInAccount,
 }
 
 impl SignInRefusal {
@@ -45,6 +51,8 @@ impl SignInRefusal {
             Self::TooManyInvites => (StatusCode::CONFLICT, "too_many_invites"),
             Self::TooManyLinks => (StatusCode::CONFLICT, "too_many_sign_in_links"),
             Self::TooManyTokens => (StatusCode::CONFLICT, "too_many"),
+            Self::LastAdmin => (StatusCode::CONFLICT, "last_admin"),
+            Self::BuiltInAccount => (StatusCode::CONFLICT, "built_in"),
             Self::TokenEnds => (StatusCode::FORBIDDEN, "token_ends"),
             Self::AccountTooStrong { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
         }

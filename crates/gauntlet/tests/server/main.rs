@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod account_deletion;
 mod actors;
 mod advertise;
 mod backup;

@@ -109,6 +109,8 @@ fn help_is_help_and_a_wrong_flag_is_usage() {
         "token --help",
         "token create --help",
         "token sign-in --help",
+        "account --help",
+        "account delete --help",
         "ban --help",
         "ban add --help",
         "audit --help",

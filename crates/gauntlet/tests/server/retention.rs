@@ -52,9 +52,12 @@ fn fill(folder: &Folder) {
             (&id, &account, ended_at),
         )
         .unwrap();
-        db.execute("INSERT INTO competition_results VALUES (?1, 1, ?1, 1, ?2, 'cancelled', x'')", (&id, ended_at))
-            .unwrap();
-        db.execute("INSERT INTO competition_log VALUES (?1, 0, x'')", [&id]).unwrap();
+        db.execute(
+            "INSERT INTO competition_results VALUES (?1, 1, ?1, 1, ?2, 'cancelled', x'', NULL)",
+            (&id, ended_at),
+        )
+        .unwrap();
+        db.execute("INSERT INTO competition_log VALUES (?1, 0, x'', NULL)", [&id]).unwrap();
     }
     // The account plays as well, and has for long.
     db.execute("INSERT INTO story_standings VALUES (?1, 5, 0, 0, 0, 0)", [&account]).unwrap();

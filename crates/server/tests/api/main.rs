@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
+mod account_deletion;
 mod accounts;
 mod admin;
 mod admission;

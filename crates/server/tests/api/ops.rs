@@ -72,6 +72,9 @@ impl Reader for FlakyReader {
     fn bans(&mut self) -> &mut dyn store::BanReader {
         self.inner.bans()
     }
+    fn deletions(&mut self) -> &mut dyn store::DeletionReader {
+        self.inner.deletions()
+    }
 
     pass! {
         created_with() -> i64;

@@ -13,7 +13,7 @@ pub(crate) const RESULT_OF_COMPETITION: &str = "number, match_id, key, ended_at,
 pub(crate) fn competition(row: &mut impl Columns) -> Result<CompetitionRow, StoreError> {
     let mut damages = Vec::new();
     let row = competition_of_list(row, &mut damages)?;
-    damages.pop().map_or(Ok(row), |damage| Err(StoreError::Damaged(damage)))
+    damages.pop().map_or(Ok(row), |damage| Err(damage.into()))
 }
 
 /// Without its definition where that is damaged: nothing is made of it then, and the others of the list go on.
@@ -47,7 +47,7 @@ pub(crate) fn competition_result(row: &mut impl Columns, id: CompetitionId) -> R
     let (match_id, key, ended_at, ending) = (MatchId(row.id()?), row.bits()?, row.time()?, state(row)?);
     let stored_key = result(id, number);
     let summary = ResultSummary::decode(&row.verified(stored_key)?)
-        .map_err(|error| StoreError::Damaged(stored_key.damage(error)))?;
+        .map_err(|error| StoreError::from(stored_key.damage(error)))?;
     Ok(CompetitionResult { number, match_id, key, ended_at, ending, summary })
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn health(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Resul
 
 fn records(row: &mut impl Columns, bot: BotId) -> Result<Vec<HealthRecord>, StoreError> {
     let key = evidence(bot);
-    BotHealth::decode_records(&row.verified(key)?).map_err(|error| StoreError::Damaged(key.damage(error)))
+    BotHealth::decode_records(&row.verified(key)?).map_err(|error| StoreError::from(key.damage(error)))
 }
 
 pub(crate) fn evidence(bot: BotId) -> StoredKey<'static> {
@@ -47,7 +47,7 @@ pub(crate) fn calls(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result
     let key = calls_of_hour(bot, hour);
     let calls = row
         .verified(key)
-        .and_then(|bytes| BotCalls::decode(&bytes).map_err(|error| StoreError::Damaged(key.damage(error))));
+        .and_then(|bytes| BotCalls::decode(&bytes).map_err(|error| StoreError::from(key.damage(error))));
     Ok(BotCallsRow { bot, hour, calls: part_of_list(calls, damages)? })
 }
 

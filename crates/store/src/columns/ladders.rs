@@ -26,7 +26,7 @@ pub(crate) const GAME: &str = "number, seat, bot, match_id, ended_at, place, pla
 pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
     let mut damages = Vec::new();
     let entry = entry_of_list(row, &mut damages)?;
-    damages.pop().map_or(Ok(entry), |damage| Err(StoreError::Damaged(damage)))
+    damages.pop().map_or(Ok(entry), |damage| Err(damage.into()))
 }
 
 /// Without its games by seat where they are damaged.
@@ -58,7 +58,7 @@ pub(crate) fn entry_of_list(row: &mut impl Columns, damages: &mut Vec<Damage>) -
 }
 
 fn seats_of(row: &mut impl Columns, key: StoredKey<'_>) -> Result<Vec<u32>, StoreError> {
-    EntryRecord::decode_seats(&row.verified(key)?).map_err(|error| StoreError::Damaged(key.damage(error)))
+    EntryRecord::decode_seats(&row.verified(key)?).map_err(|error| StoreError::from(key.damage(error)))
 }
 
 pub(crate) fn record(bot: BotId, season: u32) -> StoredKey<'static> {

@@ -32,7 +32,7 @@ pub(crate) struct WorldCursor {
 pub(crate) type ListedWorld<T> = (WorldCursor, Result<T, Damage>);
 
 pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
-    listed_world(row)?.1.map_err(StoreError::Damaged)
+    listed_world(row)?.1.map_err(StoreError::from)
 }
 
 pub(crate) fn listed_world(row: &mut impl Columns) -> Result<ListedWorld<WorldRow>, StoreError> {
@@ -63,14 +63,14 @@ pub(crate) fn listed_world(row: &mut impl Columns) -> Result<ListedWorld<WorldRo
 /// A row of which a column cannot be read is damaged like one whose checksum does not match.
 fn as_damage<T>(id: WorldId, read: Result<T, StoreError>) -> Result<T, StoreError> {
     read.map_err(|error| match error {
-        StoreError::Corrupt { why } => StoreError::Damaged(settings(id).damage(why)),
+        StoreError::Corrupt { why } => settings(id).damage(why).into(),
         other => other,
     })
 }
 
 /// Without an address the owner's lease does not hold.
 pub(crate) fn entry(row: &mut impl Columns) -> Result<WorldEntry, StoreError> {
-    listed_entry(row)?.1.map_err(StoreError::Damaged)
+    listed_entry(row)?.1.map_err(StoreError::from)
 }
 
 pub(crate) fn listed_entry(row: &mut impl Columns) -> Result<ListedWorld<WorldEntry>, StoreError> {
@@ -78,7 +78,7 @@ pub(crate) fn listed_entry(row: &mut impl Columns) -> Result<ListedWorld<WorldEn
     let (players, worker, address) = (row.number(), row.maybe_id(), row.maybe_text());
     let entry = || {
         let owner = worker?.map(WorkerId).zip(address?).map(|(worker, address)| WorldOwner { worker, address });
-        Ok(WorldEntry { row: world.map_err(StoreError::Damaged)?, owner, players: players? })
+        Ok(WorldEntry { row: world.map_err(StoreError::from)?, owner, players: players? })
     };
     Ok((cursor, damage_of(as_damage(WorldId::from_bytes(cursor.id), entry()))?))
 }

@@ -165,7 +165,7 @@ impl CommitThread {
             Ok(outcomes) => reply_all(outcomes, &commands, callers),
             // One of them cannot be written at all: the others must not fail with it.
             Err(StoreError::Corrupt { .. } | StoreError::Damaged(_)) if callers.len() > 1 => {
-                self.commit_one_by_one(all, &commands, callers)
+                self.commit_one_by_one(all, &commands, callers);
             }
             Err(error) => callers.into_iter().for_each(|(_, reply)| drop(reply.send(Err(error.clone())))),
         }

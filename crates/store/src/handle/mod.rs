@@ -94,7 +94,7 @@ impl DamageReporter {
     /// Of an answer, and of what was passed over on the way to it.
     fn report<T>(&self, answer: &Result<T, StoreError>, passed_over: Vec<Damage>) {
         let refused = answer.as_ref().err().and_then(|error| match error {
-            StoreError::Damaged(damage) => Some(damage.clone()),
+            StoreError::Damaged(damage) => Some(Damage::clone(damage)),
             _ => None,
         });
         for damage in passed_over.into_iter().chain(refused) {

@@ -10,7 +10,9 @@ use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::sql::reader::SqlReader;
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
-use engine::commands::{CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand};
+use engine::commands::{
+    AccountCommand, CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand,
+};
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
 use engine::leadership::LeaderJob;
 use engine::rows::CodeUse;
@@ -25,6 +27,8 @@ static LOCK_KEYS: RowStatement = RowStatement::new(
 );
 /// Invitations of all accounts are counted, and have no row in common: "Invi", 0x496e7669.
 const LOCK_INVITES: &str = "SELECT pg_advisory_xact_lock(1231976041, 0)::text";
+/// Whether an account is the last of an admin depends on all others: "Admi", 0x41646d69.
+const LOCK_ADMINS: &str = "SELECT pg_advisory_xact_lock(1097100649, 0)::text";
 const REDEEMED_ACCOUNT: &str = "SELECT account FROM one_time_codes WHERE digest = ?1 FOR UPDATE";
 /// How often a batch is retried before its callers get an error. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
@@ -88,11 +92,14 @@ impl Batch<'_> {
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
-        if commands.iter().any(|command| matches!(command, Command::Ban(_))) {
+        if commands.iter().any(|command| matches!(command, Command::Ban(_)) || deletes_account(command)) {
             self.session.run("SELECT 1 FROM ban_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         if commands.iter().any(creates_invite) {
             self.session.run(LOCK_INVITES, &[])?;
+        }
+        if commands.iter().any(deletes_account) {
+            self.session.run(LOCK_ADMINS, &[])?;
         }
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
@@ -291,11 +298,21 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
         Command::DeleteBot { account, .. } | Command::Ladder(LadderCommand::Enter { account, .. }) => Some(*account),
         Command::CreateMatches(create) => Some(create.account),
+        Command::Account(
+            AccountCommand::Delete { id, .. }
+            | AccountCommand::Clear { id, .. }
+            | AccountCommand::ForgetNames { id, .. }
+            | AccountCommand::Finish { id, .. },
+        ) => Some(*id),
         Command::Competition(CompetitionCommand::Create { row, .. }) => Some(row.account),
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.account),
         Command::Competition(CompetitionCommand::AddMatches(add)) => Some(add.account),
         _ => None,
     }
+}
+
+fn deletes_account(command: &Command) -> bool {
+    matches!(command, Command::Account(AccountCommand::Delete { .. }))
 }
 
 fn creates_invite(command: &Command) -> bool {

@@ -139,6 +139,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::World(_)
         | Command::Bot(_)
         | Command::Code(_)
+        | Command::Account(_)
         | Command::Ban(_)
         | Command::Audit(_) => Vec::new(),
         Command::Competition(CompetitionCommand::Advance(advance)) => {

@@ -22,12 +22,12 @@ const NAME_END: char = char::MAX;
 /// Before every character of a name: what is behind a name begins with the name and this one, or later.
 const NAME_NEXT: char = '\u{1}';
 
-/// Accounts whose names are from ?1 to before ?2, at most ?3, with how much they have.
+/// Accounts that are not deleted whose names are from ?1 to before ?2, at most ?3, with how much they have.
 pub(crate) fn by_name<S: Dialect>() -> String {
     let name = format!("name {}", S::BY_BYTES);
     format!(
         "SELECT {}, bots, (SELECT count(*) FROM tokens WHERE tokens.account = accounts.id) FROM accounts
-         WHERE {name} >= ?1 AND {name} < ?2 ORDER BY {name} LIMIT ?3",
+         WHERE {name} >= ?1 AND {name} < ?2 AND deleted_at IS NULL ORDER BY {name} LIMIT ?3",
         columns::ACCOUNT
     )
 }
@@ -60,6 +60,9 @@ fn secret_key(name: &str) -> StoredKey<'_> {
 
 impl<S: Dialect> Batch<'_, S> {
     pub(crate) fn ensure_account(&mut self, account: &Account) -> Result<Outcome, StoreError> {
+        if self.is_name_held(&account.name, account.created_at)? {
+            return Ok(Outcome::Duplicate);
+        }
         self.session.run(
             "INSERT INTO accounts (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             values![account.id, &account.name, account.created_at],
@@ -69,8 +72,9 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(id.map_or(Outcome::Duplicate, |id| Outcome::Account(AccountId(id))))
     }
 
+    /// That can be used: one that was deleted cannot.
     pub(crate) fn has_account(&mut self, id: AccountId) -> Result<bool, StoreError> {
-        self.session.exists("SELECT 1 FROM accounts WHERE id = ?1", values![id])
+        self.session.exists("SELECT 1 FROM accounts WHERE id = ?1 AND deleted_at IS NULL", values![id])
     }
 
     pub(crate) fn create_token(&mut self, token: &Token) -> Result<Outcome, StoreError> {
@@ -125,7 +129,8 @@ impl<S: Dialect> Batch<'_, S> {
     pub(crate) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
         let added = self.session.run(
             "INSERT INTO bots (id, account, name, url, is_public, created_at, updated_at)
-             SELECT ?1, id, ?3, ?4, ?5, ?6, ?7 FROM accounts WHERE id = ?2 AND bots < ?8 ON CONFLICT DO NOTHING",
+             SELECT ?1, id, ?3, ?4, ?5, ?6, ?7 FROM accounts
+             WHERE id = ?2 AND deleted_at IS NULL AND bots < ?8 ON CONFLICT DO NOTHING",
             values![
                 bot.id,
                 bot.account,
@@ -142,7 +147,7 @@ impl<S: Dialect> Batch<'_, S> {
             return Ok(Outcome::Done);
         }
         let known = "SELECT EXISTS (SELECT 1 FROM bots WHERE id = ?2 OR (account = ?1 AND name = ?3))
-                     FROM accounts WHERE id = ?1";
+                     FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
         let is_known = self.session.first(known, values![bot.account, bot.id, &bot.name], |row| row.flag())?;
         Ok(match is_known {
             None => Outcome::NotFound,

@@ -86,7 +86,10 @@ impl<'s, S: Dialect> Batch<'s, S> {
     /// Executes a command that both stores execute alike.
     pub(crate) fn apply_common(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         let outcome = self.dispatch(command)?;
-        self.is_last_done = matches!(outcome, Outcome::Done | Outcome::Account(_) | Outcome::LadderEntry(_));
+        self.is_last_done = matches!(
+            outcome,
+            Outcome::Done | Outcome::Account(_) | Outcome::AccountDeleted(_) | Outcome::LadderEntry(_)
+        );
         Ok(outcome)
     }
 
@@ -134,6 +137,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
             Command::World(command) => self.world(command),
             Command::Bot(command) => self.bot_command(command),
             Command::Code(command) => self.code_command(command),
+            Command::Account(command) => self.account_command(command),
             Command::Ban(command) => self.ban_command(command),
             Command::Audit(command) => self.audit_command(command),
             Command::EndAllLeases

@@ -103,6 +103,9 @@ impl<S: Dialect> Batch<'_, S> {
         let Some(code) = code(self.session, &redeem.digest, redeem.now)? else { return Ok(Outcome::NotFound) };
         let account = match (&code.used_for, &redeem.new_account) {
             (CodeUse::Invite { .. }, Some(new)) => {
+                if self.is_name_held(&new.name, redeem.now)? {
+                    return Ok(Outcome::Duplicate);
+                }
                 // Waits for another node that is about to take the name.
                 let sql = "INSERT INTO accounts (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
                 if self.session.run(sql, values![new.id, &new.name, new.created_at])? == 0 {

@@ -132,7 +132,7 @@ impl<S: Dialect> Batch<'_, S> {
         live_max: usize,
         idempotency: Option<&Idempotency>,
     ) -> Result<Outcome, StoreError> {
-        if !self.session.exists("SELECT 1 FROM accounts WHERE id = ?1", values![row.account])? {
+        if !self.has_account(row.account)? {
             return Ok(Outcome::NotFound);
         }
         let account = row.account.to_bytes();

@@ -44,6 +44,8 @@ fn is_of_competition(create: &CreateMatches) -> bool {
 /// What decides about creations; it follows them as they are accepted.
 struct CreationState<'a> {
     last_tags: BTreeMap<AccountId, u64>,
+    /// Accounts whose competitions alone go on, until they are ended.
+    deleted: BTreeSet<AccountId>,
     keys: RememberedKeys<'a>,
     ids: BTreeSet<MatchId>,
     /// Matches that wait, of the accounts that create some themselves.
@@ -80,8 +82,10 @@ impl<S: Dialect> Batch<'_, S> {
 
     fn load_creation_state<'a>(&mut self, creations: &[&'a CreateMatches]) -> Result<CreationState<'a>, StoreError> {
         let accounts: Vec<IdBytes> = creations.iter().map(|create| create.account.to_bytes()).collect();
-        let tags = "SELECT id, fair_tag FROM accounts WHERE id";
-        let last_tags = self.session.all_each(tags, "", &accounts, |row| Ok((AccountId(row.id()?), row.number()?)))?;
+        let tags = "SELECT id, fair_tag, deleted_at FROM accounts WHERE id";
+        let known = self.session.all_each(tags, "", &accounts, |row| {
+            Ok((AccountId(row.id()?), row.number::<u64>()?, row.maybe_time()?.is_some()))
+        })?;
         let specs = creations.iter().flat_map(|create| &create.matches);
         let ids: Vec<IdBytes> = specs.map(|spec| spec.id.to_bytes()).collect();
         let ids = self.session.all_each("SELECT id FROM matches WHERE id", "", &ids, |row| row.id().map(MatchId))?;
@@ -98,7 +102,8 @@ impl<S: Dialect> Batch<'_, S> {
             .all_each(WAITING_COUNT, "GROUP BY account", &own, |row| Ok((AccountId(row.id()?), row.number()?)))?;
         Ok(CreationState {
             waiting: waiting.into_iter().collect(),
-            last_tags: last_tags.into_iter().collect(),
+            last_tags: known.iter().map(|(account, tag, _)| (*account, *tag)).collect(),
+            deleted: known.iter().filter(|known| known.2).map(|known| known.0).collect(),
             keys: self.load_keys(&OF_ACCOUNTS, keyed)?,
             ids: ids.into_iter().collect(),
             virtual_time: self.virtual_time()?,
@@ -148,7 +153,8 @@ impl<S: Dialect> Batch<'_, S> {
 
 impl<'a> CreationState<'a> {
     fn decide(&self, create: &CreateMatches) -> Outcome {
-        if !self.last_tags.contains_key(&create.account) {
+        let is_deleted = || self.deleted.contains(&create.account) && !is_of_competition(create);
+        if !self.last_tags.contains_key(&create.account) || is_deleted() {
             return Outcome::NotFound;
         }
         let replayed = create.idempotency.as_ref();

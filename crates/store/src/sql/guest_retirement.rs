@@ -1,5 +1,5 @@
-//! Deletes what is kept of guests who cannot come back, a page of players at a time. A player without an account is a guest, and the id
-//! says when they came. Rows that another node holds are left for the next time.
+//! Deletes what is kept of guests who cannot come back, a page of players at a time. A player without an account is a guest, or had one that was
+//! deleted, and the id says when they came. Rows that another node holds are left for the next time.
 
 use super::{Batch, Dialect, IdBytes, skip_locked, values};
 use crate::columns::Columns;
@@ -15,10 +15,10 @@ fn table(records: GuestRecords) -> &'static str {
     }
 }
 
-/// Players behind ?1 and before ?2, at most ?3, each with the account that has this id. A join could become one that reads all accounts.
+/// Players behind ?1 and before ?2, at most ?3, each with the account that has this id and is not deleted. A join could become one that reads all accounts.
 pub(crate) fn page<S: Dialect>(records: GuestRecords) -> String {
     format!(
-        "SELECT p.player, (SELECT a.id FROM accounts a WHERE a.id = p.player) FROM {} p
+        "SELECT p.player, (SELECT a.id FROM accounts a WHERE a.id = p.player AND a.deleted_at IS NULL) FROM {} p
          WHERE p.player > ?1 AND p.player < ?2 ORDER BY p.player LIMIT ?3 {}",
         table(records),
         skip_locked::<S>("FOR UPDATE OF p")

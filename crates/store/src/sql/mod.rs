@@ -2,6 +2,7 @@
 //! A store brings a [`Session`], a connection with its prepared statements, and its [`Dialect`]. Placeholders are
 //! written `?1`, as SQLite has them.
 
+pub(crate) mod account_deletion;
 pub(crate) mod accounts;
 pub(crate) mod activity;
 pub(crate) mod audit;

@@ -7,8 +7,8 @@ use super::{
 use crate::checksums::Damage;
 use crate::columns::{self, Columns, SeatRow, worlds as rows};
 use crate::contract::{
-    AccountFilter, AuditReader, BanReader, BotFilter, BotToProbe, CompetitionFilter, LadderReader, MatchFilter,
-    PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+    AccountFilter, AuditReader, BanReader, BotFilter, BotToProbe, CompetitionFilter, DeletionReader, LadderReader,
+    MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
 use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, PROBES_COUNTED_MAX, StatsWindows, day_before};
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow};
@@ -419,6 +419,10 @@ impl<R: SqlReader> Reader for R {
     }
 
     fn bans(&mut self) -> &mut dyn BanReader {
+        self
+    }
+
+    fn deletions(&mut self) -> &mut dyn DeletionReader {
         self
     }
 

@@ -99,7 +99,7 @@ impl<S: Dialect> Batch<'_, S> {
             }
             Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
                 let taken = self.take_tables(&[id.to_bytes()], worker, 0)?.into_iter().next();
-                let taken = taken.transpose().map_err(StoreError::Damaged)?;
+                let taken = taken.transpose().map_err(StoreError::from)?;
                 Ok(taken.map_or(Outcome::NotFound, Outcome::TableClaimed))
             }
         }

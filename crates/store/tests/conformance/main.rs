@@ -13,6 +13,7 @@ mod claims;
 mod codes;
 mod competitions;
 mod creation;
+mod deletions;
 mod faults;
 mod fixtures;
 mod games;
@@ -92,6 +93,14 @@ laws! {
         what_has_expired_is_deleted_in_portions
         of_two_redeemers_one_wins
         a_name_is_taken_once
+    }
+    deletions {
+        a_deleted_account_is_nobodys
+        the_last_admin_stays
+        a_name_stays_with_a_ban
+        what_an_account_has_is_counted
+        a_deleted_account_is_cleared_in_portions
+        names_are_taken_out_in_pages
     }
     creation {
         a_match_is_read_back_as_it_was_created

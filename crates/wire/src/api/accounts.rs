@@ -39,6 +39,48 @@ pub struct AccountListed {
     pub tokens: usize,
 }
 
+/// The deletion of an account by an admin.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteAccount {
+    /// The account's name as it is now, so that no other is deleted by mistake.
+    pub name: String,
+    /// Why, for the audit log; 1 to 200 characters in one line.
+    #[schema(min_length = 1, max_length = 200)]
+    pub reason: String,
+}
+
+/// The deletion of the caller's own account.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteOwnAccount {
+    /// The account's name as it is now, so that none is deleted by mistake.
+    pub name: String,
+}
+
+/// What the deletion of an account ends and deletes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AccountDeletion {
+    /// The account.
+    pub id: String,
+    /// Its name before.
+    pub name: String,
+    /// Its tokens, browsers' sessions included.
+    pub tokens: usize,
+    /// Snakes that it has registered, deleted with their health, evidence and secrets.
+    pub snakes: usize,
+    /// Games that it created and that wait to be played, cancelled.
+    pub games_waiting: usize,
+    /// Duels that have not ended, called off.
+    pub duels: usize,
+    /// Tournaments that it organizes and that have not ended, cancelled.
+    pub tournaments: usize,
+    /// Leaderboards that it made and that have not ended, ended.
+    pub leaderboards: usize,
+    /// Hunts that it made and that are not over, ended.
+    pub hunts: usize,
+}
+
 /// What a session says of its account, beside the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AccountSummary {
