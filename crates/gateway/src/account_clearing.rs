@@ -7,6 +7,7 @@ use crate::app::App;
 use engine::commands::{AccountCommand, Command, NamesPage, Outcome};
 use engine::competitions::CompetitionKind;
 use engine::ids::{AccountId, BotId};
+use engine::time::UnixMs;
 use metrics::RetiredKind;
 use std::time::Duration;
 use store::{BotFilter, StoreError};
@@ -23,33 +24,41 @@ const NAMES_AT_ONCE: usize = 4_096;
 /// Between two portions others write.
 const REST_MAX: Duration = Duration::from_millis(500);
 
-/// Deletes what is left of deleted accounts. One that cannot be finished now is found again at the next look.
+/// Deletes what is left of accounts that were deleted by `until`. One that cannot be finished now is found again at the next look.
 ///
 /// # Errors
-/// The store's.
-pub async fn clear_deleted_accounts(app: App) -> Result<(), StoreError> {
-    for id in app.node.store.read(|reader| reader.deletions().uncleared_accounts(ACCOUNTS_AT_ONCE)).await? {
-        match clear(&app, id).await {
+/// The store takes nothing now.
+pub async fn clear_deleted_accounts(app: &App, until: UnixMs) -> Result<(), StoreError> {
+    let found = app.node.store.read(move |reader| reader.deletions().uncleared_accounts(until, ACCOUNTS_AT_ONCE));
+    for id in found.await? {
+        match clear(app, id).await {
             Ok(true) => {
                 app.metrics.process.retired.add(RetiredKind::Accounts, 1);
                 tracing::info!(account = %id, "all that a deleted account had is gone");
             }
             Ok(false) => {}
-            Err(ApiError::Store(error)) => return Err(error),
+            Err(ApiError::Store(error)) if is_of_all(&error) => return Err(error),
+            // The store has reported it.
+            Err(ApiError::Store(StoreError::Damaged(_))) => {}
             Err(error) => tracing::warn!(account = %id, %error, "a deleted account could not be cleared now"),
         }
     }
     Ok(())
 }
 
+/// Whether the next command would fail as well. Damage is of one thing, and holds up nothing else.
+fn is_of_all(error: &StoreError) -> bool {
+    !matches!(error, StoreError::Damaged(_) | StoreError::Corrupt { .. })
+}
+
 /// Whether nothing is left. Names are taken out last, when no game of the account or with a snake of it is under way: another process that
 /// takes one over reads the snakes' URLs again.
 async fn clear(app: &App, id: AccountId) -> ApiResult<bool> {
     admin::cancel_waiting(app, id).await?;
-    end_competitions(app, id).await?;
-    end_hunts(app, id).await?;
+    let ended = end_competitions(app, id).await?.and(end_hunts(app, id).await?);
     delete_bots(app, id).await?;
     delete_rows(app, id).await?;
+    ended?;
     if app.node.store.read(move |reader| reader.deletions().has_live_seats(id)).await? {
         return Ok(false);
     }
@@ -62,27 +71,41 @@ async fn clear(app: &App, id: AccountId) -> ApiResult<bool> {
     }
 }
 
-/// As their owner would: games that count for a duel or a tournament are called off with it.
-async fn end_competitions(app: &App, id: AccountId) -> ApiResult<()> {
+/// As their owner would: games that count for a duel or a tournament are called off with it. Inside: what became of those that alone could not be
+/// ended.
+async fn end_competitions(app: &App, id: AccountId) -> Result<ApiResult<()>, StoreError> {
+    let mut ended = Ok(());
     for (kind, competition) in app.node.store.read(move |reader| reader.deletions().live_competitions(id)).await? {
-        match kind {
-            CompetitionKind::Duel => drop(duels::call_off(app, competition).await?),
-            CompetitionKind::Tournament => drop(app.tournaments.cancel(competition).await?),
-            CompetitionKind::Ladder => leaderboards::end_now(app, competition).await?,
-        }
+        let one = match kind {
+            CompetitionKind::Duel => duels::call_off(app, competition).await.map(drop),
+            CompetitionKind::Tournament => app.tournaments.cancel(competition).await.map(drop).map_err(ApiError::from),
+            CompetitionKind::Ladder => leaderboards::end_now(app, competition).await,
+        };
+        ended = ended.and(unless_of_all(one)?);
     }
-    Ok(())
+    Ok(ended)
 }
 
-async fn end_hunts(app: &App, id: AccountId) -> ApiResult<()> {
-    let now = app.node.clock.now();
-    for name in app.node.store.read(move |reader| reader.deletions().live_hunts(id, now)).await? {
-        let found = app.node.store.read(move |reader| reader.world_named(&name, now)).await?;
-        if let Some(hunt) = found {
-            worlds::terminate_world(app, &hunt.row, Resource::Hunt).await?;
-        }
+/// The error of one thing inside, that of the whole store outside.
+fn unless_of_all(result: ApiResult<()>) -> Result<ApiResult<()>, StoreError> {
+    match result {
+        Err(ApiError::Store(error)) if is_of_all(&error) => Err(error),
+        other => Ok(other),
     }
-    Ok(())
+}
+
+async fn end_hunts(app: &App, id: AccountId) -> Result<ApiResult<()>, StoreError> {
+    let now = app.node.clock.now();
+    let mut ended = Ok(());
+    for name in app.node.store.read(move |reader| reader.deletions().live_hunts(id, now)).await? {
+        let one = match app.node.store.read(move |reader| reader.world_named(&name, now)).await {
+            Ok(Some(hunt)) => worlds::terminate_world(app, &hunt.row, Resource::Hunt).await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        ended = ended.and(unless_of_all(one)?);
+    }
+    Ok(ended)
 }
 
 async fn delete_bots(app: &App, account: AccountId) -> ApiResult<()> {

@@ -5,6 +5,7 @@
 use super::auth::{Caller, Identity, Principal};
 use super::body::{self, BodyBudget, BodyError, ReadBody};
 use super::budget::{BudgetExceeded, BudgetOwner};
+use super::client_address::ClientAddress;
 use super::header_values::is_json;
 use super::problem::{ApiError, ApiResult, HttpRefusal};
 use crate::app::App;
@@ -13,11 +14,13 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, Uri};
 use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX, REQUEST_SMALL_BYTES_MAX};
 use engine::rows::Role;
+use futures_util::future::poll_immediate;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fmt::Display;
+use std::pin::pin;
 use std::str::FromStr;
 
 const NOT_AN_OBJECT: &str = "expected an object";
@@ -137,11 +140,33 @@ impl FromRequest<App> for RawJson {
         let bytes_max = longest_body(&parts.extensions).min(app.config.http_body_bytes_max);
         let budget = || BodyBudget::new(&app.bodies, BudgetOwner::of(&parts.extensions));
         require_json(&parts.headers)?;
-        let body = body::read(&parts.headers, body, bytes_max, budget).await;
-        let body = body.map_err(|error| body_refusal(error, bytes_max))?;
+        let read = {
+            let mut reading = pin!(body::read(&parts.headers, body, bytes_max, budget));
+            match poll_immediate(reading.as_mut()).await {
+                Some(read) => read,
+                None => {
+                    let read = reading.await;
+                    identify_again(app, &parts).await?;
+                    read
+                }
+            }
+        };
+        let body = read.map_err(|error| body_refusal(error, bytes_max))?;
         let path = parts.uri.path().to_owned();
         Ok(Self { method: parts.method, path, headers: parts.headers, body })
     }
+}
+
+/// The sender was identified by the head. While the body is on its way, their token may be deleted or expire, and they may be banned: what it asks
+/// for is then refused, like the next request.
+async fn identify_again(app: &App, parts: &Parts) -> ApiResult<()> {
+    let identified = parts.extensions.get::<Identity>().and_then(Identity::principal);
+    let principal = match identified {
+        Some(_) => app.auth.identify(parts).await.0.into_principal()?,
+        None => None,
+    };
+    let ClientAddress(address) = parts.extensions.get().copied().unwrap_or(ClientAddress(None));
+    app.bans.check(principal.as_ref(), address)
 }
 
 /// Routes whose requests are lists of ids or cells.

@@ -129,7 +129,8 @@ impl ForwardedRequest {
         let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
         let kind = ForwardKind::of(parts, upgrade.is_some());
         let mut headers = parts.headers.clone();
-        // The other node goes on from the span here.
+        // The other node goes on from the span here, and believes it: what the client sent stays here.
+        headers.remove(TRACEPARENT);
         if let Some(trace) = parts.extensions.get::<RequestTrace>()
             && let Ok(context) = HeaderValue::try_from(trace.context().to_string())
         {

@@ -25,6 +25,8 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_GUESTS_EVERY: Duration = Duration::from_secs(3_600);
 /// How often it is looked for accounts that were deleted.
 const CLEAR_ACCOUNTS_EVERY: Duration = Duration::from_secs(5);
+/// From an account's deletion: longer than any node keeps a token in its cache, also by another clock.
+const CLEAR_ACCOUNTS_AFTER: Duration = Duration::from_secs(5);
 /// Matches deleted by one command, so that no write waits long behind it.
 const RETIRE_BATCH: usize = 256;
 /// Competitions deleted by one command: each has up to some thousands of results.
@@ -58,10 +60,16 @@ async fn retire_all(app: App) {
         run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
         run_periodically(RETIRE_EVERY, "retire_audit", &app, retire_audit_entries),
         run_periodically(RETIRE_EVERY, "retire_competitions", &app, retire_competitions),
-        run_periodically(CLEAR_ACCOUNTS_EVERY, "clear_accounts", &app, clear_deleted_accounts),
+        run_periodically(CLEAR_ACCOUNTS_EVERY, "clear_accounts", &app, clear_accounts),
         run_periodically(RETIRE_GUESTS_EVERY, "retire_guests", &app, retire_guests),
         run_periodically(RETIRE_EVERY, "retention_lag", &app, measure_lag),
     );
+}
+
+/// Not before every node has dropped the tokens: what one of them created meanwhile would be left.
+async fn clear_accounts(app: App) -> Result<(), StoreError> {
+    let until = app.node.clock.now().minus(CLEAR_ACCOUNTS_AFTER);
+    clear_deleted_accounts(&app, until).await
 }
 
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.

@@ -2,6 +2,7 @@
 
 use crate::test_server::{ANN, BOB, BOBS_PUBLIC, BOOTSTRAP, HOUSE, LOAD_TEST, OTHER_OPERATOR, TestServer};
 use engine::ids::AccountId;
+use engine::time::UnixMs;
 use gateway::account_clearing::clear_deleted_accounts;
 use serde_json::{Value, json};
 
@@ -101,7 +102,7 @@ async fn what_it_has_open_ends_and_what_it_had_is_gone() {
     assert_eq!((&done["detail"], &done["reason"]), (&json!("name:bob"), &json!("left the club")), "{entries}");
 
     // The game of another account in which its snake plays goes on: so all is not gone yet.
-    clear_deleted_accounts(server.app.clone()).await.unwrap();
+    clear_deleted_accounts(&server.app, UnixMs::MAX).await.unwrap();
     assert_eq!(server.sample("gauntlet_retired_total{kind=\"accounts\"}"), 0);
     let status = async |id: &Value| {
         let path = format!("GET /api/games/{}/details", id.as_str().unwrap());
@@ -114,7 +115,7 @@ async fn what_it_has_open_ends_and_what_it_had_is_gone() {
     assert_eq!(live, Ok(Vec::new()), "duels, tournaments and leaderboards are over");
     let cancel = format!("POST /api/games/{}/cancel", shared["id"].as_str().unwrap());
     server.call(&cancel).check("200").await;
-    clear_deleted_accounts(server.app.clone()).await.unwrap();
+    clear_deleted_accounts(&server.app, UnixMs::MAX).await.unwrap();
     assert_eq!(server.sample("gauntlet_retired_total{kind=\"accounts\"}"), 1);
     let seats = status(&shared["id"]).await;
     assert!(seats.to_string().contains("deleted account") && !seats.to_string().contains("\"bob\""), "{seats}");

@@ -1,9 +1,11 @@
 //! How long bodies may be by their routes, and what bodies under way may take together, over a real socket.
 
-use crate::test_server::TestServer;
+use crate::test_server::{BOB, TestServer};
+use axum::body::Body;
+use futures_util::{StreamExt, stream};
 use gateway::listener::{ListenerConfig, serve};
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use settings::Networks;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::time::Duration;
 use store::testing::MemoryDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 
 const SMALL: usize = 16 * 1024;
 const LIST: usize = 64 * 1024;
@@ -24,8 +27,7 @@ async fn check(server: &TestServer, line: &str, by: &str, longest: usize) {
     };
     let fits = call(longest).raw(" ".repeat(longest)).send().await;
     assert_ne!(fits.status, StatusCode::PAYLOAD_TOO_LARGE, "{line}: {longest} bytes");
-    let refused = call(longest + 1)
-        .raw(axum::body::Body::from_stream(futures_util::stream::pending::<Result<&[u8], std::io::Error>>()));
+    let refused = call(longest + 1).raw(Body::from_stream(stream::pending::<Result<&[u8], std::io::Error>>()));
     let refused = refused.check("413 body_too_large").await;
     let detail = refused.body["detail"].as_str().unwrap();
     assert!(detail.contains(&format!(" {longest} bytes")), "{line}: {detail}");
@@ -45,6 +47,41 @@ async fn bodies_are_as_long_as_their_routes_need() {
     check(&server, "POST /api/limits/check", "", LIST).await;
     check(&server, "POST /api/games/batch", "player", server.app.config.http_body_bytes_max).await;
     check(&server, "POST /api/limits/check/batch", "", server.app.config.http_body_bytes_max).await;
+}
+
+/// A request of Bob's whose body is complete only after an admin has done this.
+async fn check_late(line: &str, body: Value, want: &str) {
+    let server = TestServer::open().await;
+    let (began, has_begun) = oneshot::channel();
+    let (done, is_done) = oneshot::channel();
+    let rest = async move {
+        began.send(()).unwrap();
+        is_done.await.unwrap();
+        Ok::<_, std::io::Error>("}")
+    };
+    let late = stream::iter([Ok("{")]).chain(stream::once(rest));
+    let request = server.call("POST /api/sign-in-links").by("bob").header("content-type", "application/json");
+    let request = request.raw(Body::from_stream(late)).check(want);
+    let meanwhile = async {
+        has_begun.await.unwrap();
+        if !line.is_empty() {
+            let status = server.call(line).by("admin").json(&body).send().await.status;
+            assert!(status.is_success(), "{line}: {status}");
+        }
+        done.send(()).unwrap();
+    };
+    tokio::join!(request, meanwhile);
+}
+
+#[tokio::test]
+async fn who_may_not_ask_any_more_is_refused_when_the_body_has_come() {
+    let bob = || json!({ "account": BOB.to_string(), "reason": "cheats" });
+    let of_bob = |what: &str| format!("POST /api/admin/accounts/{BOB}/{what}");
+    check_late("", Value::Null, "201").await;
+    check_late("POST /api/admin/bans", bob(), "403 banned").await;
+    check_late(&of_bob("disable"), json!({ "reason": "cheats" }), "403 account_disabled").await;
+    let delete = format!("DELETE /api/admin/accounts/{BOB}");
+    check_late(&delete, json!({ "name": "bob", "reason": "cheats" }), "401 token_unknown").await;
 }
 
 /// A server behind a proxy, with room for 100 KiB of large bodies, 60 of one address.

@@ -16,7 +16,7 @@ use engine::time::UnixMs;
 pub(crate) const ADMINS: &str = "SELECT DISTINCT account FROM tokens
      WHERE role = 'admin' AND account > ?2 AND (expires_at IS NULL OR expires_at > ?1)";
 pub(crate) const UNCLEARED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND cleared_at IS NULL
-     ORDER BY deleted_at, id LIMIT ?1";
+     AND deleted_at <= ?1 ORDER BY deleted_at, id LIMIT ?2";
 pub(crate) const LIVE_COMPETITIONS: &str = "SELECT kind, id FROM competitions WHERE account = ?1 AND ended_at IS NULL";
 pub(crate) const LIVE_HUNTS: &str = "SELECT name FROM worlds WHERE creator = ?1 AND ends_at > ?2 AND kind = 'hunt'";
 const WAITING_COUNT: &str =
@@ -109,8 +109,8 @@ impl<R: SqlReader> DeletionReader for R {
         })
     }
 
-    fn uncleared_accounts(&mut self, limit: usize) -> Result<Vec<AccountId>, StoreError> {
-        self.session().all(UNCLEARED, values![limit], |row| row.id().map(AccountId))
+    fn uncleared_accounts(&mut self, until: UnixMs, limit: usize) -> Result<Vec<AccountId>, StoreError> {
+        self.session().all(UNCLEARED, values![until, limit], |row| row.id().map(AccountId))
     }
 
     fn live_competitions(&mut self, id: AccountId) -> Result<Vec<(CompetitionKind, CompetitionId)>, StoreError> {

@@ -68,7 +68,7 @@ fn with_ann(database: &dyn Database) -> StoreFixture {
 }
 
 fn uncleared(held: &mut StoreFixture) -> Vec<AccountId> {
-    held.reader.deletions().uncleared_accounts(9).unwrap()
+    held.reader.deletions().uncleared_accounts(UnixMs::MAX, 9).unwrap()
 }
 
 pub(crate) fn a_deleted_account_is_nobodys(database: &dyn Database) {
@@ -88,6 +88,8 @@ pub(crate) fn a_deleted_account_is_nobodys(database: &dyn Database) {
     assert_eq!(tokens, [token_id(1), token_id(2)]);
     held.assert_outcome(delete(ANN, 6), Outcome::NotFound);
     assert_eq!(uncleared(&mut held), [ANN]);
+    assert_eq!(held.reader.deletions().uncleared_accounts(at(4), 9), Ok(Vec::new()), "it was deleted later");
+    assert_eq!(held.reader.deletions().uncleared_accounts(at(5), 9), Ok(vec![ANN]));
     assert_eq!(held.reader.existing_tokens(&[token_id(1), token_id(2), token_id(3)]), Ok(vec![token_id(3)]));
     assert_eq!(held.reader.one_time_code(&link.digest, at(1)), Ok(None));
     let invites = held.reader.invites(None, 9, at(1)).unwrap();
