@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every command block of docs/operate.md, in its order, on a machine of its own: systemd boots in a container over this system's programs
-# (/usr, read-only), everything else is empty, and the archive of `make package` is in /root. Prints each block's line, its exit code, its commands
+# (/usr, read-only), everything else is empty, and the archive of `make package` is in root's home. Prints each block's line, its exit code, its commands
 # and the end of what it printed.
 # Blocks ```sh run there; ```sh database needs PostgreSQL, ```sh container what the network has. A block without a language is an error: nothing would run it.
 # usage: bench/operate-doc.sh; the archive is $PACKAGE or the newest of target/package, the document $PAGE or docs/operate.md.
@@ -58,7 +58,7 @@ has_booted() {
     leader=$(pgrep --parent "$machine") && [[ $(within systemctl is-system-running) == @(running|degraded) ]]
 }
 wait_for has_booted || { cat "$work/boot.log" >&2; cannot "No machine boots here."; }
-within bash -c 'cp /srv/gauntlet-* /root/'
+within bash -c 'cp /srv/gauntlet-* ~/'
 
 # A PostgreSQL that takes passwords over TLS alone, with a database that a server used, and an empty one.
 start_database() {
@@ -106,7 +106,7 @@ for file in "$blocks"/*.sh; do
     if [ "$skip" != "" ]; then
         echo "not run: $skip" >"$work/printed"
     elif [ "$code" -eq 0 ]; then
-        within bash -c 'cd /root && exec timeout 120 bash -eu -o pipefail "$1"' - "/srv/blocks/$name.sh" >"$work/printed" 2>&1 </dev/null
+        within bash -c 'cd && exec timeout 120 bash -eu -o pipefail "$1"' - "/srv/blocks/$name.sh" >"$work/printed" 2>&1 </dev/null
         code=$?
     fi
     printf '%s:%d  exit code %s\n' "${page#"$repository"/}" "$((10#$name))" "${skip:+77, }${skip:-$code}"

@@ -27,18 +27,18 @@ pub enum StatsdTags {
 pub struct StatsdExporter {
     /// `HOST:PORT`.
     address: String,
-    lines: Lines,
+    encoder: LineEncoder,
     metrics: Arc<Metrics>,
 }
 
 impl StatsdExporter {
     #[must_use]
     pub fn new(address: String, tags: StatsdTags, metrics: Arc<Metrics>) -> Self {
-        Self { address, lines: Lines { tags, before: HashMap::new() }, metrics }
+        Self { address, encoder: LineEncoder { tags, before: HashMap::new() }, metrics }
     }
 
     pub async fn send(&mut self, page: &Page) {
-        let (datagrams, mut lost) = pack(&self.lines.of(page));
+        let (datagrams, mut lost) = pack(&self.encoder.of(page));
         match connect(&self.address).await {
             Ok(socket) => lost += datagrams.iter().filter(|text| socket.try_send(text.as_bytes()).is_err()).count(),
             Err(error) => {
@@ -83,7 +83,8 @@ fn pack(lines: &[String]) -> (Vec<String>, usize) {
     (datagrams, too_long)
 }
 
-struct Lines {
+/// Pages as lines of StatsD, each with what has changed since the one before.
+struct LineEncoder {
     tags: StatsdTags,
     /// What was sent last of counters and histograms, by their names with labels.
     before: HashMap<String, SampleBefore>,
@@ -94,7 +95,7 @@ enum SampleBefore {
     Buckets(Buckets),
 }
 
-impl Lines {
+impl LineEncoder {
     /// The lines of a page. A counter that has not grown has none, and neither has a histogram without an observation.
     fn of(&mut self, page: &Page) -> Vec<String> {
         let mut lines = Vec::new();

@@ -61,7 +61,7 @@ fn check(tags: StatsdTags, labels: &[(&str, &str)], value: i64, want: &[&str]) {
     let mut page = Page::default();
     page.head("x", "Things.", FamilyKind::Gauge);
     page.sample(labels, value);
-    assert_eq!(Lines { tags, before: HashMap::new() }.of(&page), want);
+    assert_eq!(LineEncoder { tags, before: HashMap::new() }.of(&page), want);
 }
 
 #[test]
