@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make test` has no time for: fresh seeds for every simulator, many random fields of tournaments, every map beside the official program,
+# What `make test` has no time for: fresh seeds for every simulator, a disk that fails at every call, many random fields of tournaments, every map beside the official program,
 # ratings beside another implementation, duels of known strength, and full ladders, one of them under kill -9. Each part runs whatever the others
 # come to. Ends with 0: all passed, 1: one failed, 77: none failed, and one could not run here, which counts as not shown.
 # usage: scripts/check-long.sh [seeds] [fields] [games a map] [minutes of the ladder] [kills]
@@ -21,6 +21,8 @@ part() { # name, command...
 }
 
 part "simulators, $seeds seeds each" env SIM_SEEDS="$seeds" cargo test --release --locked -p sim
+part "a disk that fails at every call" env EVERY_FAULT=1 cargo test --locked -p store --test conformance faults::
+part "random commands on both databases" env PROPTEST_CASES=2000 cargo test --locked -p store --test conformance model::
 part "$fields fields of tournaments, and kill -9 in every round" env FIELDS="$fields" bench/tournaments.sh
 part "maps, $games games each" bench/maps-oracle.sh "$games"
 part "ratings beside openskill" bench/ratings-oracle.sh

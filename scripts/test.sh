@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands. `make test` and CI run exactly this.
+# Everything that must hold before a change lands, but for what takes hours (`make check-long`) and random bytes (`make fuzz`).
 # Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles. Runs all
 # steps even if one fails, so that one run shows every error; prints how long each took and how much it computed; ends with one
 # summary line.
@@ -42,8 +42,6 @@ compiling_steps() {
     # The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
     step "interleavings" counted cargo test -p limiter --features shuttle --test shuttle --locked
     step "examples in documentation" counted cargo test -p limiter --doc --locked
-    step "parsers: planted bugs are found" scripts/fuzz.py --selftest
-    step "parsers: a minute of random bytes" scripts/fuzz.py 60
     step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 }
 
@@ -53,10 +51,10 @@ compiling_steps >"$logs/compiling" 2>&1 &
 compiling=$!
 renice -n 10 "$compiling" >/dev/null
 step "tests: run" counted scripts/run_tests.py run
+step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
 wait "$compiling"
 cat "$logs/compiling"
 step "tests: timed, alone" counted scripts/run_tests.py timed
-step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
 
 echo
 printf '%9s %9s\n' took processor

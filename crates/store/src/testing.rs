@@ -149,11 +149,15 @@ pub struct PostgresCluster {
     /// Its port on 127.0.0.1, if it has one.
     tcp_port: Option<u16>,
     server: Mutex<Option<Child>>,
+    /// Set once there is a database with the schema, of which copies are made.
+    template: OnceLock<()>,
     guard: Child,
     /// The guard acts when this is closed.
     lifeline: Option<ChildStdin>,
 }
 
+/// The database of a cluster that has the schema and no row.
+const TEMPLATE: &str = "with_schema";
 /// Enough for all tests of a process that share a cluster.
 const CONNECTIONS_MAX: usize = 200;
 /// A server that does not answer for so long after its start never will, be the machine ever so busy.
@@ -257,8 +261,8 @@ impl PostgresCluster {
         guard.args(["-c", GUARD, "guard"]).arg(&dir).stdin(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn().expect("a shell can be started");
         let lifeline = guard.stdin.take();
-        let cluster =
-            Self { dir, programs, is_durable, connections_max, tcp_port, server: Mutex::new(None), guard, lifeline };
+        let (server, template) = (Mutex::new(None), OnceLock::new());
+        let cluster = Self { dir, programs, is_durable, connections_max, tcp_port, server, template, guard, lifeline };
         cluster.init();
         cluster.resume();
         cluster
@@ -312,13 +316,21 @@ impl PostgresCluster {
         }
     }
 
-    /// A new, empty database in this cluster.
+    /// A new database in this cluster with the schema of this version and no row. Every one but the first is a copy, which takes a fifth
+    /// of what the migrations would.
     ///
     /// # Panics
     /// When the server does not answer.
     #[must_use]
     pub fn new_database(&self) -> PostgresDatabase {
-        PostgresDatabase::new(&self.new_database_url()).expect("this is a proper address")
+        let database = |name: &str| PostgresDatabase::new(&self.url_of(name)).expect("this is a proper address");
+        self.template.get_or_init(|| {
+            self.run(&format!("CREATE DATABASE {TEMPLATE} TEMPLATE template0"));
+            drop(database(TEMPLATE).writer().expect("an empty database can be migrated"));
+            // As for template0: a session in it, be it the database's own cleaner, would be in the way of a copy.
+            self.run(&format!("ALTER DATABASE {TEMPLATE} ALLOW_CONNECTIONS false"));
+        });
+        database(&self.copy(TEMPLATE))
     }
 
     /// The address of a new, empty database in this cluster.
@@ -326,10 +338,18 @@ impl PostgresCluster {
     /// # Panics
     /// As for [`PostgresCluster::new_database`].
     #[must_use]
-    pub fn new_database_url(&self) -> String {
+    pub fn new_empty_database_url(&self) -> String {
+        self.url_of(&self.copy("template0"))
+    }
+
+    /// The name of a new copy of this database.
+    fn copy(&self, template: &str) -> String {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        // A session in template1, be it the database's own cleaner, would be in the way of a copy.
-        self.run(&format!("CREATE DATABASE {name} TEMPLATE template0"));
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
+        name
+    }
+
+    fn url_of(&self, name: &str) -> String {
         format!("host={} port={} user=gauntlet dbname={name}", self.dir.display(), self.port())
     }
 

@@ -27,7 +27,7 @@ struct Limited {
 
 impl Limited {
     fn new() -> Self {
-        let url = PostgresCluster::shared().new_database_url();
+        let url = PostgresCluster::shared().new_empty_database_url();
         let mut admin = Client::connect(&url, NoTls).unwrap();
         let name = url.rsplit_once("dbname=").unwrap().1;
         admin.batch_execute(&format!("CREATE ROLE {name} LOGIN; GRANT ALL ON SCHEMA public TO {name}")).unwrap();

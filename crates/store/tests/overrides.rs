@@ -40,7 +40,7 @@ fn sqlite_keeps_no_more_quotas_than_it_may() {
 
 #[test]
 fn postgres_keeps_no_more_quotas_than_it_may() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     let mut writer = PostgresDatabase::new(&url).unwrap().writer().unwrap();
     postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(&filled()).unwrap();
     check(&mut *writer);

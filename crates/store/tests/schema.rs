@@ -75,7 +75,7 @@ fn created_with(database: &dyn Database) -> Result<i64, StoreError> {
 #[test]
 fn databases_that_are_not_ours_are_refused() {
     let cluster = PostgresCluster::shared();
-    let url = cluster.new_database_url();
+    let url = cluster.new_empty_database_url();
     let database = store::postgres::PostgresDatabase::new(&url).unwrap();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     client.batch_execute("CREATE TABLE photos (id INTEGER)").unwrap();
@@ -127,7 +127,7 @@ fn commands_leave_an_older_file_as_it_is() {
 
 #[test]
 fn commands_leave_an_older_database_as_it_is() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     let database = store::postgres::PostgresDatabase::new(&url).unwrap();
     let commands = [SchemaPolicy::Never, SchemaPolicy::CreateOnly].map(|policy| database.clone().with_policy(policy));
     check_refused(&commands[0], &["is empty", "gauntlet migrate"]);
@@ -142,7 +142,8 @@ fn commands_leave_an_older_database_as_it_is() {
 
 #[test]
 fn nodes_may_start_together() {
-    let database = PostgresCluster::shared().new_database();
+    let url = PostgresCluster::shared().new_empty_database_url();
+    let database = store::postgres::PostgresDatabase::new(&url).unwrap();
     std::thread::scope(|scope| {
         let opening = |_| scope.spawn(|| database.writer().map(drop));
         let openings: Vec<_> = (0..6).map(opening).collect();
@@ -216,7 +217,7 @@ fn sqlite_refuses_impossible_lives() {
 
 #[test]
 fn postgres_refuses_impossible_lives() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     with_a_match(&store::postgres::PostgresDatabase::new(&url).unwrap());
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     for change in IMPOSSIBLE.into_iter().chain(["worker = '00000000-0000-0000-0000-000000000000'"]) {
@@ -274,7 +275,7 @@ fn sqlite_refuses_impossible_tables() {
 
 #[test]
 fn postgres_refuses_impossible_tables() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     drop(store::postgres::PostgresDatabase::new(&url).unwrap().writer().unwrap());
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     let id = "'00000000-0000-0000-0000-000000000000'";
@@ -360,7 +361,7 @@ fn the_first_schema_of_sqlite_is_brought_forward() {
 
 #[test]
 fn the_first_schema_of_postgres_is_brought_forward() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     client.batch_execute(include_str!("../migrations/postgres/0001_first.sql")).unwrap();
     client.batch_execute(&first_rows(|id| format!("'{id:032x}'"), &format!("'\\x{}'", "2a".repeat(32)))).unwrap();

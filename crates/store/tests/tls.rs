@@ -32,7 +32,7 @@ use Outcome::{Encrypted, Plain};
 impl TestDatabase {
     fn new() -> Self {
         let cluster = PostgresCluster::start_on_tcp();
-        let admin_url = cluster.new_database_url();
+        let admin_url = cluster.new_empty_database_url();
         let name = admin_url.rsplit_once("dbname=").unwrap().1.to_owned();
         drop(PostgresDatabase::new(&admin_url).unwrap().writer().unwrap());
         Self { cluster, admin_url, name, dir: TempDir::new() }

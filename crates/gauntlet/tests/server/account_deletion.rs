@@ -47,7 +47,7 @@ fn wait_until_cleared(server: &Server) {
 #[test]
 fn what_a_deleted_account_has_open_ends_on_all_servers() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let servers = [folder.serve_games(""), folder.serve_games("")];
     let (ann, secret) = member(&servers[0], "ann", "player");

@@ -23,7 +23,7 @@ const WAITING: &str = "waiting: the leases of another process";
 /// A folder whose servers share a database.
 fn shared(cluster: &PostgresCluster) -> Folder {
     let folder = Folder::new();
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     folder
 }

@@ -39,7 +39,7 @@ fn now() -> UnixMs {
 impl Nodes {
     fn start() -> Self {
         let (cluster, running, folder) = (PostgresCluster::start(), Bots::start(THINK), Folder::new());
-        let address = cluster.new_database_url();
+        let address = cluster.new_empty_database_url();
         folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&address)));
         let database = store::postgres::PostgresDatabase::new(&address).unwrap();
         let leader = folder.serve_games("");

@@ -37,7 +37,7 @@ fn wait_until_ready(server: &Server) {
 #[track_caller]
 fn check_refused(free: usize, want: &str) {
     let cluster = PostgresCluster::start_with_connections(2 * NEEDED + free);
-    let folder = folder_for(&cluster.new_database_url());
+    let folder = folder_for(&cluster.new_empty_database_url());
     let nodes = [folder.serve_games(""), folder.serve_games("")];
     nodes.iter().for_each(wait_until_ready);
     Starting::new(&folder, "").check_refused(&[REMEDY, TOO_MANY, want]);
@@ -68,7 +68,7 @@ fn a_node_that_lacks_one_connection_is_refused() {
 #[test]
 fn of_more_nodes_than_fit_that_start_together_each_is_ready_or_refused() {
     let cluster = PostgresCluster::start_with_connections(2 * NEEDED + 3);
-    let folder = folder_for(&cluster.new_database_url());
+    let folder = folder_for(&cluster.new_empty_database_url());
     let mut nodes = [0; 4].map(|_| Starting::new(&folder, ""));
     let mut serving = 0;
     for node in &mut nodes {
@@ -93,7 +93,7 @@ fn is_ready(address: SocketAddr) -> bool {
 #[test]
 fn a_node_that_loses_connections_is_not_ready_until_it_has_all_of_them_again() {
     let cluster = PostgresCluster::start();
-    let keywords = cluster.new_database_url();
+    let keywords = cluster.new_empty_database_url();
     let role = keywords.rsplit_once("dbname=").unwrap().1;
     cluster.run(&format!("CREATE ROLE {role} LOGIN CONNECTION LIMIT {NEEDED}"));
     cluster.run(&format!("ALTER DATABASE {role} OWNER TO {role}"));

@@ -289,7 +289,7 @@ fn check_sent_away(table: &Table, leave: impl FnOnce()) {
 #[test]
 fn clients_waiting_at_a_node_that_dies_are_told_to_retry() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = crate::support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
@@ -304,7 +304,7 @@ fn clients_waiting_at_a_node_that_dies_are_told_to_retry() {
 #[test]
 fn a_request_that_is_sent_on_is_charged_once() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = crate::support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[limiter]\npolicies = \"policies.toml\"\n"));
     let policy =
         "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.write\"\nkey = \"guest:*\"\nalgorithm = \"log\"\n";
@@ -330,7 +330,7 @@ fn a_request_that_is_sent_on_is_charged_once() {
 #[test]
 fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = crate::support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, mut other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());

@@ -95,7 +95,7 @@ fn now() -> UnixMs {
 #[test]
 fn each_result_is_rated_once_when_the_process_that_rates_is_killed() {
     let (cluster, bots, folder) = (PostgresCluster::start(), Bots::start(THINK), Folder::new());
-    let keywords = cluster.new_database_url();
+    let keywords = cluster.new_empty_database_url();
     let url = as_url(&keywords);
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 6\nclaim_size = 6\n"));
     let servers = [folder.serve_games(""), folder.serve_games("")];

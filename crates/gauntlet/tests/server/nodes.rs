@@ -27,7 +27,7 @@ struct Nodes {
 /// Servers that each have room for half of twelve games: of seven slots one account may take six.
 fn two_nodes() -> Nodes {
     let (cluster, bots, folder) = (PostgresCluster::start(), Bots::start(THINK), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 7\nclaim_size = 6\n"));
     let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     let snakes = a.register(&bots, &["circle", "stuck"]);
@@ -103,7 +103,7 @@ const IN_FORCE: Duration = Duration::from_secs(1);
 #[test]
 fn a_policy_that_one_node_sets_is_in_force_at_the_other_within_a_second() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (a, b) = (folder.serve_games("--only limiter"), folder.serve_games("--only limiter"));
     let may = |server: &Server| server.request("POST /api/limits/check", &json!({"key": "k", "class": "app"})).status;

@@ -36,7 +36,7 @@ fn sign_out(server: &Server, cookie: &str) {
 #[test]
 fn of_two_servers_one_redeems_a_code_and_both_know_the_session() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let servers = [folder.serve_games(""), folder.serve_games("")];
     let mut wins = [0, 0];

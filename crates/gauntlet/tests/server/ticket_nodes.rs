@@ -16,7 +16,7 @@ struct Nodes {
 
 fn two_nodes() -> Nodes {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     Nodes { a, b, _cluster: cluster, _folder: folder }

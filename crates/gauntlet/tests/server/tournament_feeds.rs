@@ -123,7 +123,7 @@ fn each_feed_brings_the_whole_log_over_a_kill() {
 #[test]
 fn feeds_of_another_node_follow_what_the_leader_does() {
     let (cluster, bots, folder) = (PostgresCluster::start(), Bots::start(Duration::ZERO), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let leader = folder.serve_games("");
     let path = create(&leader, true);

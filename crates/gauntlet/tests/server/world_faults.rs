@@ -147,7 +147,7 @@ fn a_disk_that_stalls_while_the_server_must_leave() {
 #[test]
 fn a_database_that_dies_and_comes_back() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_empty_database_url())));
     let mut server = folder.serve_games("");
     let mut hunt = Hunt::begin(&server);
     cluster.stop();
@@ -201,7 +201,7 @@ fn a_clock_that_is_set() {
 #[test]
 fn a_clock_that_is_set_on_one_of_two_nodes() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_empty_database_url())));
     let (faults, set) = Faults::host(&folder, "");
     let other = folder.serve_games("");
     // The node whose clock is right has the plaza, the other one the hunt.

@@ -26,7 +26,7 @@ struct Nodes {
 /// Servers that keep what is soft so often.
 fn two_nodes(snapshot_ms: u32) -> Nodes {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = as_url(&cluster.new_database_url());
+    let url = as_url(&cluster.new_empty_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[worlds]\nsnapshot_ms = {snapshot_ms}\n"));
     let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     let hunt = json!({"name": RICH, "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,

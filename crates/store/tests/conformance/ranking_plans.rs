@@ -15,7 +15,7 @@ fn id(number: u32) -> String {
 
 /// All tables as the store makes them, with these ladders, in a session as the store opens it.
 fn ladders(cluster: &PostgresCluster) -> Client {
-    let url = cluster.new_database_url();
+    let url = cluster.new_empty_database_url();
     drop(store::Database::writer(&store::postgres::PostgresDatabase::new(&url).unwrap()).unwrap());
     let mut client = Client::connect(&url, NoTls).unwrap();
     client.batch_execute(statements::SETTINGS).unwrap();

@@ -12,7 +12,7 @@ use crate::testing::PostgresCluster;
 /// A step takes as long as it takes; the session's limits hold again afterwards.
 #[test]
 fn a_migration_has_no_statement_timeout() {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     let mut session = Connector::new(&url).unwrap().open().unwrap();
     session.script("SET statement_timeout = '100ms'").unwrap();
     session.script("BEGIN").unwrap();

@@ -26,7 +26,7 @@ const SETTINGS: &str = "
     SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan;";
 
 fn session() -> Session {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     drop(crate::postgres::PostgresDatabase::new(&url).unwrap().writer().unwrap());
     let mut session = Session::new(::postgres::Client::connect(&url, NoTls).unwrap());
     session.script(SETTINGS).unwrap();
@@ -199,7 +199,7 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
 
 /// A match in the hands of a worker; entries of its log follow.
 fn writer_of_a_match() -> PostgresWriter {
-    let url = PostgresCluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_empty_database_url();
     let mut writer = PostgresWriter::new(crate::postgres::connection::Connector::new(&url).unwrap().open().unwrap());
     crate::postgres::migrate::migrate(&mut writer.session, crate::SchemaPolicy::Migrate).unwrap();
     let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
