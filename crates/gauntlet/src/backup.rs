@@ -2,6 +2,7 @@
 //! whole before it has its name, and a restored one was replayed in part before it has its own.
 
 use crate::args;
+use crate::check_store::print_report;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line};
 use clap::{ArgMatches, Args, Command};
@@ -76,7 +77,7 @@ pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
             data.display()
         )));
     }
-    let part = Part::of(&file)?;
+    let part = PartialFile::of(&file)?;
     backup::copy(data, &part.0)?;
     let checksums = backup::check_checksums(&part.0)?;
     let bytes = std::fs::metadata(&part.0).map_err(|error| unusable(&file, &error))?.len();
@@ -116,7 +117,7 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
             data.display()
         )));
     }
-    let part = Part::of(&beside(data, ".restored"))?;
+    let part = PartialFile::of(&beside(data, ".restored"))?;
     part.write(&file).map_err(|error| unusable(&file, &error))?;
     backup::verify(&part.0)?;
     let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.0, accept_damage))?;
@@ -148,19 +149,11 @@ struct Sample {
     games: usize,
 }
 
-/// Lists what is damaged.
 fn print_checksums(checksums: Option<&ChecksumReport>) -> Result<(), CliError> {
-    let Some(ChecksumReport { rows, without_checksum, damaged, shown }) = checksums else {
-        return print_line(format_args!("it is from before there were checksums of rows"));
-    };
-    for damage in shown {
-        print_line(format_args!("damaged: {} ({damage})", damage.kind.name()))?;
+    match checksums {
+        Some(report) => print_report(report),
+        None => print_line(format_args!("it is from before there were checksums of rows")),
     }
-    print_line(format_args!(
-        "checksums of {} rows compared: {damaged} do not match{}; {without_checksum} rows more are from before there were any",
-        rows - without_checksum,
-        if shown.len() as u64 == *damaged { "" } else { ", of which the first are listed" }
-    ))
 }
 
 /// Brings the file to this program's version, compares its checksums, and replays the newest of what is in it.
@@ -258,9 +251,9 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
 }
 
 /// A file that is being made beside its place, and is removed unless it is finished.
-struct Part(PathBuf);
+struct PartialFile(PathBuf);
 
-impl Part {
+impl PartialFile {
     /// An empty one. What an interrupted command left there is replaced.
     fn of(file: &Path) -> Result<Self, CliError> {
         if file.exists() {
@@ -290,7 +283,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         for ending in ["", "-wal", "-shm", "-journal"] {
             let _ = std::fs::remove_file(beside(&self.0, ending));

@@ -10,6 +10,7 @@ mod audit_entries;
 mod backup;
 mod ban;
 mod bots_command;
+mod check_store;
 mod cli_settings;
 mod documents;
 mod duel;
@@ -48,6 +49,7 @@ fn command() -> Command {
         .subcommand(serve::config_command())
         .subcommand(backup::backup_command())
         .subcommand(backup::restore_command())
+        .subcommand(check_store::command())
         .subcommand(health::command())
         .subcommand(migrate::command())
         .subcommand(token::command())
@@ -74,6 +76,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("backup", typed)) => backup::back_up(typed),
         Some(("restore", typed)) => backup::restore(typed),
+        Some(("check-store", typed)) => check_store::run(typed),
         Some(("health", typed)) => health::run(typed),
         Some(("migrate", typed)) => migrate::run(typed),
         Some(("token", typed)) => token::run(typed),

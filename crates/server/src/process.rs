@@ -9,7 +9,7 @@ mod system_limits;
 mod tests;
 
 pub use advertised::AddressError;
-pub use store_location::{DataLock, StoreLocationError, migrate_store, open_store, schema_version};
+pub use store_location::{DataLock, StoreLocationError, check_rows, migrate_store, open_store, schema_version};
 pub use system_limits::{machine, raise_file_limit};
 
 use crate::assembly::assemble;

@@ -1,6 +1,7 @@
 //! Checksums beside whatever is kept as opaque bytes, so that a bit which flipped on a disk is found and not taken for what was written.
 //! A checksum covers what the bytes are and whose they are, too: bytes that got into another row are found as well. Rows of programs from
-//! before checksums have none, and are read as they are (docs/decisions/0086).
+//! before checksums have none, and are read as they are (docs/decisions/0086). Plain columns have none: a row of which one cannot be read
+//! is damaged as well.
 
 use engine::ids::MatchId;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// What bytes are: the value of the label `kind`, and the words for it.
 macro_rules! stored_kinds {
     ($($(#[$doc:meta])* $code:literal => $kind:ident, $name:literal, $text:literal;)+) => {
-        /// What is kept as opaque bytes.
+        /// What is kept as opaque bytes, and rows that have none.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum StoredKind { $($(#[$doc])* $kind = $code),+ }
 
@@ -45,12 +46,22 @@ stored_kinds! {
     9 => Competition, "competition", "the definition of competition";
     10 => CompetitionEntry, "competition_log", "the log of competition";
     11 => CompetitionResult, "competition_result", "a result of competition";
-    /// Its seats. A season begins with the same bytes for all entries: they are not bound to one.
     12 => LadderEntry, "ladder_entry", "a ladder's record of bot";
     13 => BotHealth, "bot_health", "the evidence about bot";
     14 => BotCalls, "bot_calls", "the counted calls of bot";
     15 => Response, "response", "the answer remembered for";
     16 => Secret, "secret", "the secret";
+    17 => Match, "match", "the row of match";
+    18 => Account, "account", "the row of account";
+    19 => Token, "token", "the row of token";
+    20 => Bot, "bot", "the row of bot";
+    21 => Code, "code", "the row of code";
+    22 => Ban, "ban", "the row of ban";
+    23 => AuditEntry, "audit_entry", "the entry of the audit log";
+    24 => Game, "game", "the row of a game of table";
+    25 => Player, "player", "what is counted of player";
+    26 => Lease, "lease", "the lease of worker";
+    27 => LimitRule, "limit_rule", "a rule of the rate limiter, of policy";
 }
 
 /// Bytes that are not what was written.
@@ -102,10 +113,8 @@ impl<'a> StoredKey<'a> {
         let mut crc = crc32fast::Hasher::new();
         let mut head = [0; 25];
         head[0] = self.kind as u8;
-        if self.kind != StoredKind::LadderEntry {
-            head[1..17].copy_from_slice(&self.id);
-            head[17..].copy_from_slice(&self.number.unwrap_or_default().to_le_bytes());
-        }
+        head[1..17].copy_from_slice(&self.id);
+        head[17..].copy_from_slice(&self.number.unwrap_or_default().to_le_bytes());
         crc.update(&head);
         crc.update(self.name.as_bytes());
         crc.update(bytes);

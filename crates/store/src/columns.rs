@@ -12,13 +12,11 @@ pub(crate) mod worlds;
 
 pub(crate) use audit::{AUDIT_ENTRY, audit_entry};
 pub(crate) use bans::{BAN, ban};
-pub(crate) use codes::{CODE, code};
-pub(crate) use competitions::{
-    COMPETITION, RESULT_OF_COMPETITION, competition, competition_of_list, competition_result,
-};
+pub(crate) use codes::{CODE, code, signed_code};
+pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};
 pub(crate) use stories::{
-    GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
-    table_owner,
+    GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing,
+    standing_or_damage, table_log_row, table_owner,
 };
 
 use crate::checksums::{Damage, StoredKey, StoredKind};
@@ -31,7 +29,7 @@ use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{
-    Account, Bot, LimitOverride, LimitPolicy, MatchCounts, MatchLogRow, MatchRow, MatchStats, MatchStatus,
+    Account, Bot, LimitOverride, LimitPolicy, MatchCounts, MatchLogRow, MatchRow, MatchStats, MatchStatus, OwnedBot,
     RecentFailure, Role, Token, TokenPurpose, WindowCounts,
 };
 use engine::time::UnixMs;
@@ -133,13 +131,50 @@ pub(crate) fn state(row: &mut impl Columns) -> Result<MatchState, StoreError> {
     row.named("state", MatchState::from_name)
 }
 
+impl StoredKey<'_> {
+    /// What was read of a row: where a column of it could not be, the row is damaged.
+    pub(crate) fn whole<T>(&self, read: Result<T, StoreError>) -> Result<T, StoreError> {
+        read.map_err(|error| match error {
+            StoreError::Corrupt { why } => self.damage(why).into(),
+            other => other,
+        })
+    }
+}
+
+/// Reads a row that begins with its id: where another column of it cannot be read, this row is damaged, and no other.
+pub(crate) fn row_of_id<R: Columns, T>(
+    row: &mut R,
+    kind: StoredKind,
+    read: impl FnOnce(&mut R, u128) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let unknown = StoredKey::new(kind, [0; 16]).name("without an id that can be read");
+    let id = unknown.whole(row.id())?;
+    StoredKey::new(kind, id.to_be_bytes()).whole(read(row, id))
+}
+
 pub(crate) fn account(row: &mut impl Columns) -> Result<Account, StoreError> {
-    Ok(Account { id: AccountId(row.id()?), name: row.text()?, created_at: row.time()? })
+    row_of_id(row, StoredKind::Account, |row, id| {
+        Ok(Account { id: AccountId(id), name: row.text()?, created_at: row.time()? })
+    })
+}
+
+/// The name of this account, beside something that is shown without it where it cannot be read.
+pub(crate) fn name_of_account(
+    row: &mut impl Columns,
+    id: AccountId,
+    damages: &mut Vec<Damage>,
+) -> Result<Option<String>, StoreError> {
+    let account = StoredKey::new(StoredKind::Account, id.to_bytes());
+    part_of_list(account.whole(row.maybe_text()), damages)
 }
 
 pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
+    row_of_id(row, StoredKind::Token, |row, id| token_of_id(row, TokenId(id)))
+}
+
+fn token_of_id(row: &mut impl Columns, id: TokenId) -> Result<Token, StoreError> {
     let token = Token {
-        id: TokenId(row.id()?),
+        id,
         account: AccountId(row.id()?),
         name: row.text()?,
         role: row.named("role", Role::from_name)?,
@@ -162,28 +197,50 @@ pub(crate) fn digest(bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
 }
 
 pub(crate) fn bot(row: &mut impl Columns) -> Result<Bot, StoreError> {
-    Ok(Bot {
-        id: BotId(row.id()?),
-        account: AccountId(row.id()?),
-        name: row.text()?,
-        url: row.text()?,
-        is_public: row.flag()?,
-        created_at: row.time()?,
-        updated_at: row.time()?,
+    row_of_id(row, StoredKind::Bot, |row, id| {
+        Ok(Bot {
+            id: BotId(id),
+            account: AccountId(row.id()?),
+            name: row.text()?,
+            url: row.text()?,
+            is_public: row.flag()?,
+            created_at: row.time()?,
+            updated_at: row.time()?,
+        })
     })
 }
 
+/// [`BOT`] and the name of its account.
+pub(crate) fn owned_bot(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<OwnedBot, StoreError> {
+    let bot = bot(row)?;
+    let owner = name_of_account(row, bot.account, damages)?.unwrap_or_default();
+    Ok(OwnedBot { bot, owner })
+}
+
 pub(crate) fn limit_policy(row: &mut impl Columns) -> Result<LimitPolicy, StoreError> {
-    Ok(LimitPolicy { name: row.text()?, definition: row.text()? })
+    let name = limit_rule().whole(row.text())?;
+    let definition = limit_rule().name(&name).whole(row.text())?;
+    Ok(LimitPolicy { name, definition })
 }
 
 pub(crate) fn limit_override(row: &mut impl Columns) -> Result<LimitOverride, StoreError> {
-    Ok(LimitOverride { policy: row.text()?, key: row.bytes()?, limit: row.bits()?, window_ms: row.bits()? })
+    let policy = limit_rule().whole(row.text())?;
+    let mut read = || Ok((row.bytes()?, row.bits()?, row.bits()?));
+    let (key, limit, window_ms) = limit_rule().name(&policy).whole(read())?;
+    Ok(LimitOverride { policy, key, limit, window_ms })
+}
+
+/// One of those without the name of its policy.
+fn limit_rule() -> StoredKey<'static> {
+    StoredKey::new(StoredKind::LimitRule, [0; 16])
+}
+
+pub(crate) fn match_row(id: MatchId) -> StoredKey<'static> {
+    StoredKey::new(StoredKind::Match, id.to_bytes())
 }
 
 /// A spec whose seats are still to come.
-pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
-    let id = MatchId(row.id()?);
+fn spec(row: &mut impl Columns, id: MatchId) -> Result<MatchSpec, StoreError> {
     let rules = Rules {
         ruleset: row.named("rule set", Ruleset::from_name)?,
         map: row.named("map", Map::from_name)?,
@@ -209,6 +266,16 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
     })
 }
 
+/// A match and what follows behind its spec, or what is wrong with it.
+pub(crate) type ReadOfMatch<T> = (MatchId, Result<T, Damage>);
+
+/// [`SPEC`] and the account of a match whose seats are still to come, or what is wrong with it.
+pub(crate) fn claimed_spec(row: &mut impl Columns) -> Result<ReadOfMatch<(MatchSpec, AccountId)>, StoreError> {
+    let id = MatchId(row.id()?);
+    let mut read = || Ok((spec(row, id)?, AccountId(row.id()?)));
+    Ok((id, damage_of(match_row(id).whole(read()))?))
+}
+
 /// `competition_kind, competition, competition_key` of a match.
 pub(crate) fn origin(row: &mut impl Columns) -> Result<Option<MatchOrigin>, StoreError> {
     let kind =
@@ -228,7 +295,10 @@ pub(crate) struct LogEnd {
 
 /// A status, and whether its log's end is still to be looked up: the row of a match knows that only once it has ended.
 pub(crate) fn status(row: &mut impl Columns) -> Result<(MatchStatus, bool), StoreError> {
-    let id = MatchId(row.id()?);
+    row_of_id(row, StoredKind::Match, |row, id| status_of_id(row, MatchId(id)))
+}
+
+fn status_of_id(row: &mut impl Columns, id: MatchId) -> Result<(MatchStatus, bool), StoreError> {
     let state = state(row)?;
     let (created_at, updated_at, enqueued_at) = (row.time()?, row.time()?, row.time()?);
     let (started_at, ended_at) = (row.maybe_time()?, row.maybe_time()?);
@@ -270,16 +340,17 @@ pub(crate) struct MatchWithoutSeats {
 }
 
 pub(crate) fn bare_match(row: &mut impl Columns) -> Result<MatchWithoutSeats, StoreError> {
-    let spec = spec(row)?;
-    let (status, is_log_live) = status(row)?;
-    let (account, is_draw, winner) = (AccountId(row.id()?), row.maybe_flag()?, row.maybe_number()?);
-    let is_server_fault = row.maybe_flag()?.unwrap_or_default();
-    Ok(MatchWithoutSeats { spec, status, is_log_live, account, is_draw, winner, is_server_fault })
+    row_of_id(row, StoredKind::Match, |row, id| {
+        let spec = spec(row, MatchId(id))?;
+        let (status, is_log_live) = status(row)?;
+        let (account, is_draw, winner) = (AccountId(row.id()?), row.maybe_flag()?, row.maybe_number()?);
+        let is_server_fault = row.maybe_flag()?.unwrap_or_default();
+        Ok(MatchWithoutSeats { spec, status, is_log_live, account, is_draw, winner, is_server_fault })
+    })
 }
 
 /// One seat of a match with its part of the result.
 pub(crate) struct SeatRow {
-    pub(crate) id: MatchId,
     pub(crate) spec: SeatSpec,
     place: Option<u8>,
     cause: Option<Cause>,
@@ -288,8 +359,22 @@ pub(crate) struct SeatRow {
     pub(crate) account: Option<AccountId>,
 }
 
-pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
+/// A seat with its match, which is damaged where its seat is.
+pub(crate) fn seat(row: &mut impl Columns) -> Result<ReadOfMatch<SeatRow>, StoreError> {
     let id = MatchId(row.id()?);
+    Ok((id, damage_of(match_row(id).whole(seat_of_match(row)))?))
+}
+
+/// Adds what was read of a match; where that is damaged, all of it is.
+pub(crate) fn add_of_match<T>(all: &mut Result<Vec<T>, Damage>, read: Result<T, Damage>) {
+    match (&mut *all, read) {
+        (Ok(all), Ok(read)) => all.push(read),
+        (Ok(_), Err(damage)) => *all = Err(damage),
+        (Err(_), _) => {}
+    }
+}
+
+fn seat_of_match(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
     let spec = SeatSpec { bot: BotId(row.id()?), name: row.text()?, owner: row.text()?, url: row.text()? };
     let place = row.maybe_number()?;
     let cause = row.maybe_text()?.map(|word| {
@@ -299,7 +384,7 @@ pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
     // Of a match that ended before this was kept, nothing is known.
     let food_eaten = row.maybe_number()?.unwrap_or_default();
     let (death_turn, account) = (row.maybe_number()?, row.maybe_id()?.map(AccountId));
-    Ok(SeatRow { id, spec, place, cause: cause.transpose()?, food_eaten, death_turn, account })
+    Ok(SeatRow { spec, place, cause: cause.transpose()?, food_eaten, death_turn, account })
 }
 
 impl MatchWithoutSeats {

@@ -89,9 +89,7 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// As for [`Backend::commit`].
-    fn probe(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn probe(&mut self) -> Result<(), StoreError>;
 }
 
 /// Which matches there are to list.
@@ -182,7 +180,8 @@ pub type RememberedResponse = ([u8; 32], Vec<u8>);
 /// A game, and its record once it has ended.
 pub type RecordedGame = (GameRow, Option<Vec<u8>>);
 
-/// A view of what is committed. Each call is one snapshot.
+/// A view of what is committed. Each call is one snapshot. What is asked for alone and is damaged is an error; what is one of many is left out,
+/// and its damage is taken with [`Reader::take_damages`].
 pub trait Reader: Send {
     /// The damage that lists passed over since this was last called.
     fn take_damages(&mut self) -> Vec<Damage> {
@@ -335,6 +334,8 @@ pub trait Reader: Send {
     /// What can be read of accounts that are deleted.
     fn deletions(&mut self) -> &mut dyn DeletionReader;
     fn competition(&mut self, id: CompetitionId) -> Result<Option<CompetitionRow>, StoreError>;
+    /// These competitions, in the order of their ids, once each; unknown ones are left out.
+    fn competitions_by_id(&mut self, ids: &[CompetitionId]) -> Result<Vec<CompetitionRow>, StoreError>;
     /// Competitions, newest first.
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError>;
     /// Competitions that have results which are not applied, in the order of their ids.

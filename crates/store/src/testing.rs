@@ -139,6 +139,24 @@ impl Database for MemoryDatabase {
     }
 }
 
+impl DamageRows for MemoryDatabase {
+    fn run_unchecked(&self, sql: &str) {
+        self.sqlite.run_unchecked(sql);
+    }
+
+    fn rewrite(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>)) {
+        self.sqlite.rewrite(place, change);
+    }
+
+    fn rewrite_as_before(&self, place: (&str, &str, &str), change: &mut dyn FnMut(&mut Vec<u8>)) {
+        self.sqlite.rewrite_as_before(place, change);
+    }
+
+    fn check_checksums(&self) -> ChecksumReport {
+        self.sqlite.check_checksums()
+    }
+}
+
 /// A PostgreSQL server on a Unix socket in a directory of its own. It ends when this is dropped, and also when this process dies
 /// in any way: a guard process waits at the end of a pipe.
 pub struct PostgresCluster {

@@ -6,9 +6,9 @@ use crate::environment::ArenaEnvironment;
 use crate::step::check_saved;
 use engine::commands::{Advance, Command, LadderCommand, RateResults};
 use engine::competitions::{CompetitionResult, CompetitionRow, CompetitionStatus};
-use engine::ids::{BotId, EntryId};
+use engine::ids::{BotId, CompetitionId, EntryId};
 use engine::ladders::definition::LadderDefinition;
-use engine::ladders::entry::{Entrant, LadderEntry};
+use engine::ladders::entry::{Entrant, EntryRecord, LadderEntry};
 use engine::ladders::rating::RatingChanges;
 use engine::ladders::season::{SeasonEnd, current_season, results_within};
 use engine::limits::RATED_AT_ONCE_MAX;
@@ -16,7 +16,7 @@ use engine::rows::Bot;
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use store::{Reader, StoreError};
+use store::{Damage, Reader, StoreError, StoredKind};
 
 /// Applies the next results of a ladder, or ends its season when that is over.
 pub(super) async fn advance<E: ArenaEnvironment>(environment: E, row: CompetitionRow) -> Result<Driven, AdvanceError> {
@@ -41,10 +41,9 @@ async fn rate<E: ArenaEnvironment>(
 ) -> Result<Driven, AdvanceError> {
     let (id, season) = (row.id, current_season(row));
     let bots: Vec<BotId> = RatingChanges::bots_of(results).into_iter().collect();
-    let wanted = bots.clone();
-    let known = environment.read(move |reader| Known::read(reader, id, season, &wanted)).await?;
-    let strangers = known.strangers(&bots, |_| EntryId::new(now, environment.random_bytes()));
-    let mut changes = RatingChanges::from_records(known.records());
+    let (records, strangers) = environment.read(move |reader| known_records(reader, id, season, &bots)).await?;
+    let strangers = strangers.entrants(|_| EntryId::new(now, environment.random_bytes()));
+    let mut changes = RatingChanges::from_records(records);
     results.iter().for_each(|result| changes.apply(result));
     let rated = changes.rated;
 
@@ -86,43 +85,61 @@ async fn end_season<E: ArenaEnvironment>(
     Ok(Driven::Advanced)
 }
 
-/// What is known of bots that played: their entries; of those without one, the entry of the season before and the bot itself.
-pub(super) struct Known {
-    entries: BTreeMap<BotId, LadderEntry>,
-    earlier: Vec<LadderEntry>,
-    bots: Vec<Bot>,
+/// The records of these bots, and those of them that have none.
+fn known_records(
+    reader: &mut dyn Reader,
+    ladder: CompetitionId,
+    season: u32,
+    bots: &[BotId],
+) -> Result<(BTreeMap<BotId, EntryRecord>, Strangers), StoreError> {
+    let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
+    let records: BTreeMap<BotId, EntryRecord> =
+        entries.into_iter().map(|entry| (entry.entrant.bot, entry.record)).collect();
+    let missing: Vec<BotId> = bots.iter().copied().filter(|bot| !records.contains_key(bot)).collect();
+    let strangers = Strangers::read(reader, ladder, season, &missing)?;
+    // An entry that is there and cannot be read must not begin anew.
+    match missing.iter().find(|bot| !strangers.bots.contains(bot)) {
+        Some(bot) => {
+            let why =
+                "no game of it is rated until `gauntlet ratings recompute --write` has written it anew".to_owned();
+            Err(Damage { kind: StoredKind::LadderEntry, key: bot.to_string(), why }.into())
+        }
+        None => Ok((records, strangers)),
+    }
 }
 
-impl Known {
+/// Bots that played without an entry: of each the entry of the season before, or the bot itself, as far as there is any.
+pub(super) struct Strangers {
+    bots: Vec<BotId>,
+    earlier: Vec<LadderEntry>,
+    known: Vec<Bot>,
+}
+
+impl Strangers {
+    /// Those of these bots that have no entry, be it one that cannot be read.
     pub(super) fn read(
         reader: &mut dyn Reader,
-        ladder: engine::ids::CompetitionId,
+        ladder: CompetitionId,
         season: u32,
         bots: &[BotId],
     ) -> Result<Self, StoreError> {
-        let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
-        let entries: BTreeMap<BotId, LadderEntry> =
-            entries.into_iter().map(|entry| (entry.entrant.bot, entry)).collect();
-        let strangers: Vec<BotId> = bots.iter().copied().filter(|bot| !entries.contains_key(bot)).collect();
-        let earlier = reader.ladders().ladder_entries_of(ladder, season.saturating_sub(1), &strangers)?;
-        Ok(Self { entries, earlier, bots: reader.bots_by_id(&strangers)? })
+        let entered = reader.ladders().ladder_bots_of(ladder, season, bots)?;
+        let bots: Vec<BotId> = bots.iter().copied().filter(|bot| !entered.contains(bot)).collect();
+        let earlier = reader.ladders().ladder_entries_of(ladder, season.saturating_sub(1), &bots)?;
+        let known = reader.bots_by_id(&bots)?;
+        Ok(Self { bots, earlier, known })
     }
 
-    fn records(&self) -> BTreeMap<BotId, engine::ladders::entry::EntryRecord> {
-        self.entries.iter().map(|(bot, entry)| (*bot, entry.record.clone())).collect()
-    }
-
-    /// Those who have no entry.
-    pub(super) fn strangers(&self, bots: &[BotId], new_id: impl Fn(BotId) -> EntryId) -> Vec<Entrant> {
-        let strangers = bots.iter().copied().filter(|bot| !self.entries.contains_key(bot));
+    /// What their entries begin with.
+    pub(super) fn entrants(&self, new_id: impl Fn(BotId) -> EntryId) -> Vec<Entrant> {
         let entrant = |bot: BotId| {
             if let Some(earlier) = self.earlier.iter().find(|entry| entry.entrant.bot == bot) {
                 return earlier.entrant.clone();
             }
-            let known = self.bots.iter().find(|known| known.id == bot);
+            let known = self.known.iter().find(|known| known.id == bot);
             let name = known.map_or_else(String::new, |known| known.name.clone());
             Entrant { entry: new_id(bot), bot, account: known.map(|known| known.account), name }
         };
-        strangers.map(entrant).collect()
+        self.bots.iter().copied().map(entrant).collect()
     }
 }

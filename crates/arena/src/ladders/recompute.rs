@@ -1,5 +1,6 @@
 //! Recomputes a season from its results and compares it with what is stored; on request puts right what differs. Needs no running server.
 
+use super::rater::Strangers;
 use engine::commands::{Command, LadderCommand, Outcome, RepairRatings};
 use engine::competitions::CompetitionRow;
 use engine::ids::{BotId, CompetitionId, EntryId};
@@ -238,12 +239,9 @@ async fn write(
     let mut repairs = Vec::new();
     for records in records.wrong.chunks(REPAIR_ROWS_MAX) {
         let bots: Vec<BotId> = records.iter().map(|(bot, _)| *bot).collect();
-        let known = {
-            let bots = bots.clone();
-            store.read(move |reader| super::rater::Known::read(reader, ladder, season, &bots)).await?
-        };
+        let strangers = store.read(move |reader| Strangers::read(reader, ladder, season, &bots)).await?;
         // The id of an entry that is made again follows from its bot.
-        let strangers = known.strangers(&bots, |bot| EntryId(bot.0));
+        let strangers = strangers.entrants(|bot| EntryId(bot.0));
         repairs.push(RepairRatings { records: records.to_vec(), strangers, ..empty.clone() });
     }
     for games in games.wrong.chunks(REPAIR_ROWS_MAX) {

@@ -28,7 +28,7 @@ pub struct EntryRecord {
     /// Games in which it had the first place, alone or shared.
     pub first_places: u32,
     pub food_eaten: u64,
-    /// Rated games by seat, as many numbers as a match has seats.
+    /// Rated games by seat, as many numbers as a match has seats; none where they are damaged, see [`EntryRecord::has_seats`].
     pub seats: Vec<u32>,
     /// When the last of them ended.
     pub last_game_at: Option<UnixMs>,
@@ -39,6 +39,12 @@ impl EntryRecord {
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         self.games >= LADDER_MIN_GAMES
+    }
+
+    /// Whether its games by seat are known: they are not where a store found the bytes of an entry that has played damaged.
+    #[must_use]
+    pub fn has_seats(&self) -> bool {
+        self.games == 0 || !self.seats.is_empty()
     }
 
     /// Whether both are the same to the last bit.
@@ -59,8 +65,13 @@ impl EntryRecord {
         decode_versioned(SEATS_FORMAT, bytes)
     }
 
-    /// Another game in this seat.
-    pub(super) fn count_seat(&mut self, seat: usize, seats: usize) {
+    /// Another game, in this seat. Games by seat that are not known stay so.
+    pub(super) fn count_game(&mut self, seat: usize, seats: usize) {
+        let has_seats = self.has_seats();
+        self.games = self.games.saturating_add(1);
+        if !has_seats {
+            return;
+        }
         self.seats.resize(self.seats.len().max(seats).min(SEATS_MAX), 0);
         if let Some(count) = self.seats.get_mut(seat) {
             *count = count.saturating_add(1);

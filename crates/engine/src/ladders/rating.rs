@@ -54,10 +54,9 @@ impl RatingChanges {
             let is_first = summary.place == 1;
             let record = self.records.entry(summary.bot).or_default();
             record.rating = after;
-            record.games = record.games.saturating_add(1);
             record.first_places = record.first_places.saturating_add(u32::from(is_first));
             record.food_eaten = record.food_eaten.saturating_add(u64::from(summary.food_eaten));
-            record.count_seat(at, seats.len());
+            record.count_game(at, seats.len());
             record.last_game_at = Some(result.ended_at);
             self.games.push(RatedGame {
                 number: result.number,

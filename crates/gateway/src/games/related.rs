@@ -17,7 +17,7 @@ pub(crate) struct Related {
 }
 
 impl Related {
-    /// Those of these games: one read of all bots, and one of each different competition, by its key.
+    /// Those of these games: one read of all bots, and one of all competitions. A game of one that cannot be read is shown without it.
     pub(crate) fn read(
         reader: &mut dyn Reader,
         games: &[MatchRow],
@@ -25,14 +25,9 @@ impl Related {
     ) -> Result<Self, StoreError> {
         let bots: Vec<BotId> = games.iter().flat_map(|game| &game.spec.seats).map(|seat| seat.bot).collect();
         let faces = reader.bot_faces(&bots)?.into_iter().collect();
-        let mut competitions = BTreeMap::new();
-        for origin in games.iter().filter_map(|game| game.spec.origin) {
-            if !competitions.contains_key(&origin.competition)
-                && let Some(row) = reader.competition(origin.competition)?
-            {
-                competitions.insert(origin.competition, row);
-            }
-        }
+        let origins = games.iter().filter_map(|game| game.spec.origin);
+        let competitions: Vec<CompetitionId> = origins.map(|origin| origin.competition).collect();
+        let competitions = reader.competitions_by_id(&competitions)?.into_iter().map(|row| (row.id, row)).collect();
         Ok(Self { faces, competitions, viewer })
     }
 

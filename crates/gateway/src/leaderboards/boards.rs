@@ -67,8 +67,16 @@ pub(super) async fn list_leaderboards(
     let rows = app.node.store.read(move |reader| {
         let rows: Vec<CompetitionRow> = match account.filter(|_| is_invited) {
             Some(account) => {
-                let ids = reader.ladders().ladders_invited_to(account, after, limit + 1)?;
-                ids.into_iter().filter_map(|id| reader.competition(id).transpose()).collect::<Result<_, _>>()?
+                let (mut rows, mut after) = (Vec::new(), after);
+                loop {
+                    let ids = reader.ladders().ladders_invited_to(account, after, limit + 1)?;
+                    rows.extend(reader.competitions_by_id(&ids)?);
+                    after = ids.last().copied();
+                    if ids.len() <= limit || rows.len() > limit {
+                        break;
+                    }
+                }
+                rows
             }
             None => {
                 let kind = CompetitionKind::Ladder;

@@ -58,7 +58,10 @@ pub(super) fn find(reader: &mut dyn Reader) -> Result<Option<FeaturedGame>, Stor
             Some(id) => match ladders.get(&id) {
                 Some(known) => known.clone(),
                 // Public bots may play for a private ladder: of that, nothing is said.
-                None => ladders.entry(id).or_insert(reader.competition(id)?.filter(|ladder| ladder.is_public)).clone(),
+                None => {
+                    let ladder = reader.competitions_by_id(&[id])?.pop().filter(|ladder| ladder.is_public);
+                    ladders.entry(id).or_insert(ladder).clone()
+                }
             },
             None => None,
         };

@@ -127,6 +127,90 @@ fn damage_concerns_nothing_but_what_is_damaged() {
     server.wait_for_the_end(&played);
 }
 
+/// A text that is not UTF-8.
+const NOT_UTF8: &str = "CAST(x'61ff' AS TEXT)";
+
+/// How many rows a list has.
+fn count(server: &Server, line: &str) -> usize {
+    server.request_ok(line, &Value::Null).as_array().unwrap().len()
+}
+
+/// A bit that flips in a definition, a map, a name or a URL concerns its row: lists, exports, claims and readiness go on.
+#[test]
+fn a_row_that_cannot_be_read_breaks_no_list() {
+    let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
+    let server = folder.serve_games("--data games.db");
+    let snakes = ["circle", "hungry", "flood"].map(|name| {
+        let snake = json!({ "name": name, "url": bots.url(name), "is_public": true });
+        server.request_ok("POST /api/snakes", &snake)["id"].as_str().unwrap().to_owned()
+    });
+    let games = server.create(&snakes[..2], 1..=4);
+    server.wait_for_the_end(&games);
+    let bots_of_duel: Vec<Value> = snakes.iter().map(|id| json!({ "snake_id": id })).collect();
+    let duel = json!({
+        "bots": bots_of_duel, "games_max": 2, "timeout_ms": 10_000, "board": "7x7", "is_public": true
+    });
+    let duels = [(); 2].map(|()| server.request_ok("POST /api/duels", &duel)["id"].as_str().unwrap().to_owned());
+    until("the duels are over", || {
+        let is_over =
+            |id: &String| server.request_ok(&format!("GET /api/duels/{id}"), &Value::Null)["status"] == "finished";
+        duels.iter().all(is_over).then_some(())
+    });
+    let lists = [
+        "GET /api/games/recent?limit=100".to_owned(),
+        "GET /api/games?limit=100".to_owned(),
+        format!("GET /api/snakes/{}/games?limit=100", snakes[0]),
+    ];
+    let before = lists.each_ref().map(|line| count(&server, line));
+    bots.hold_moves_from(3);
+    let played = server.create(&snakes[..2], 5..=6);
+    server.wait_for_turns(&played, 3);
+    server.kill();
+
+    let file = folder.path().join("games.db");
+    flip(&file, &[("competitions", "definition", is("id", &duels[0]))]);
+    let database = SqliteDatabase::new(&file);
+    let changes = [
+        ("matches", format!("map = 'moon' WHERE {}", is("id", &games[0]))),
+        ("seats", format!("url = {NOT_UTF8} WHERE {} AND seat = 0", is("match_id", &games[1]))),
+        ("seats", format!("name = {NOT_UTF8} WHERE {} AND seat = 0", is("match_id", &played[0]))),
+        ("bots", format!("name = {NOT_UTF8} WHERE {}", is("id", &snakes[2]))),
+    ];
+    for (table, change) in changes {
+        database.run_unchecked(&format!("UPDATE {table} SET {change}"));
+    }
+    let server = folder.serve_games("--data games.db");
+    bots.hold_moves_from(u32::MAX);
+    until("what can be played is played", || {
+        let ended = server.statuses(&played);
+        (ended.len() == 2 && ended[1]["status"] == "finished" && ended[0]["status"] == "failed").then_some(())
+    });
+    server.request_ok("GET /readyz", &Value::Null);
+    // Two games that had ended are missing, and of the two that were played one is.
+    for (line, before) in lists.iter().zip(before) {
+        assert_eq!(count(&server, line), before - 2 + 1, "{line}");
+    }
+    let export = server.request_ok("GET /api/account/export", &Value::Null);
+    let lengths = ["games", "duels", "snakes"].map(|list| export[list].as_array().unwrap().len());
+    assert_eq!(lengths, [before[1] - 1, 1, 2], "{export}");
+    assert_eq!(count(&server, "GET /api/duels"), 1);
+    for line in [
+        format!("GET /api/duels/{}", duels[0]),
+        format!("GET /api/games/{}", games[0]),
+        format!("GET /api/games/{}", games[1]),
+    ] {
+        check_refused(&server, &line);
+    }
+    server.request_ok(&format!("GET /api/duels/{}", duels[1]), &Value::Null);
+    let metrics = server.download("/metrics");
+    for (kind, want) in [("competition", 1), ("match", 3), ("bot", 1)] {
+        let sample = format!("gauntlet_store_damaged_total{{kind=\"{kind}\"}} {want}\n");
+        assert!(metrics.contains(&sample), "{sample} is not in {metrics}");
+    }
+    let log = server.log();
+    assert!(!log.contains("failed unexpectedly") && !log.contains("ends too early"), "{log}");
+}
+
 /// Copies are made of a file with damage, which is listed.
 fn check_copies(folder: &Folder) {
     let run = |words: &str| {
@@ -134,10 +218,12 @@ fn check_copies(folder: &Folder) {
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8_lossy(&said).into_owned())
     };
+    let (code, said) = run("check-store --data games.db");
+    assert!(code == Some(1) && said.contains("4 rows are damaged"), "{code:?}: {said}");
     let (code, said) = run("backup copy.db --data games.db");
     assert_eq!(code, Some(1), "{said}");
     for part in
-        ["damaged: match_archive (the archive of match", "damaged: world (", "4 do not match", "keep the backups"]
+        ["damaged: match_archive (the archive of match", "damaged: world (", "4 rows are damaged", "keep the backups"]
     {
         assert!(said.contains(part), "{part} is not in {said}");
     }

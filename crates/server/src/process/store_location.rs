@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::checksums::ChecksumReport;
 use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
 use store::{Database, Observer, SchemaPolicy, SchemaVersion, Store, StoreConfig, StoreError};
@@ -200,6 +201,18 @@ pub fn schema_version(config: &Config) -> Result<SchemaVersion, super::ServeErro
         }
     };
     version.map_err(|error| open_error(config, error))
+}
+
+/// Compares every checksum of the store that `config` names, and reads every row that has a text, also while servers use it. Blocks.
+///
+/// # Errors
+/// It cannot be read, or is of another version than this program.
+pub fn check_rows(config: &Config) -> Result<ChecksumReport, super::ServeError> {
+    let report = match config.store() {
+        StoreLocation::Sqlite(data) => SqliteDatabase::new(data).check_rows(),
+        StoreLocation::Postgres(url) => PostgresDatabase::new(url.expose()).and_then(|database| database.check_rows()),
+    };
+    report.map_err(|error| open_error(config, error))
 }
 
 /// Whether this store was made by a version that deletes by itself what is old.

@@ -34,6 +34,11 @@ impl Backend for FrailWriter {
         check(&self.is_lost)?;
         self.inner.commit(commands)
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        check(&self.is_lost)?;
+        self.inner.probe()
+    }
 }
 
 impl Database for Frail {

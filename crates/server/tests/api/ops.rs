@@ -141,6 +141,7 @@ impl Reader for FlakyReader {
         oldest_kept(now: engine::time::UnixMs) -> engine::rows::OldestKept;
         leader(job: engine::leadership::LeaderJob, now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
         competition(id: engine::ids::CompetitionId) -> Option<engine::competitions::CompetitionRow>;
+        competitions_by_id(ids: &[engine::ids::CompetitionId]) -> Vec<engine::competitions::CompetitionRow>;
         competitions(filter: &store::CompetitionFilter) -> Vec<engine::competitions::CompetitionRow>;
         competitions_unapplied(kind: engine::competitions::CompetitionKind, after: Option<engine::ids::CompetitionId>, limit: usize)
             -> Vec<engine::competitions::CompetitionRow>;

@@ -82,6 +82,10 @@ impl Backend for Writer {
         }
         self.inner.commit(commands)
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.inner.probe()
+    }
 }
 
 impl Database for Gated {

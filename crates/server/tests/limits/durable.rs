@@ -21,12 +21,24 @@ struct Writer {
     is_lost: Arc<AtomicBool>,
 }
 
-impl Backend for Writer {
-    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+impl Writer {
+    fn check(&self) -> Result<(), StoreError> {
         if self.is_lost.load(Ordering::SeqCst) {
             return Err(StoreError::Unavailable { why: "disk full at sector 7".to_owned() });
         }
+        Ok(())
+    }
+}
+
+impl Backend for Writer {
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+        self.check()?;
         self.inner.commit(commands)
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.check()?;
+        self.inner.probe()
     }
 }
 

@@ -27,6 +27,10 @@ impl Backend for CountingWriter {
         self.written.fetch_add(commands.iter().filter(is_of_a_table).count() as u64, Ordering::SeqCst);
         self.inner.commit(commands)
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.inner.probe()
+    }
 }
 
 impl Database for Counting {

@@ -1,7 +1,7 @@
 //! Rows about competitions.
 
-use super::{Columns, part_of_list, state};
-use crate::checksums::{Damage, StoredKey, StoredKind};
+use super::{Columns, row_of_id, state};
+use crate::checksums::{StoredKey, StoredKind};
 use crate::contract::StoreError;
 use engine::competitions::{CompetitionKind, CompetitionResult, CompetitionRow, CompetitionStatus, ResultSummary};
 use engine::ids::{AccountId, CompetitionId, MatchId};
@@ -11,23 +11,16 @@ pub(crate) const COMPETITION: &str = "id, kind, account, name, definition, check
 pub(crate) const RESULT_OF_COMPETITION: &str = "number, match_id, key, ended_at, ending, data, checksum";
 
 pub(crate) fn competition(row: &mut impl Columns) -> Result<CompetitionRow, StoreError> {
-    let mut damages = Vec::new();
-    let row = competition_of_list(row, &mut damages)?;
-    damages.pop().map_or(Ok(row), |damage| Err(damage.into()))
+    row_of_id(row, StoredKind::Competition, |row, id| competition_of_id(row, CompetitionId(id)))
 }
 
-/// Without its definition where that is damaged: nothing is made of it then, and the others of the list go on.
-pub(crate) fn competition_of_list(
-    row: &mut impl Columns,
-    damages: &mut Vec<Damage>,
-) -> Result<CompetitionRow, StoreError> {
-    let id = CompetitionId(row.id()?);
+fn competition_of_id(row: &mut impl Columns, id: CompetitionId) -> Result<CompetitionRow, StoreError> {
     Ok(CompetitionRow {
         id,
         kind: row.named("kind of competition", CompetitionKind::from_name)?,
         account: AccountId(row.id()?),
         name: row.text()?,
-        definition: part_of_list(row.verified(definition(id)), damages)?,
+        definition: row.verified(definition(id))?,
         status: row.named("status of a competition", CompetitionStatus::from_name)?,
         is_public: row.flag()?,
         created_at: row.time()?,
@@ -44,11 +37,13 @@ pub(crate) fn competition_of_list(
 
 pub(crate) fn competition_result(row: &mut impl Columns, id: CompetitionId) -> Result<CompetitionResult, StoreError> {
     let number = row.number()?;
-    let (match_id, key, ended_at, ending) = (MatchId(row.id()?), row.bits()?, row.time()?, state(row)?);
     let stored_key = result(id, number);
-    let summary = ResultSummary::decode(&row.verified(stored_key)?)
-        .map_err(|error| StoreError::from(stored_key.damage(error)))?;
-    Ok(CompetitionResult { number, match_id, key, ended_at, ending, summary })
+    let mut read = || {
+        let (match_id, key, ended_at, ending) = (MatchId(row.id()?), row.bits()?, row.time()?, state(row)?);
+        let summary = ResultSummary::decode(&row.verified(stored_key)?).map_err(|error| stored_key.damage(error))?;
+        Ok(CompetitionResult { number, match_id, key, ended_at, ending, summary })
+    };
+    stored_key.whole(read())
 }
 
 pub(crate) fn definition(id: CompetitionId) -> StoredKey<'static> {

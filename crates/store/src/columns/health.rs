@@ -1,6 +1,6 @@
 //! Rows about bots beside the bots themselves.
 
-use super::{Columns, part_of_list};
+use super::{Columns, part_of_list, row_of_id};
 use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::StoreError;
 use engine::health::{BotCalls, BotHealth, CallFault, HealthRecord, HealthStatus};
@@ -15,7 +15,10 @@ pub(crate) const SIGNING: &str = "bot, created_at, generation, previous_until";
 
 /// Without its evidence where that is damaged: that is written anew all the time.
 pub(crate) fn health(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<BotHealthRow, StoreError> {
-    let bot = BotId(row.id()?);
+    row_of_id(row, StoredKind::BotHealth, |row, id| health_of_bot(row, BotId(id), damages))
+}
+
+fn health_of_bot(row: &mut impl Columns, bot: BotId, damages: &mut Vec<Damage>) -> Result<BotHealthRow, StoreError> {
     Ok(BotHealthRow {
         bot,
         version: row.number()?,
@@ -56,7 +59,9 @@ pub(crate) fn calls_of_hour(bot: BotId, hour: u32) -> StoredKey<'static> {
 }
 
 pub(crate) fn face(row: &mut impl Columns) -> Result<(BotId, Face), StoreError> {
-    Ok((BotId(row.id()?), Face { color: row.text()?, head: row.text()?, tail: row.text()? }))
+    row_of_id(row, StoredKind::Bot, |row, id| {
+        Ok((BotId(id), Face { color: row.text()?, head: row.text()?, tail: row.text()? }))
+    })
 }
 
 pub(crate) fn signing(row: &mut impl Columns) -> Result<SigningRow, StoreError> {

@@ -1,6 +1,6 @@
 //! Rows about ladders.
 
-use super::{Columns, part_of_list};
+use super::{Columns, name_of_account, part_of_list, row_of_id};
 use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::StoreError;
 use engine::ids::{AccountId, BotId, CompetitionId, EntryId, MatchId};
@@ -13,7 +13,7 @@ use engine::ratings::Rating;
 /// answer alone: a join may be carried out the other way round, over all entries or all bots.
 macro_rules! entry_columns {
     () => {
-        "e.ladder, e.season, e.entry, e.bot, e.account, coalesce((SELECT b.name FROM bots b WHERE b.id = e.bot), e.name), \
+        "e.bot, e.ladder, e.season, e.entry, e.account, coalesce((SELECT b.name FROM bots b WHERE b.id = e.bot), e.name), \
          (SELECT a.name FROM accounts a WHERE a.id = e.account), e.is_active, e.joined_at, e.mu, e.sigma, e.games, \
          e.first_places, e.food_eaten, e.seats, e.checksum, e.last_game_at"
     };
@@ -23,27 +23,22 @@ pub(crate) use entry_columns;
 pub(crate) const GAME: &str = "number, seat, bot, match_id, ended_at, place, players, mu_before, sigma_before, mu_after, \
      sigma_after";
 
-pub(crate) fn entry(row: &mut impl Columns) -> Result<LadderEntry, StoreError> {
-    let mut damages = Vec::new();
-    let entry = entry_of_list(row, &mut damages)?;
-    damages.pop().map_or(Ok(entry), |damage| Err(damage.into()))
+/// Without its games by seat and names where these are damaged: nothing but what they show depends on them.
+pub(crate) fn entry(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<LadderEntry, StoreError> {
+    row_of_id(row, StoredKind::LadderEntry, |row, bot| entry_of_bot(row, BotId(bot), damages))
 }
 
-/// Without its games by seat where they are damaged.
-pub(crate) fn entry_of_list(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<LadderEntry, StoreError> {
+fn entry_of_bot(row: &mut impl Columns, bot: BotId, damages: &mut Vec<Damage>) -> Result<LadderEntry, StoreError> {
     let (ladder, season) = (CompetitionId(row.id()?), row.number()?);
-    let entrant = Entrant {
-        entry: EntryId(row.id()?),
-        bot: BotId(row.id()?),
-        account: row.maybe_id()?.map(AccountId),
-        name: row.text()?,
-    };
-    let record = record(entrant.bot, season);
+    let record = record(bot, season);
+    let (entry, account) = (EntryId(row.id()?), row.maybe_id()?.map(AccountId));
+    let name = part_of_list(record.whole(row.text()), damages)?;
+    let owner = name_of_account(row, account.unwrap_or(AccountId(0)), damages)?;
     Ok(LadderEntry {
         ladder,
         season,
-        entrant,
-        owner: row.maybe_text()?,
+        entrant: Entrant { entry, bot, account, name },
+        owner,
         is_active: row.flag()?,
         joined_at: row.time()?,
         record: EntryRecord {
@@ -58,7 +53,7 @@ pub(crate) fn entry_of_list(row: &mut impl Columns, damages: &mut Vec<Damage>) -
 }
 
 fn seats_of(row: &mut impl Columns, key: StoredKey<'_>) -> Result<Vec<u32>, StoreError> {
-    EntryRecord::decode_seats(&row.verified(key)?).map_err(|error| StoreError::from(key.damage(error)))
+    EntryRecord::decode_seats(&row.verified(key)?).map_err(|error| key.damage(error).into())
 }
 
 pub(crate) fn record(bot: BotId, season: u32) -> StoredKey<'static> {
@@ -91,8 +86,14 @@ pub(crate) fn meeting(row: &mut impl Columns) -> Result<Meeting, StoreError> {
 }
 
 /// The same with the opponent's name.
-pub(crate) fn named_meeting(row: &mut impl Columns) -> Result<(Meeting, String), StoreError> {
-    Ok((meeting(row)?, row.maybe_text()?.unwrap_or_default()))
+pub(crate) fn named_meeting(
+    row: &mut impl Columns,
+    damages: &mut Vec<Damage>,
+) -> Result<(Meeting, String), StoreError> {
+    let meeting = meeting(row)?;
+    let opponent = StoredKey::new(StoredKind::Bot, meeting.opponent.to_bytes());
+    let name = part_of_list(opponent.whole(row.maybe_text()), damages)?;
+    Ok((meeting, name.unwrap_or_default()))
 }
 
 /// `seat, games, first_places, places`.
@@ -102,7 +103,8 @@ pub(crate) fn seat(row: &mut impl Columns) -> Result<(u8, SeatCounts), StoreErro
 }
 
 /// `account, name, invited_at`.
-pub(crate) fn invitation(row: &mut impl Columns) -> Result<Invitation, StoreError> {
+pub(crate) fn invitation(row: &mut impl Columns, damages: &mut Vec<Damage>) -> Result<Invitation, StoreError> {
     let account = AccountId(row.id()?);
-    Ok(Invitation { account, name: row.maybe_text()?.unwrap_or_default(), invited_at: row.time()? })
+    let name = name_of_account(row, account, damages)?.unwrap_or_default();
+    Ok(Invitation { account, name, invited_at: row.time()? })
 }

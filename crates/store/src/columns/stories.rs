@@ -1,6 +1,6 @@
 //! Rows about tables and their games.
 
-use super::{Columns, damage_of, require_known};
+use super::{Columns, damage_of, require_known, row_of_id};
 use crate::checksums::{Damage, StoredKey, StoredKind};
 use crate::contract::{RecordedGame, StoreError};
 use engine::commands::ClaimedTable;
@@ -18,8 +18,16 @@ pub(crate) const SEATED: &str = "s.role, s.is_won";
 pub(crate) const STANDING: &str = "player, score, score_prev, levelups, earned, earned_last";
 
 pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
+    row_of_id(row, StoredKind::Game, |row, table| {
+        let id = GameId { table: TableId(table), number: row.number()? };
+        let key = StoredKey::new(StoredKind::Game, id.table.to_bytes()).number(id.number.into());
+        key.whole(game_of_id(row, id))
+    })
+}
+
+fn game_of_id(row: &mut impl Columns, id: GameId) -> Result<GameRow, StoreError> {
     Ok(GameRow {
-        id: GameId { table: TableId(row.id()?), number: row.number()? },
+        id,
         storyteller: PlayerId(row.id()?),
         storyteller_name: row.maybe_text()?,
         phase: row.named("phase", Phase::from_name)?,
@@ -38,17 +46,31 @@ pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, S
 }
 
 pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
-    Ok(SeatedGame { game: game(row)?, role: row.named("role", GameRole::from_name)?, is_won: row.maybe_flag()? })
+    let game = game(row)?;
+    let key = StoredKey::new(StoredKind::Game, game.id.table.to_bytes()).number(game.id.number.into());
+    let role = key.whole(row.named("role", GameRole::from_name))?;
+    Ok(SeatedGame { game, role, is_won: key.whole(row.maybe_flag())? })
 }
 
 pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), StoreError> {
+    let (player, standing) = standing_or_damage(row)?;
+    Ok((player, standing?))
+}
+
+/// The same, or what is wrong with it.
+pub(crate) fn standing_or_damage(row: &mut impl Columns) -> Result<(PlayerId, Result<Standing, Damage>), StoreError> {
     let player = PlayerId(row.id()?);
+    let key = StoredKey::new(StoredKind::Player, player.to_bytes());
+    Ok((player, damage_of(key.whole(standing_columns(row)))?))
+}
+
+fn standing_columns(row: &mut impl Columns) -> Result<Standing, StoreError> {
     let (score, score_prev, levelups) = (row.number()?, row.number()?, row.number()?);
     let mut cards = || {
         let bits = row.bits()?;
         require_known(CardSet::from_bits(bits), "set of cards", &bits)
     };
-    Ok((player, Standing { score, score_prev, levelups, earned: cards()?, earned_last: cards()? }))
+    Ok(Standing { score, score_prev, levelups, earned: cards()?, earned_last: cards()? })
 }
 
 pub(crate) fn table_entry(id: TableId, version: u32) -> StoredKey<'static> {

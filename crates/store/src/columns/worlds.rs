@@ -1,7 +1,7 @@
 //! Rows about worlds.
 
-use super::{Columns, damage_of};
-use crate::checksums::{Damage, StoredKey, StoredKind};
+use super::{Columns, row_of_id};
+use crate::checksums::{StoredKey, StoredKind};
 use crate::contract::StoreError;
 use crate::semantics::worlds::WorldVersions;
 use engine::commands::ClaimedWorld;
@@ -21,66 +21,34 @@ pub(crate) const HUNTER: &str = "player, name, points, chests, power_ups, rounds
 pub(crate) const ROUND: &str = "number, ended_at, winner, winner_name, points, hunters";
 pub(crate) const TOTALS: &str = "hunters, points, chests, power_ups, rounds";
 
-/// Where a list goes on behind a world.
-#[derive(Clone, Copy)]
-pub(crate) struct WorldCursor {
-    pub(crate) ends_at: i64,
-    pub(crate) id: [u8; 16],
-}
-
-/// A world of a list, or what is wrong with its row: all of it is read, so that the list goes on behind it.
-pub(crate) type ListedWorld<T> = (WorldCursor, Result<T, Damage>);
-
 pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
-    listed_world(row)?.1.map_err(StoreError::from)
+    row_of_id(row, StoredKind::World, |row, id| world_of_id(row, WorldId(id)))
 }
 
-pub(crate) fn listed_world(row: &mut impl Columns) -> Result<ListedWorld<WorldRow>, StoreError> {
-    let id = WorldId(row.id()?);
-    let name = row.named("world that may be called", |name| name.parse().ok());
-    let kind = row.named("kind of world", WorldKind::from_name);
-    let settings = row.verified(settings(id));
-    let (seed, creator, created_at, ends_at) = (row.bits(), row.maybe_id(), row.time(), row.time()?);
-    let admission = row.named("admission", Admission::from_name);
-    let players_max = row.number();
-    let world = || {
-        Ok(WorldRow {
-            id,
-            name: name?,
-            kind: kind?,
-            settings: settings?,
-            seed: Seed(seed?),
-            creator: creator?.map(PlayerId),
-            created_at: created_at?,
-            ends_at: Some(ends_at).filter(|ends_at| *ends_at != UnixMs(i64::MAX)),
-            admission: admission?,
-            players_max: players_max?,
-        })
-    };
-    Ok((WorldCursor { ends_at: ends_at.0, id: id.to_bytes() }, damage_of(as_damage(id, world()))?))
-}
-
-/// A row of which a column cannot be read is damaged like one whose checksum does not match.
-fn as_damage<T>(id: WorldId, read: Result<T, StoreError>) -> Result<T, StoreError> {
-    read.map_err(|error| match error {
-        StoreError::Corrupt { why } => settings(id).damage(why).into(),
-        other => other,
+fn world_of_id(row: &mut impl Columns, id: WorldId) -> Result<WorldRow, StoreError> {
+    Ok(WorldRow {
+        id,
+        name: row.named("world that may be called", |name| name.parse().ok())?,
+        kind: row.named("kind of world", WorldKind::from_name)?,
+        settings: row.verified(settings(id))?,
+        seed: Seed(row.bits()?),
+        creator: row.maybe_id()?.map(PlayerId),
+        created_at: row.time()?,
+        ends_at: Some(row.time()?).filter(|ends_at| *ends_at != UnixMs(i64::MAX)),
+        admission: row.named("admission", Admission::from_name)?,
+        players_max: row.number()?,
     })
 }
 
 /// Without an address the owner's lease does not hold.
 pub(crate) fn entry(row: &mut impl Columns) -> Result<WorldEntry, StoreError> {
-    listed_entry(row)?.1.map_err(StoreError::from)
-}
-
-pub(crate) fn listed_entry(row: &mut impl Columns) -> Result<ListedWorld<WorldEntry>, StoreError> {
-    let (cursor, world) = listed_world(row)?;
-    let (players, worker, address) = (row.number(), row.maybe_id(), row.maybe_text());
-    let entry = || {
-        let owner = worker?.map(WorkerId).zip(address?).map(|(worker, address)| WorldOwner { worker, address });
-        Ok(WorldEntry { row: world.map_err(StoreError::from)?, owner, players: players? })
+    let world = world(row)?;
+    let mut read = || {
+        let (players, worker, address) = (row.number()?, row.maybe_id()?.map(WorkerId), row.maybe_text()?);
+        Ok((players, worker.zip(address).map(|(worker, address)| WorldOwner { worker, address })))
     };
-    Ok((cursor, damage_of(as_damage(WorldId::from_bytes(cursor.id), entry()))?))
+    let (players, owner) = settings(world.id).whole(read())?;
+    Ok(WorldEntry { row: world, owner, players })
 }
 
 pub(crate) fn settings(id: WorldId) -> StoredKey<'static> {
@@ -124,27 +92,32 @@ pub(crate) fn aggregation_lag(row: &mut impl Columns) -> Result<AggregationLag, 
 }
 
 pub(crate) fn hunter(row: &mut impl Columns) -> Result<HunterRow, StoreError> {
-    Ok(HunterRow {
-        player: PlayerId(row.id()?),
-        name: row.text()?,
-        points: row.number()?,
-        chests: row.number()?,
-        power_ups: row.number()?,
-        rounds: row.number()?,
-        rounds_won: row.number()?,
-        last_at: row.time()?,
+    row_of_id(row, StoredKind::Player, |row, player| {
+        Ok(HunterRow {
+            player: PlayerId(player),
+            name: row.text()?,
+            points: row.number()?,
+            chests: row.number()?,
+            power_ups: row.number()?,
+            rounds: row.number()?,
+            rounds_won: row.number()?,
+            last_at: row.time()?,
+        })
     })
 }
 
-pub(crate) fn round(row: &mut impl Columns) -> Result<RoundRow, StoreError> {
-    Ok(RoundRow {
-        number: row.number()?,
-        ended_at: row.time()?,
-        winner: row.maybe_id()?.map(PlayerId),
-        winner_name: row.text()?,
-        points: row.number()?,
-        hunters: row.number()?,
-    })
+pub(crate) fn round(row: &mut impl Columns, world: WorldId) -> Result<RoundRow, StoreError> {
+    let mut read = || {
+        Ok(RoundRow {
+            number: row.number()?,
+            ended_at: row.time()?,
+            winner: row.maybe_id()?.map(PlayerId),
+            winner_name: row.text()?,
+            points: row.number()?,
+            hunters: row.number()?,
+        })
+    };
+    settings(world).whole(read())
 }
 
 pub(crate) fn totals(row: &mut impl Columns) -> Result<HuntTotals, StoreError> {

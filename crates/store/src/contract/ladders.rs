@@ -33,6 +33,8 @@ pub trait LadderReader {
         season: u32,
         bots: &[BotId],
     ) -> Result<Vec<LadderEntry>, StoreError>;
+    /// Which of these bots have an entry, be it one that cannot be read, in any order.
+    fn ladder_bots_of(&mut self, ladder: CompetitionId, season: u32, bots: &[BotId]) -> Result<Vec<BotId>, StoreError>;
     /// Entries of a bot on all ladders and in all seasons, at most `limit`, in any order.
     fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError>;
     /// The entries of a bot, active or not, in ladders that have not ended, each of the season under way, with its ladder.

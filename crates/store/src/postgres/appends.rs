@@ -2,6 +2,7 @@
 
 use super::Batch;
 use super::session::{Session, arrays};
+use crate::checksums::StoredKind;
 use crate::columns::{self, Columns, LogEnd};
 use crate::contract::StoreError;
 use crate::sql::matches::WriteFence;
@@ -75,11 +76,12 @@ pub(super) fn write_fences(
 ) -> Result<BTreeMap<MatchId, WriteFence>, StoreError> {
     let ids: Vec<Value<'_>> = ids.iter().copied().map(Value::from).collect();
     let held = session.query(HELD, [&ids], |row| {
-        let id = MatchId(row.id()?);
-        let (state, account) = (columns::state(row)?, AccountId(row.id()?));
-        let (epoch, started_at) = (row.number()?, row.maybe_time()?);
-        let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
-        Ok((id, WriteFence { state, account, epoch, started_at, origin: columns::origin(row)?, end }))
+        columns::row_of_id(row, StoredKind::Match, |row, id| {
+            let (state, account) = (columns::state(row)?, AccountId(row.id()?));
+            let (epoch, started_at) = (row.number()?, row.maybe_time()?);
+            let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
+            Ok((MatchId(id), WriteFence { state, account, epoch, started_at, origin: columns::origin(row)?, end }))
+        })
     })?;
     Ok(held.into_iter().collect())
 }

@@ -80,14 +80,14 @@ impl SqlReader for Session {
         self
     }
 
-    fn statuses(session: &mut Self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
+    fn statuses(session: &mut Self, ids: &[MatchId]) -> Result<Vec<Result<MatchStatus, Damage>>, StoreError> {
         let ids: Vec<Value<'_>> = ids.iter().copied().map(Value::from).collect();
         let sql = format!(
             "SELECT {} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (asked_id, place)
              JOIN matches_now ON id = asked_id ORDER BY place",
             columns::STATUS
         );
-        session.query(&sql, [&ids], |row| columns::status(row).map(|(status, _)| status))
+        session.query(&sql, [&ids], |row| columns::damage_of(columns::status(row).map(|(status, _)| status)))
     }
 
     fn take_damages(&mut self) -> Vec<Damage> {

@@ -29,9 +29,10 @@ pub(crate) use {
     session::{BEGIN, BEGIN_WITH_PLANS},
 };
 
+use crate::checksums::ChecksumReport;
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::schema::{SchemaPolicy, SchemaVersion};
-use crate::sql;
+use crate::sql::{self, Session as _};
 
 /// One transaction on its way.
 type Batch<'s> = sql::Batch<'s, session::Session>;
@@ -77,6 +78,17 @@ impl PostgresDatabase {
     /// As for [`Database::reader`]; a newer version is none.
     pub fn schema_version(&self) -> Result<SchemaVersion, StoreError> {
         migrate::version(&mut self.connector.open()?)
+    }
+
+    /// Compares every checksum and reads every row that has a text, as of one moment.
+    ///
+    /// # Errors
+    /// It cannot be read, or is of another version than this program.
+    pub fn check_rows(&self) -> Result<ChecksumReport, StoreError> {
+        let mut session = self.connector.open()?;
+        migrate::check(&mut session, SchemaPolicy::Never)?;
+        session.script("SET statement_timeout = 0")?;
+        session.snapshot(sql::checked_rows::check)
     }
 
     /// Brings it to the version of this program; the version before.
@@ -129,7 +141,12 @@ impl PostgresDatabase {
     fn unchecked(&self) -> session::Session {
         let mut session = self.connector.open().expect("the database can be reached");
         let unchecked = "SET session_replication_role = replica;
-            ALTER TABLE worlds DROP CONSTRAINT IF EXISTS worlds_kind_check, DROP CONSTRAINT IF EXISTS worlds_admission_check";
+            DO $$ DECLARE found record; BEGIN
+                FOR found IN SELECT conrelid::regclass AS of, conname FROM pg_constraint
+                             WHERE contype = 'c' AND connamespace = current_schema()::regnamespace LOOP
+                    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', found.of, found.conname);
+                END LOOP;
+            END $$";
         session.script(unchecked).expect("triggers and constraints can be off");
         session
     }
@@ -150,7 +167,7 @@ impl crate::testing::DamageRows for PostgresDatabase {
         sql::checked_rows::rewrite(&mut session, place, change).expect("the row can be written");
     }
 
-    fn check_checksums(&self) -> crate::checksums::ChecksumReport {
-        sql::checked_rows::check(&mut self.unchecked()).expect("the store can be read")
+    fn check_checksums(&self) -> ChecksumReport {
+        self.check_rows().expect("the store can be read")
     }
 }

@@ -105,8 +105,15 @@ impl Session {
         mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let statement = self.prepared(sql)?;
-        let rows = self.client.query_raw(&statement, params).and_then(FallibleIterator::collect::<Vec<Row>>);
-        self.check(rows)?.iter().map(|row| read(&mut PgColumns { row, next: 0 })).collect()
+        let mut all = Vec::new();
+        let rows = self.client.query_raw(&statement, params).and_then(|rows| {
+            rows.for_each(|row| {
+                all.push(read(&mut PgColumns { row: &row, next: 0 }));
+                Ok(())
+            })
+        });
+        self.check(rows)?;
+        all.into_iter().collect()
     }
 }
 

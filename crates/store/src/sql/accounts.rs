@@ -42,10 +42,15 @@ pub(super) fn page<S: Dialect>(session: &mut S, filter: &AccountFilter) -> Resul
         from = from.max(format!("{name}{NAME_NEXT}"));
     }
     let end = format!("{name_prefix}{NAME_END}");
-    session.all(&by_name::<S>(), values![&from, &end, *limit], |row| {
-        let account = columns::account(row)?;
-        Ok(CountedAccount { account, counts: AccountCounts { bots: row.number()?, tokens: row.number()? } })
-    })
+    session.page(
+        &by_name::<S>(),
+        *limit,
+        |limit| *values![&from, &end, limit],
+        |row, _| {
+            let account = columns::account(row)?;
+            Ok(CountedAccount { account, counts: AccountCounts { bots: row.number()?, tokens: row.number()? } })
+        },
+    )
 }
 
 pub(super) fn secret(session: &mut impl Session, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -1,6 +1,6 @@
 //! What goes on in public, in numbers. Each query walks an index and ends at its bound: they run every second while somebody looks.
 
-use super::reader::running_public;
+use super::match_lists::running_public;
 use super::{Dialect, ID_MAX, Session, Value, values};
 use crate::columns::Columns;
 use crate::contract::StoreError;

@@ -1,7 +1,7 @@
 //! The audit log: it only grows, at its end, and is deleted from its beginning.
 
 use super::reader::SqlReader;
-use super::{Batch, Dialect, Session, Value, values};
+use super::{Batch, Dialect, Session, Value, readable, values};
 use crate::columns::{self, AUDIT_ENTRY};
 use crate::contract::{AuditReader, StoreError};
 use engine::commands::{AuditCommand, Outcome};
@@ -11,6 +11,7 @@ use engine::rows::{AuditEntry, AuditFilter};
 impl<R: SqlReader> AuditReader for R {
     fn audit_page(&mut self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
         let (from, below) = filter.id_range();
+        const LIMIT: usize = 2;
         let mut values = vec![Value::from(from), below.into(), filter.limit.into()];
         let mut wanted = String::new();
         let columns = [
@@ -26,7 +27,10 @@ impl<R: SqlReader> AuditReader for R {
         let page = format!(
             "SELECT {AUDIT_ENTRY} FROM audit_entries WHERE id >= ?1 AND id < ?2{wanted} ORDER BY id DESC LIMIT ?3"
         );
-        self.session().all(&page, &values, |row| columns::audit_entry(row))
+        readable(self.session(), filter.limit, |session, limit| {
+            values[LIMIT] = limit.into();
+            session.all(&page, &values, |row| columns::damage_of(columns::audit_entry(row)))
+        })
     }
 }
 

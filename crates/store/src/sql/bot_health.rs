@@ -175,16 +175,13 @@ pub(super) fn signing<S: Dialect>(session: &mut S, bots: BTreeSet<IdBytes>) -> R
 
 pub(super) fn faces(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<(BotId, Face)>, StoreError> {
     let ids = Vec::from_iter(bots.iter().map(|bot| bot.to_bytes()).collect::<BTreeSet<IdBytes>>());
-    session.all_each("SELECT bot, color, head, tail FROM bot_faces WHERE bot", "", &ids, |row| columns::face(row))
+    session.list_each("SELECT bot, color, head, tail FROM bot_faces WHERE bot", "", &ids, |row, _| columns::face(row))
 }
 
 pub(super) fn health(session: &mut impl Session, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {
     let ids = Vec::from_iter(bots.iter().map(|bot| bot.to_bytes()).collect::<BTreeSet<IdBytes>>());
-    let mut damages = Vec::new();
     let sql = format!("SELECT {HEALTH} FROM bot_health WHERE bot");
-    let health = session.all_each(&sql, "", &ids, |row| columns::health(row, &mut damages))?;
-    session.note_damages(damages);
-    Ok(health)
+    session.list_each(&sql, "", &ids, |row, damages| columns::health(row, damages))
 }
 
 /// Accounts whose bots can be left out of a list of those to probe.
@@ -200,9 +197,10 @@ pub(super) fn to_probe(
     let mut out = [AccountId(0); BESIDES_MAX];
     out.iter_mut().zip(besides).for_each(|(out, account)| *out = *account);
     let [a, b, c, d, e, f, g, h] = out;
-    let filter = values![now, limit, a, b, c, d, e, f, g, h];
-    session
-        .list(&due(), filter, |row, damages| Ok(BotToProbe { health: columns::health(row, damages)?, bot: bot(row)? }))
+    let page = |limit| *values![now, limit, a, b, c, d, e, f, g, h];
+    session.page(&due(), limit, page, |row, damages| {
+        Ok(BotToProbe { health: columns::health(row, damages)?, bot: bot(row)? })
+    })
 }
 
 /// The queries about bots' health and calls, by name, to inspect their plans.

@@ -1,12 +1,13 @@
-//! All rows with checksums, held against them: what copies of a store are checked by.
+//! All rows with checksums, held against them, and all rows with texts: what copies of a store are checked by.
 
 use super::Session;
-use crate::checksums::{ChecksumReport, StoredKey, StoredKind};
-use crate::columns::{Columns, worlds};
+use crate::checksums::{ChecksumReport, Damage, StoredKey, StoredKind};
+use crate::columns::ladders::{self, entry_columns};
+use crate::columns::{self, Columns, damage_of, health, worlds};
 use crate::contract::StoreError;
 
 /// Of each kind the rows as `number, name, bytes, checksum, id`, as far as their keys have these. Secrets have no id.
-const ROWS: [(StoredKind, &str, &str); StoredKind::ALL.len() + 1] = [
+const ROWS: [(StoredKind, &str, &str); 17] = [
     (StoredKind::MatchEntry, "version, NULL, data, checksum, match_id", "match_log"),
     (StoredKind::MatchArchive, "NULL, NULL, data, checksum, match_id", "match_archive"),
     (StoredKind::TableEntry, "version, NULL, data, checksum, table_id", "story_log"),
@@ -26,7 +27,7 @@ const ROWS: [(StoredKind, &str, &str); StoredKind::ALL.len() + 1] = [
     (StoredKind::Secret, "NULL, name, data, checksum", "secrets"),
 ];
 
-/// Reads every row that has a checksum, and every world.
+/// Reads every row that has a checksum or a text.
 pub(crate) fn check<S: Session>(session: &mut S) -> Result<ChecksumReport, StoreError> {
     let mut report = ChecksumReport::default();
     for (kind, columns, table) in ROWS {
@@ -35,14 +36,42 @@ pub(crate) fn check<S: Session>(session: &mut S) -> Result<ChecksumReport, Store
             .map_or_else(|| columns.to_owned(), |rest| format!("CAST(NULL AS BIGINT){rest}"));
         session.all(&format!("SELECT {columns} FROM {table}"), &[], |row| check_row(row, kind, &mut report))?;
     }
-    session.all(&format!("SELECT {} FROM worlds w", worlds::WORLD), &[], |row| {
-        if let Err(damage) = worlds::listed_world(row)?.1 {
-            report.add(damage);
-        }
-        Ok(())
-    })?;
+    check_columns(session, &mut report)?;
     Ok(report)
 }
+
+/// Reads all rows of which columns that are not bytes say something.
+fn check_columns<S: Session>(session: &mut S, report: &mut ChecksumReport) -> Result<(), StoreError> {
+    let mut read = |columns: &str, table: &str, read: &mut ReadRow<'_, S>| {
+        let sql = format!("SELECT {columns} FROM {table}");
+        let rows = session.all(&sql, &[], |row| {
+            let mut damages = Vec::new();
+            damage_of(read(row, &mut damages)).map(|read| damages.into_iter().chain(read.err()).collect::<Vec<_>>())
+        })?;
+        rows.into_iter().flatten().for_each(|damage| report.add(damage));
+        Ok::<(), StoreError>(())
+    };
+    read(columns::ACCOUNT, "accounts", &mut |row, _| columns::account(row).map(drop))?;
+    read(columns::TOKEN, "tokens", &mut |row, _| columns::token(row).map(drop))?;
+    read(columns::BOT, "bots", &mut |row, _| columns::bot(row).map(drop))?;
+    read(columns::CODE, "one_time_codes", &mut |row, _| columns::code(row).map(drop))?;
+    read(columns::BAN, "bans", &mut |row, _| columns::ban(row).map(drop))?;
+    read(columns::AUDIT_ENTRY, "audit_entries", &mut |row, _| columns::audit_entry(row).map(drop))?;
+    read(columns::LIMIT_POLICY, "limit_policies", &mut |row, _| columns::limit_policy(row).map(drop))?;
+    let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
+    read(&format!("{spec}, {status}, {result}"), "matches", &mut |row, _| columns::bare_match(row).map(drop))?;
+    read(columns::SEAT, "seats", &mut |row, _| Ok(columns::seat(row)?.1.map(drop)?))?;
+    read(columns::GAME, "story_games g", &mut |row, _| columns::game(row).map(drop))?;
+    read(columns::STANDING, "story_standings", &mut |row, _| columns::standing(row).map(drop))?;
+    read(worlds::WORLD, "worlds w", &mut |row, _| worlds::world(row).map(drop))?;
+    read(worlds::HUNTER, "hunters", &mut |row, _| worlds::hunter(row).map(drop))?;
+    read(columns::COMPETITION, "competitions", &mut |row, _| columns::competition(row).map(drop))?;
+    read(health::HEALTH, "bot_health", &mut |row, damages| health::health(row, damages).map(drop))?;
+    read(entry_columns!(), "ladder_entries e", &mut |row, damages| ladders::entry(row, damages).map(drop))
+}
+
+/// Reads a row; what it is shown without is added.
+type ReadRow<'f, S> = dyn FnMut(&mut <S as Session>::Row<'_>, &mut Vec<Damage>) -> Result<(), StoreError> + 'f;
 
 fn check_row(row: &mut impl Columns, kind: StoredKind, report: &mut ChecksumReport) -> Result<(), StoreError> {
     let (number, name) = (row.maybe_number()?, row.maybe_text()?);

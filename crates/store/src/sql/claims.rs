@@ -6,7 +6,8 @@
 
 use super::waiting::WaitingMatches;
 use super::{Batch, Dialect, ID_MIN, IdBytes, RowStatement, Session, bot_health, values};
-use crate::columns::{self, Columns};
+use crate::checksums::Damage;
+use crate::columns::{self, Columns, LogEnd, ReadOfMatch, SeatRow, damage_of};
 use crate::contract::StoreError;
 use crate::semantics::{self, MatchClaimant};
 use engine::commands::{ClaimedMatch, Outcome};
@@ -72,11 +73,12 @@ pub(super) struct Candidate {
 }
 
 /// A match that this claim takes.
+#[derive(Clone, Copy)]
 struct Taken {
     id: MatchId,
     account: AccountId,
     attempts: u32,
-    version: u32,
+    end: LogEnd,
 }
 
 pub(super) fn candidate(row: &mut impl Columns) -> Result<Candidate, StoreError> {
@@ -98,7 +100,7 @@ impl<S: Dialect> Batch<'_, S> {
         let by = MatchClaimant { worker, number, node: &node };
         let numbered = values![by.worker, by.number as i64];
         if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
-            return self.claimed_before(by).map(Outcome::MatchesClaimed);
+            return self.claimed_before(by, now).map(Outcome::MatchesClaimed);
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
@@ -111,22 +113,60 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::MatchesClaimed(claimed))
     }
 
-    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
+    fn claimed_before(&mut self, by: MatchClaimant<'_>, now: UnixMs) -> Result<Vec<ClaimedMatch>, StoreError> {
         let key = values![by.worker, by.number as i64];
-        let held = self.session.all(CLAIMED_BEFORE, key, |row| {
-            Ok((MatchId(row.id()?), AccountId(row.id()?), row.number()?, row.number()?))
+        let mut held = self.session.all(CLAIMED_BEFORE, key, |row| {
+            let (id, account, epoch) = (MatchId(row.id()?), AccountId(row.id()?), row.number()?);
+            Ok((Taken { id, account, attempts: row.number()?, end: LogEnd::default() }, epoch))
         })?;
-        let ids: Vec<IdBytes> = held.iter().map(|(id, ..)| id.to_bytes()).collect();
+        let ids: Vec<IdBytes> = held.iter().map(|(taken, _)| taken.id.to_bytes()).collect();
         let ends = self.session.log_ends(&ids)?;
+        for (taken, _) in &mut held {
+            taken.end = ends.get(&taken.id).copied().unwrap_or_default();
+        }
+        self.load_claimed(&held, now)
+    }
+
+    /// What is played of these matches, each with its epoch, in the order given. Those that are damaged end.
+    fn load_claimed(&mut self, taken: &[(Taken, u32)], now: UnixMs) -> Result<Vec<ClaimedMatch>, StoreError> {
+        let ids: Vec<IdBytes> = taken.iter().map(|(taken, _)| taken.id.to_bytes()).collect();
         let mut specs = self.specs(&ids)?;
         let signing = self.signing(&specs)?;
-        let claimed = held.into_iter().map(|(id, account, epoch, attempts_charged)| {
-            let version = ends.get(&id).map_or(0, |end| end.version);
-            let (spec, seat_accounts) = specs.remove(&id).ok_or_else(|| vanished(id))?;
-            let signing = signing_of(&spec, &signing);
-            Ok(ClaimedMatch { account, spec, epoch, version, attempts_charged, signing, seat_accounts })
-        });
-        claimed.collect()
+        let mut claimed = Vec::with_capacity(taken.len());
+        for &(Taken { id, account, attempts: attempts_charged, end }, epoch) in taken {
+            match specs.remove(&id).ok_or_else(|| vanished(id))? {
+                Ok((spec, seat_accounts)) => {
+                    let (version, signing) = (end.version, signing_of(&spec, &signing));
+                    let played =
+                        ClaimedMatch { account, spec, epoch, version, attempts_charged, signing, seat_accounts };
+                    claimed.push(played);
+                }
+                Err(damage) => self.fail_damaged(id, damage, end, now)?,
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Ends a running match that cannot be played: its slot is free again, and it stands in no other's way.
+    fn fail_damaged(&mut self, id: MatchId, damage: Damage, end: LogEnd, now: UnixMs) -> Result<(), StoreError> {
+        self.fail_claimed(id, &format!("it is damaged: {damage}"), end, now)?;
+        self.session.note_damages(vec![damage]);
+        Ok(())
+    }
+
+    /// Ends a running match as failed. A competition of which its row cannot tell gets no result.
+    fn fail_claimed(&mut self, id: MatchId, reason: &str, end: LogEnd, now: UnixMs) -> Result<(), StoreError> {
+        self.end_failed(id, MatchState::Failed, reason, end, now)?;
+        match damage_of(self.session.write_fence(id))? {
+            Ok(held) => {
+                let origin = held.and_then(|held| held.origin);
+                self.record_result(id, origin, MatchState::Failed, None, now)
+            }
+            Err(damage) => {
+                self.session.note_damages(vec![damage]);
+                Ok(())
+            }
+        }
     }
 
     /// In rounds, because orphans that are out of attempts do not count; each round reads no more than it may claim.
@@ -152,11 +192,9 @@ impl<S: Dialect> Batch<'_, S> {
                 let attempts = semantics::attempts_after_claim(orphan.charged, orphan.claimed_version, end.version);
                 if attempts > attempts_max {
                     let reason = semantics::out_of_attempts(attempts_max, end.version);
-                    self.end_failed(orphan.id, MatchState::Failed, &reason, end, now)?;
-                    let origin = self.session.write_fence(orphan.id)?.and_then(|held| held.origin);
-                    self.record_result(orphan.id, origin, MatchState::Failed, None, now)?;
+                    self.fail_claimed(orphan.id, &reason, end, now)?;
                 } else {
-                    taken.push(Taken { id: orphan.id, account: orphan.account, attempts, version: end.version });
+                    taken.push(Taken { id: orphan.id, account: orphan.account, attempts, end });
                 }
             }
             claimed.extend(self.take(&taken, MatchState::Running, by, now)?);
@@ -193,9 +231,9 @@ impl<S: Dialect> Batch<'_, S> {
         let ids: Vec<IdBytes> = waiting.iter().map(|candidate| candidate.id.to_bytes()).collect();
         let ends = self.session.log_ends(&ids)?;
         let taken = waiting.iter().map(|&Candidate { id, account, charged, claimed_version, .. }| {
-            let version = ends.get(&id).map_or(0, |end| end.version);
-            let attempts = semantics::attempts_after_claim(charged, claimed_version, version);
-            Taken { id, account, attempts, version }
+            let end = ends.get(&id).copied().unwrap_or_default();
+            let attempts = semantics::attempts_after_claim(charged, claimed_version, end.version);
+            Taken { id, account, attempts, end }
         });
         let taken: Vec<_> = taken.collect();
         let tags = waiting.iter().map(|candidate| candidate.tag);
@@ -203,7 +241,7 @@ impl<S: Dialect> Batch<'_, S> {
         self.take(&taken, MatchState::Waiting, by, now)
     }
 
-    /// Writes the claim of matches in this state, and reads what is played, in the order given.
+    /// Writes the claim of matches in this state, and reads what is played of them.
     fn take(
         &mut self,
         taken: &[Taken],
@@ -212,53 +250,54 @@ impl<S: Dialect> Batch<'_, S> {
         now: UnixMs,
     ) -> Result<Vec<ClaimedMatch>, StoreError> {
         let next = from.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
-        let now = (from != next).then_some(now);
+        let updated_at = (from != next).then_some(now);
         let rows = taken.iter().map(|taken| {
-            let &Taken { id, attempts, version, .. } = taken;
-            *values![id, attempts, version, next.name(), by.worker, now, by.number as i64, by.node]
+            let &Taken { id, attempts, end, .. } = taken;
+            *values![id, attempts, end.version, next.name(), by.worker, updated_at, by.number as i64, by.node]
         });
         let epochs = self.session.all_rows(&TAKE, rows, |row| Ok((MatchId(row.id()?), row.number()?)))?;
         let epochs: BTreeMap<MatchId, u32> = epochs.into_iter().collect();
-        let ids: Vec<IdBytes> = taken.iter().map(|taken| taken.id.to_bytes()).collect();
-        let mut specs = self.specs(&ids)?;
-        let signing = self.signing(&specs)?;
-        let claimed = taken.iter().map(|&Taken { id, account, attempts: attempts_charged, version }| {
+        let mut held = Vec::with_capacity(taken.len());
+        for taken in taken {
             self.counters.record_transition(Some(from), Some(next));
-            let found = specs.remove(&id).zip(epochs.get(&id).copied());
-            let ((spec, seat_accounts), epoch) = found.ok_or_else(|| vanished(id))?;
-            let signing = signing_of(&spec, &signing);
-            Ok(ClaimedMatch { account, spec, epoch, version, attempts_charged, signing, seat_accounts })
-        });
-        claimed.collect()
+            held.push((*taken, *epochs.get(&taken.id).ok_or_else(|| vanished(taken.id))?));
+        }
+        self.load_claimed(&held, now)
     }
 
     /// With which secrets the bots of these matches are called: one query for a whole claim.
-    fn signing(&mut self, specs: &BTreeMap<MatchId, OwnedSpec>) -> Result<Vec<SigningRow>, StoreError> {
-        let bots = specs.values().flat_map(|(spec, _)| &spec.seats).map(|seat| seat.bot.to_bytes());
+    fn signing(&mut self, specs: &SpecsById) -> Result<Vec<SigningRow>, StoreError> {
+        let seats = specs.values().flatten().flat_map(|(spec, _)| &spec.seats);
+        let bots = seats.map(|seat| seat.bot.to_bytes());
         bot_health::signing(self.session, bots.collect())
     }
 
-    fn specs(&mut self, ids: &[IdBytes]) -> Result<BTreeMap<MatchId, OwnedSpec>, StoreError> {
+    fn specs(&mut self, ids: &[IdBytes]) -> Result<SpecsById, StoreError> {
         let sql = format!("SELECT {}, account FROM matches WHERE id", columns::SPEC);
-        let of_matches = self.session.all_each(&sql, "", ids, |row| Ok((columns::spec(row)?, AccountId(row.id()?))))?;
-        let mut accounts = BTreeMap::new();
-        let mut specs: BTreeMap<MatchId, OwnedSpec> = BTreeMap::new();
-        for (spec, account) in of_matches {
-            accounts.insert(spec.id, account);
-            specs.insert(spec.id, (spec, Vec::new()));
+        let specs = self.session.all_each(&sql, "", ids, |row| columns::claimed_spec(row))?;
+        let mut seats_by_match = BTreeMap::new();
+        for (id, seat) in seats(self.session, ids)? {
+            columns::add_of_match(seats_by_match.entry(id).or_insert_with(|| Ok(Vec::new())), seat);
         }
-        for seat in seats(self.session, ids)? {
-            if let Some(((spec, seat_accounts), account)) = specs.get_mut(&seat.id).zip(accounts.get(&seat.id)) {
-                spec.seats.push(seat.spec);
-                seat_accounts.push(seat.account.unwrap_or(*account));
-            }
-        }
-        Ok(specs)
+        let whole = specs.into_iter().map(|(id, spec)| {
+            let seats = seats_by_match.remove(&id).unwrap_or_else(|| Ok(Vec::new()));
+            (id, spec.and_then(|(spec, account)| Ok(with_seats(spec, account, seats?))))
+        });
+        Ok(whole.collect())
     }
 }
 
 /// A match with the account on whose behalf each seat's bot is called.
 type OwnedSpec = (MatchSpec, Vec<AccountId>);
+
+/// Matches, or what is wrong with them.
+type SpecsById = BTreeMap<MatchId, Result<OwnedSpec, Damage>>;
+
+fn with_seats(mut spec: MatchSpec, account: AccountId, seats: Vec<SeatRow>) -> OwnedSpec {
+    let seat_accounts = seats.iter().map(|seat| seat.account.unwrap_or(account)).collect();
+    spec.seats = seats.into_iter().map(|seat| seat.spec).collect();
+    (spec, seat_accounts)
+}
 
 /// Those of a match's bots whose calls are signed.
 fn signing_of(spec: &MatchSpec, signing: &[SigningRow]) -> Vec<SigningRow> {
@@ -270,7 +309,7 @@ fn vanished(id: MatchId) -> StoreError {
 }
 
 /// The seats of these matches, each match's in their order.
-pub(super) fn seats(session: &mut impl Session, ids: &[IdBytes]) -> Result<Vec<columns::SeatRow>, StoreError> {
+pub(super) fn seats(session: &mut impl Session, ids: &[IdBytes]) -> Result<Vec<ReadOfMatch<SeatRow>>, StoreError> {
     let sql = format!("SELECT {} FROM seats WHERE match_id", columns::SEAT);
     session.all_each(&sql, "ORDER BY match_id, seat", ids, |row| columns::seat(row))
 }

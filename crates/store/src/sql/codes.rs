@@ -2,6 +2,7 @@
 //! link are locked before, and creations of invitations take turns, so what is checked here stays true until the commit.
 
 use super::{Batch, Dialect, ID_MAX, Session, skip_locked, values};
+use crate::checksums::StoredKind;
 use crate::columns::{self, CODE, Columns};
 use crate::contract::StoreError;
 use engine::commands::{CodeCommand, NewSession, Outcome, RedeemCode, SignedIn};
@@ -48,9 +49,12 @@ pub(super) fn invites(
     now: UnixMs,
 ) -> Result<Vec<SignedCode>, StoreError> {
     let before = before.map_or(ID_MAX, CodeId::to_bytes);
-    session.all(&invites_page(), values![before, now, limit], |row| {
-        Ok(SignedCode { code: columns::code(row)?, made_by_name: row.maybe_text()? })
-    })
+    session.page(
+        &invites_page(),
+        limit,
+        |limit| *values![before, now, limit],
+        |row, damages| columns::signed_code(row, damages),
+    )
 }
 
 impl<S: Dialect> Batch<'_, S> {
@@ -135,8 +139,10 @@ impl<S: Dialect> Batch<'_, S> {
         if self.token_count(account)? < TOKENS_PER_ACCOUNT_MAX {
             return Ok(true);
         }
-        let sessions = self.session.all(SESSIONS, values![account, TOKENS_PER_ACCOUNT_MAX], |row| {
-            Ok((row.id_bytes()?, row.named("role", Role::from_name)?))
+        let sessions = self.session.list(SESSIONS, values![account, TOKENS_PER_ACCOUNT_MAX], |row, _| {
+            columns::row_of_id(row, StoredKind::Token, |row, id| {
+                Ok((id.to_be_bytes(), row.named("role", Role::from_name)?))
+            })
         })?;
         let Some((oldest, _)) = sessions.into_iter().find(|(_, of_session)| *of_session <= role) else {
             return Ok(false);

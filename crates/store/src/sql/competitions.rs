@@ -3,7 +3,7 @@
 //! so that nodes hold them only for the moment of the commit.
 
 use super::remembered_keys::OF_ACCOUNTS;
-use super::{Batch, Dialect, RowStatement, Session, Value, skip_locked, values};
+use super::{Batch, Dialect, IdBytes, RowStatement, Session, Value, skip_locked, values};
 use crate::columns::{self, COMPETITION, Columns, RESULT_OF_COMPETITION};
 use crate::contract::{CompetitionFilter, StoreError};
 use engine::commands::{AddMatches, Advance, CompetitionCommand, Idempotency, Outcome};
@@ -12,7 +12,7 @@ use engine::ids::{BotId, CompetitionId, MatchId};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::result::MatchResult;
 use engine::time::UnixMs;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 static LOG_ROWS: RowStatement = RowStatement::new(
     "competition uuid, version bigint, data bytea, checksum bigint",
@@ -315,13 +315,21 @@ pub(super) fn by_id_of(session: &mut impl Session, id: CompetitionId) -> Result<
     session.first(&by_id(), values![id], |row| columns::competition(row))
 }
 
-/// Competitions of a list: one whose definition is damaged comes without it.
-pub(super) fn list(
-    session: &mut impl Session,
+/// Those of these that there are and that can be read.
+pub(super) fn of_ids(session: &mut impl Session, ids: &[CompetitionId]) -> Result<Vec<CompetitionRow>, StoreError> {
+    let ids = Vec::from_iter(ids.iter().map(|id| id.to_bytes()).collect::<BTreeSet<IdBytes>>());
+    let sql = format!("SELECT {COMPETITION} FROM competitions WHERE id");
+    session.list_each(&sql, "ORDER BY id", &ids, |row, _| columns::competition(row))
+}
+
+/// The first competitions of a list that can be read.
+pub(super) fn list<'v, S: Session, const N: usize>(
+    session: &mut S,
     sql: &str,
-    values: &[Value<'_>],
+    limit: usize,
+    values: impl Fn(usize) -> [Value<'v>; N],
 ) -> Result<Vec<CompetitionRow>, StoreError> {
-    session.list(sql, values, |row, damages| columns::competition_of_list(row, damages))
+    session.page(sql, limit, values, |row, _| columns::competition(row))
 }
 
 pub(super) fn log(
@@ -340,8 +348,8 @@ pub(super) fn page<S: Dialect>(session: &mut S, filter: &CompetitionFilter) -> R
     let before = filter.before.map_or(super::ID_MAX, CompetitionId::to_bytes);
     let (kind, limit) = (filter.kind.name(), filter.limit);
     match filter.account {
-        Some(account) => list(session, &of_account(), values![kind, before, limit, account]),
-        None => list(session, &public_page::<S>(), values![kind, before, limit]),
+        Some(account) => list(session, &of_account(), limit, |limit| *values![kind, before, limit, account]),
+        None => list(session, &public_page::<S>(), limit, |limit| *values![kind, before, limit]),
     }
 }
 

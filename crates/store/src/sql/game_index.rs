@@ -8,6 +8,7 @@ use crate::semantics;
 use engine::commands::{IndexChange, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::rows::{GameRole, GameRow};
+use engine::tables::Standing;
 use rules::chance::Seed;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -178,15 +179,19 @@ impl<S: Dialect> Batch<'_, S> {
             lock = "ORDER BY player FOR NO KEY UPDATE";
         }
         let players: Vec<IdBytes> = awards.keys().map(|player| player.to_bytes()).collect();
-        let known = self.session.all_each(&standings_of(), lock, &players, |row| columns::standing(row))?;
+        let known = self.session.all_each(&standings_of(), lock, &players, |row| columns::standing_or_damage(row))?;
         let mut standings: BTreeMap<_, _> = known.into_iter().collect();
         for (player, awards) in &awards {
-            let standing = standings.entry(*player).or_default();
-            for (points, seed) in awards {
-                *standing = standing.award(*points, *seed);
+            if let Ok(standing) = standings.entry(*player).or_insert_with(|| Ok(Standing::default())) {
+                *standing = awards.iter().fold(*standing, |standing, (points, seed)| standing.award(*points, *seed));
             }
         }
-        let rows = standings.iter().map(|(player, standing)| {
+        // One that is damaged stays as it is: the others of its table get theirs.
+        let damages =
+            standings.extract_if(.., |_, standing| standing.is_err()).filter_map(|(_, damaged)| damaged.err());
+        self.session.note_damages(damages.collect());
+        let standings = standings.iter().filter_map(|(player, standing)| Some((player, standing.as_ref().ok()?)));
+        let rows = standings.map(|(player, standing)| {
             *values![
                 *player,
                 standing.score as i64,

@@ -68,9 +68,9 @@ pub(super) fn rules(session: &mut impl Session) -> Result<LimitRules, StoreError
     let policies = format!("SELECT {} FROM limit_policies", columns::LIMIT_POLICY);
     let overrides = format!("SELECT {} FROM limit_overrides", columns::LIMIT_OVERRIDE);
     let version = version(session)?;
-    let mut policies = session.all(&policies, &[], |row| columns::limit_policy(row))?;
+    let mut policies = session.list(&policies, &[], |row, _| columns::limit_policy(row))?;
     policies.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    let mut overrides = session.all(&overrides, &[], |row| columns::limit_override(row))?;
+    let mut overrides = session.list(&overrides, &[], |row, _| columns::limit_override(row))?;
     overrides.sort_unstable_by(|a, b| (&a.policy, &a.key).cmp(&(&b.policy, &b.key)));
     Ok(LimitRules { version, policies, overrides })
 }

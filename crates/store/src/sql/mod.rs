@@ -39,7 +39,7 @@ pub(crate) use rows::RowStatement;
 pub(crate) use value::{Value, values};
 
 use crate::checksums::Damage;
-use crate::columns::{Columns, LogEnd};
+use crate::columns::{Columns, LogEnd, damage_of};
 use crate::contract::StoreError;
 use engine::ids::MatchId;
 use matches::WriteFence;
@@ -122,7 +122,15 @@ pub(crate) trait Session {
     /// Keeps damage that was passed over, to be reported.
     fn note_damages(&mut self, damages: Vec<Damage>);
 
-    /// All rows of a list. Its parts that are damaged are left out, and noted.
+    /// Those of these rows that can be read; the others are noted.
+    fn note_unreadable<T>(&mut self, rows: impl IntoIterator<Item = Result<T, Damage>>) -> Vec<T> {
+        let mut damages = Vec::new();
+        let readable = rows.into_iter().filter_map(|row| row.map_err(|damage| damages.push(damage)).ok()).collect();
+        self.note_damages(damages);
+        readable
+    }
+
+    /// All rows of a list that can be read. The others are left out and noted, as is what a row is shown without.
     fn list<T>(
         &mut self,
         sql: &str,
@@ -130,7 +138,40 @@ pub(crate) trait Session {
         mut read: impl FnMut(&mut Self::Row<'_>, &mut Vec<Damage>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut damages = Vec::new();
-        let rows = self.all(sql, values, |row| read(row, &mut damages))?;
+        let rows = self.all(sql, values, |row| damage_of(read(row, &mut damages)))?;
+        self.note_damages(damages);
+        Ok(self.note_unreadable(rows))
+    }
+
+    /// The same of [`Session::all_each`].
+    fn list_each<T>(
+        &mut self,
+        sql: &str,
+        rest: &str,
+        ids: &[IdBytes],
+        mut read: impl FnMut(&mut Self::Row<'_>, &mut Vec<Damage>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut damages = Vec::new();
+        let rows = self.all_each(sql, rest, ids, |row| damage_of(read(row, &mut damages)))?;
+        self.note_damages(damages);
+        Ok(self.note_unreadable(rows))
+    }
+
+    /// The first `limit` rows of a list that can be read: see [`readable`]. `values` are those of a query for at most so many rows.
+    fn page<'v, const N: usize, T>(
+        &mut self,
+        sql: &str,
+        limit: usize,
+        values: impl Fn(usize) -> [Value<'v>; N],
+        mut read: impl FnMut(&mut Self::Row<'_>, &mut Vec<Damage>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        Self: Sized,
+    {
+        let mut damages = Vec::new();
+        let rows = readable(self, limit, |session, limit| {
+            session.all(sql, &values(limit), |row| damage_of(read(row, &mut damages)))
+        })?;
         self.note_damages(damages);
         Ok(rows)
     }
@@ -189,31 +230,27 @@ pub(crate) trait Dialect: Session {
     }
 }
 
-/// The first `limit` rows of a list that can be read. Rows that are damaged are noted, and others take their places: a page that has fewer rows
-/// than it may is the last one. `page` reads at most so many rows behind a cursor, each with its own.
-pub(crate) fn readable<S: Session, C: Copy, T>(
+/// Of a page whose rows are damaged, so many times as many rows are read at most.
+const PAGE_GROWTH_MAX: usize = 8;
+
+/// The first `limit` rows of a list that can be read. Rows that are damaged are noted, and those behind them take their places: a page that has
+/// fewer rows than it may is the last one. `first` reads at most so many rows, from the same one on each time.
+pub(crate) fn readable<S: Session, T>(
     session: &mut S,
-    mut cursor: C,
     limit: usize,
-    mut page: impl FnMut(&mut S, C, usize) -> Result<Vec<(C, Result<T, Damage>)>, StoreError>,
+    mut first: impl FnMut(&mut S, usize) -> Result<Vec<Result<T, Damage>>, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut rows = Vec::new();
+    let read_max = limit.saturating_mul(PAGE_GROWTH_MAX);
+    let mut wanted = limit;
     loop {
-        let wanted = limit - rows.len();
-        let found = page(session, cursor, wanted)?;
-        let is_last = found.len() < wanted;
-        let mut damages = Vec::new();
-        for (at, row) in found {
-            cursor = at;
-            match row {
-                Ok(row) => rows.push(row),
-                Err(damage) => damages.push(damage),
-            }
+        let rows = first(session, wanted)?;
+        let damaged = rows.iter().filter(|row| row.is_err()).count();
+        if damaged == 0 || rows.len() < wanted || rows.len() - damaged >= limit || wanted == read_max {
+            let mut readable = session.note_unreadable(rows);
+            readable.truncate(limit);
+            return Ok(readable);
         }
-        session.note_damages(damages);
-        if is_last || rows.len() == limit {
-            return Ok(rows);
-        }
+        wanted = limit.saturating_add(2 * damaged).min(read_max);
     }
 }
 

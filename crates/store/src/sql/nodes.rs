@@ -2,7 +2,8 @@
 //! Each query reads a small table, or walks an index of what is under way.
 
 use super::{Dialect, IdBytes, Session, values};
-use crate::columns::Columns;
+use crate::checksums::StoredKind;
+use crate::columns::{Columns, row_of_id};
 use crate::contract::StoreError;
 use engine::ids::WorkerId;
 use engine::leadership::LeaderJob;
@@ -38,7 +39,7 @@ struct WorkerLease {
 
 /// What is held, and which jobs are led, by worker.
 #[derive(Default)]
-struct Held {
+struct WorkerHoldings {
     holdings: BTreeMap<WorkerId, NodeHoldings>,
     jobs: BTreeMap<WorkerId, Vec<LeaderJob>>,
 }
@@ -46,9 +47,11 @@ struct Held {
 /// In a snapshot.
 pub(super) fn nodes<S: Dialect>(session: &mut S, now: UnixMs, limit: usize) -> Result<Vec<NodeRow>, StoreError> {
     let mut leases = BTreeMap::<String, Vec<WorkerLease>>::new();
-    let found = session.all(LEASES, values![NODE_LEASES_READ_MAX], |row| {
-        let (worker, address, until) = (WorkerId(row.id()?), row.text()?, row.time()?);
-        Ok((address, WorkerLease { worker, until, holds: !row.flag()? && until > now }))
+    let found = session.list(LEASES, values![NODE_LEASES_READ_MAX], |row, _| {
+        row_of_id(row, StoredKind::Lease, |row, worker| {
+            let (address, until) = (row.text()?, row.time()?);
+            Ok((address, WorkerLease { worker: WorkerId(worker), until, holds: !row.flag()? && until > now }))
+        })
     })?;
     let workers: Vec<IdBytes> = found.iter().map(|(_, lease)| lease.worker.to_bytes()).collect();
     for (address, lease) in found {
@@ -62,7 +65,7 @@ pub(super) fn nodes<S: Dialect>(session: &mut S, now: UnixMs, limit: usize) -> R
     Ok(nodes)
 }
 
-fn node(address: String, mut leases: Vec<WorkerLease>, held: &Held) -> NodeRow {
+fn node(address: String, mut leases: Vec<WorkerLease>, held: &WorkerHoldings) -> NodeRow {
     leases.sort_unstable_by_key(|lease| lease.worker);
     if leases.iter().any(|lease| lease.holds) {
         leases.retain(|lease| lease.holds);
@@ -75,16 +78,18 @@ fn node(address: String, mut leases: Vec<WorkerLease>, held: &Held) -> NodeRow {
     NodeRow { address, workers, lease_until, holdings, jobs }
 }
 
-fn held<S: Dialect>(session: &mut S, workers: &[IdBytes], now: UnixMs) -> Result<Held, StoreError> {
-    let mut held = Held::default();
+fn held<S: Dialect>(session: &mut S, workers: &[IdBytes], now: UnixMs) -> Result<WorkerHoldings, StoreError> {
+    let mut held = WorkerHoldings::default();
     for (worker, matches) in counts(session, MATCHES, workers)? {
         held.holdings.entry(worker).or_default().matches = matches;
     }
     for (worker, tables) in counts(session, &tables::<S>(), workers)? {
         held.holdings.entry(worker).or_default().tables = tables;
     }
-    let worlds = session.all(WORLDS, values![now, WORLDS_MAX], |row| {
-        Ok((WorkerId(row.id()?), row.named("kind of world", WorldKind::from_name)?, row.number()?))
+    let worlds = session.list(WORLDS, values![now, WORLDS_MAX], |row, _| {
+        row_of_id(row, StoredKind::Lease, |row, worker| {
+            Ok((WorkerId(worker), row.named("kind of world", WorldKind::from_name)?, row.number()?))
+        })
     })?;
     for (worker, kind, count) in worlds {
         let holdings = held.holdings.entry(worker).or_default();
@@ -93,7 +98,9 @@ fn held<S: Dialect>(session: &mut S, workers: &[IdBytes], now: UnixMs) -> Result
             WorldKind::Hunt => holdings.hunts = count,
         }
     }
-    let leaders = session.all(LEADERS, &[], |row| Ok((WorkerId(row.id()?), LeaderJob::from_name(&row.text()?))))?;
+    let leaders = session.list(LEADERS, &[], |row, _| {
+        row_of_id(row, StoredKind::Lease, |row, worker| Ok((WorkerId(worker), LeaderJob::from_name(&row.text()?))))
+    })?;
     for (worker, job) in leaders {
         // A job that a newer program leads has a name that this one does not know.
         held.jobs.entry(worker).or_default().extend(job);

@@ -1,11 +1,12 @@
 //! Reads of committed data. A call of several queries runs them in one read transaction.
 
+use super::match_lists::{self, ended_public, match_page, match_rows, running_public};
 use super::{
-    Dialect, ID_MAX, ID_MIN, IdBytes, Session, Value, accounts, activity, bot_health, claims, codes, competitions,
-    leaders, leases, limit_rules, match_lists, match_logs, nodes, retire, tables, values, worlds,
+    Dialect, ID_MAX, ID_MIN, IdBytes, Session, accounts, activity, bot_health, claims, codes, competitions, leaders,
+    leases, limit_rules, match_logs, nodes, retire, tables, values, worlds,
 };
 use crate::checksums::Damage;
-use crate::columns::{self, Columns, SeatRow, worlds as rows};
+use crate::columns::{self, Columns, worlds as rows};
 use crate::contract::{
     AccountFilter, AuditReader, BanReader, BotFilter, BotToProbe, CompetitionFilter, DeletionReader, LadderReader,
     MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
@@ -28,7 +29,6 @@ use engine::rows::{
 use engine::tables::Standing;
 use engine::time::UnixMs;
 use rules::snake::Map;
-use std::collections::BTreeMap;
 
 /// Sums over at most a week of minutes.
 pub(crate) const WINDOWS: &str = "
@@ -67,7 +67,7 @@ pub(crate) trait SqlReader: Send {
 
     fn session(&mut self) -> &mut Self::Session;
     /// See [`Reader::statuses`].
-    fn statuses(session: &mut Self::Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
+    fn statuses(session: &mut Self::Session, ids: &[MatchId]) -> Result<Vec<Result<MatchStatus, Damage>>, StoreError>;
     /// See [`Reader::take_damages`].
     fn take_damages(&mut self) -> Vec<Damage>;
     /// See [`Reader::database_time`].
@@ -93,7 +93,7 @@ impl<R: SqlReader> Reader for R {
 
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {} FROM tokens WHERE account = ?1 ORDER BY id DESC", columns::TOKEN);
-        self.session().all(&sql, values![account], |row| columns::token(row))
+        self.session().list(&sql, values![account], |row, _| columns::token(row))
     }
 
     fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError> {
@@ -137,7 +137,7 @@ impl<R: SqlReader> Reader for R {
         ids.sort_unstable();
         ids.dedup();
         let sql = format!("SELECT {} FROM bots WHERE id", columns::BOT);
-        self.session().all_each(&sql, "", &ids, |row| columns::bot(row))
+        self.session().list_each(&sql, "", &ids, |row, _| columns::bot(row))
     }
 
     fn bots_with_owners(&mut self, ids: &[BotId]) -> Result<Vec<OwnedBot>, StoreError> {
@@ -146,20 +146,20 @@ impl<R: SqlReader> Reader for R {
         ids.dedup();
         let owner = "(SELECT accounts.name FROM accounts WHERE accounts.id = bots.account)";
         let sql = format!("SELECT {}, {owner} FROM bots WHERE id", columns::BOT);
-        self.session().all_each(&sql, "", &ids, |row| Ok(OwnedBot { bot: columns::bot(row)?, owner: row.text()? }))
+        self.session().list_each(&sql, "", &ids, |row, damages| columns::owned_bot(row, damages))
     }
 
     fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError> {
         let sql = format!("SELECT {} FROM bots WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", columns::BOT);
         let before = filter.before.map_or(ID_MAX, BotId::to_bytes);
-        self.session().all(&sql, values![filter.account, before, filter.limit], |row| columns::bot(row))
+        let page = |limit| *values![filter.account, before, limit];
+        self.session().page(&sql, filter.limit, page, |row, _| columns::bot(row))
     }
 
     fn public_bots(&mut self, before: Option<BotId>, limit: usize) -> Result<Vec<OwnedBot>, StoreError> {
         let before = before.map_or(ID_MAX, BotId::to_bytes);
-        self.session().all(&public_bots::<R::Session>(), values![before, limit], |row| {
-            Ok(OwnedBot { bot: columns::bot(row)?, owner: row.text()? })
-        })
+        let page = |limit| *values![before, limit];
+        self.session().page(&public_bots::<R::Session>(), limit, page, |row, damages| columns::owned_bot(row, damages))
     }
 
     fn bot_faces(&mut self, bots: &[BotId]) -> Result<Vec<(BotId, Face)>, StoreError> {
@@ -168,7 +168,7 @@ impl<R: SqlReader> Reader for R {
 
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
         let rows = self.session().snapshot(|session| match_rows(session, "id = ?1", values![id]))?;
-        Ok(rows.into_iter().next())
+        Ok(rows.into_iter().next().transpose()?)
     }
 
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
@@ -184,8 +184,8 @@ impl<R: SqlReader> Reader for R {
         let before = before.map_or(ID_MAX, MatchId::to_bytes);
         let which = running_public::<R::Session>(map.is_some());
         self.session().snapshot(|session| match map {
-            None => match_rows(session, &which, values![before, limit]),
-            Some(map) => match_rows(session, &which, values![before, limit, map.name()]),
+            None => match_page(session, &which, limit, |limit| *values![before, limit]),
+            Some(map) => match_page(session, &which, limit, |limit| *values![before, limit, map.name()]),
         })
     }
 
@@ -198,18 +198,19 @@ impl<R: SqlReader> Reader for R {
         let (ended_at, id) = before.map_or(END, |before| (before.ended_at.0, before.id.to_bytes()));
         let which = ended_public::<R::Session>(map.is_some());
         self.session().snapshot(|session| match map {
-            None => match_rows(session, &which, values![ended_at, id, limit]),
-            Some(map) => match_rows(session, &which, values![ended_at, id, limit, map.name()]),
+            None => match_page(session, &which, limit, |limit| *values![ended_at, id, limit]),
+            Some(map) => match_page(session, &which, limit, |limit| *values![ended_at, id, limit, map.name()]),
         })
     }
 
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
-        <R as SqlReader>::statuses(self.session(), ids)
+        let statuses = <R as SqlReader>::statuses(self.session(), ids)?;
+        Ok(self.session().note_unreadable(statuses))
     }
 
     fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
         self.session().snapshot(|session| {
-            let status = <R as SqlReader>::statuses(session, &[id])?.into_iter().next();
+            let status = <R as SqlReader>::statuses(session, &[id])?.into_iter().next().transpose()?;
             let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
             let rows = match state {
                 MatchState::Finished => match_logs::archived(session, id, version, (from, limit))?,
@@ -288,8 +289,9 @@ impl<R: SqlReader> Reader for R {
     fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError> {
         let &PlayerGamesFilter { player, is_ended, before, limit } = filter;
         let (at, table, number) = cursor_position(before);
-        let page = values![player, is_ended, at, table, number, limit];
-        self.session().all(&tables::games_of_player::<R::Session>(), page, |row| columns::seated_game(row))
+        let page = |limit| *values![player, is_ended, at, table, number, limit];
+        let sql = tables::games_of_player::<R::Session>();
+        self.session().page(&sql, limit, page, |row, _| columns::seated_game(row))
     }
 
     fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
@@ -305,7 +307,7 @@ impl<R: SqlReader> Reader for R {
         players.sort_unstable();
         players.dedup();
         let sql = format!("SELECT {} FROM story_standings WHERE player", columns::STANDING);
-        self.session().all_each(&sql, "ORDER BY player", &players, |row| columns::standing(row))
+        self.session().list_each(&sql, "ORDER BY player", &players, |row, _| columns::standing(row))
     }
 
     fn story_idempotent_response(
@@ -386,7 +388,8 @@ impl<R: SqlReader> Reader for R {
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
         let place = |before: HunterCursor| (i64::try_from(before.points).unwrap_or(i64::MAX), before.player.to_bytes());
         let (points, player) = before.map_or(END, place);
-        self.session().all(&worlds::leaderboard_page(), values![points, player, limit], |row| rows::hunter(row))
+        let page = |limit| *values![points, player, limit];
+        self.session().page(&worlds::leaderboard_page(), limit, page, |row, _| rows::hunter(row))
     }
 
     fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
@@ -395,7 +398,8 @@ impl<R: SqlReader> Reader for R {
 
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         let before = before.map_or(i64::MAX, i64::from);
-        self.session().all(&worlds::rounds_page(), values![id, before, limit], |row| rows::round(row))
+        let page = |limit| *values![id, before, limit];
+        self.session().page(&worlds::rounds_page(), limit, page, |row, _| rows::round(row, id))
     }
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
@@ -430,6 +434,10 @@ impl<R: SqlReader> Reader for R {
         competitions::by_id_of(self.session(), id)
     }
 
+    fn competitions_by_id(&mut self, ids: &[CompetitionId]) -> Result<Vec<CompetitionRow>, StoreError> {
+        competitions::of_ids(self.session(), ids)
+    }
+
     fn competitions(&mut self, filter: &CompetitionFilter) -> Result<Vec<CompetitionRow>, StoreError> {
         competitions::page(self.session(), filter)
     }
@@ -441,7 +449,8 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let after = after.map_or(ID_MIN, CompetitionId::to_bytes);
-        competitions::list(self.session(), &competitions::unapplied(), values![kind.name(), after, limit])
+        let page = |limit| *values![kind.name(), after, limit];
+        competitions::list(self.session(), &competitions::unapplied(), limit, page)
     }
 
     fn competitions_due(
@@ -452,8 +461,8 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let (due_at, id) = after.map_or((i64::MIN, ID_MIN), |(due_at, id)| (due_at.0, id.to_bytes()));
-        let page = values![kind.name(), now, due_at, id, limit];
-        competitions::list(self.session(), &competitions::due(), page)
+        let page = |limit| *values![kind.name(), now, due_at, id, limit];
+        competitions::list(self.session(), &competitions::due(), limit, page)
     }
 
     fn bot_health(&mut self, bots: &[BotId]) -> Result<Vec<BotHealthRow>, StoreError> {
@@ -490,7 +499,8 @@ impl<R: SqlReader> Reader for R {
         limit: usize,
     ) -> Result<Vec<CompetitionRow>, StoreError> {
         let after = after.map_or([0; 16], CompetitionId::to_bytes);
-        competitions::list(self.session(), &competitions::running_page(), values![kind.name(), after, limit])
+        let page = |limit| *values![kind.name(), after, limit];
+        competitions::list(self.session(), &competitions::running_page(), limit, page)
     }
 
     fn competition_log(&mut self, id: CompetitionId, from: u32, limit: usize) -> Result<Vec<Vec<u8>>, StoreError> {
@@ -509,8 +519,9 @@ impl<R: SqlReader> Reader for R {
         before: Option<MatchId>,
         limit: usize,
     ) -> Result<Vec<MatchRow>, StoreError> {
-        let page = values![id, before.map_or(ID_MAX, MatchId::to_bytes), limit];
-        self.session().snapshot(|session| match_rows(session, competitions::matches_of(is_live), page))
+        let before = before.map_or(ID_MAX, MatchId::to_bytes);
+        let page = |limit| *values![id, before, limit];
+        self.session().snapshot(|session| match_page(session, competitions::matches_of(is_live), limit, page))
     }
 
     fn competition_results(
@@ -538,50 +549,6 @@ pub(crate) fn public_bots<S: Dialect>() -> String {
     format!("SELECT {bot}, {owner} FROM bots WHERE {is_public} AND id < ?1 ORDER BY id DESC LIMIT ?2")
 }
 
-/// ?1 is the cursor, ?2 the limit, ?3 the map. Few matches run at once: those of other maps are passed over.
-pub(crate) fn running_public<S: Dialect>(of_map: bool) -> String {
-    let is_public = S::is_set("is_public");
-    let map = if of_map { "AND map = ?3" } else { "" };
-    format!("{is_public} AND state = 'running' {map} AND id < ?1 ORDER BY id DESC LIMIT ?2")
-}
-
-/// ?1 and ?2 are the cursor, ?3 the limit, ?4 the map.
-pub(crate) fn ended_public<S: Dialect>(of_map: bool) -> String {
-    let is_public = S::is_set("is_public");
-    let map = if of_map { "AND map = ?4" } else { "" };
-    format!(
-        "{is_public} AND ended_at IS NOT NULL {map} AND (ended_at, id) < (?1, ?2) ORDER BY ended_at DESC, id DESC LIMIT ?3"
-    )
-}
-
-/// Matches with their seats; in a snapshot.
-pub(crate) fn match_rows<S: Dialect>(
-    session: &mut S,
-    which: &str,
-    values: &[Value<'_>],
-) -> Result<Vec<MatchRow>, StoreError> {
-    let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
-    let sql = format!("SELECT {spec}, {status}, {result} FROM {} WHERE {which}", S::MATCHES);
-    let mut rows = session.all(&sql, values, |row| columns::bare_match(row))?;
-    let live: Vec<IdBytes> = rows.iter().filter(|row| row.is_log_live).map(|row| row.status.id.to_bytes()).collect();
-    let ends = session.log_ends(&live)?;
-    let ids: Vec<IdBytes> = rows.iter().map(|row| row.status.id.to_bytes()).collect();
-    let mut seats = BTreeMap::<MatchId, Vec<SeatRow>>::new();
-    for seat in claims::seats(session, &ids)? {
-        seats.entry(seat.id).or_default().push(seat);
-    }
-    for row in &mut rows {
-        if let Some(end) = ends.get(&row.status.id) {
-            columns::fill_log_end(&mut row.status, *end);
-        }
-    }
-    let seated = rows.into_iter().map(|row| {
-        let of_match = seats.remove(&row.status.id).unwrap_or_default();
-        row.seated(of_match)
-    });
-    Ok(seated.collect())
-}
-
 fn games_before(
     session: &mut impl Session,
     sql: &str,
@@ -589,7 +556,7 @@ fn games_before(
     limit: usize,
 ) -> Result<Vec<GameRow>, StoreError> {
     let (at, table, number) = cursor_position(before);
-    session.all(sql, values![at, table, number, limit], |row| columns::game(row))
+    session.page(sql, limit, |limit| *values![at, table, number, limit], |row, _| columns::game(row))
 }
 
 fn counts(session: &mut impl Session) -> Result<MatchCounts, StoreError> {

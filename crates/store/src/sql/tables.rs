@@ -135,11 +135,7 @@ impl<S: Dialect> Batch<'_, S> {
     /// Those that are damaged are claimed as well, so that they stand in no other's way, and are left out: whoever wants one claims it, and
     /// gets the error.
     fn readable_tables(&mut self, claimed: Vec<Result<ClaimedTable, Damage>>) -> Outcome {
-        let mut damages = Vec::new();
-        let readable = claimed.into_iter().filter_map(|table| table.map_err(|damage| damages.push(damage)).ok());
-        let readable = readable.collect();
-        self.session.note_damages(damages);
-        Outcome::TablesClaimed(readable)
+        Outcome::TablesClaimed(self.session.note_unreadable(claimed))
     }
 
     fn take_tables(

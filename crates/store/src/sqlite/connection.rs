@@ -122,9 +122,10 @@ pub(super) fn store_error(error: &rusqlite::Error) -> StoreError {
     use rusqlite::Error as E;
     let why = error.to_string();
     match error {
-        E::FromSqlConversionFailure(..) | E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) => {
-            StoreError::Corrupt { why }
-        }
+        E::FromSqlConversionFailure(..)
+        | E::IntegralValueOutOfRange(..)
+        | E::InvalidColumnType(..)
+        | E::Utf8Error(..) => StoreError::Corrupt { why },
         _ => match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
                 StoreError::Corrupt { why }

@@ -37,11 +37,12 @@ impl Dialect for Session {
     fn write_fence(&mut self, id: MatchId) -> Result<Option<WriteFence>, StoreError> {
         let end = log_end(self, id)?;
         let by_id = "SELECT state, account, epoch, started_at, competition_kind, competition, competition_key FROM matches WHERE id = ?1";
-        self.first(by_id, values![id], |row| {
+        let held = self.first(by_id, values![id], |row| {
             let (state, account) = (columns::state(row)?, AccountId(row.id()?));
             let (epoch, started_at) = (row.number()?, row.maybe_time()?);
             Ok(WriteFence { state, account, epoch, started_at, origin: columns::origin(row)?, end })
-        })
+        });
+        columns::match_row(id).whole(held)
     }
 
     fn end_seats<'v>(

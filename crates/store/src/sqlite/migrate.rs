@@ -11,7 +11,7 @@ use std::time::Duration;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 28] = [
+const MIGRATIONS: [&str; 29] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -40,14 +40,15 @@ const MIGRATIONS: [&str; 28] = [
     include_str!("../../migrations/sqlite/0026_retention.sql"),
     include_str!("../../migrations/sqlite/0027_checksums.sql"),
     include_str!("../../migrations/sqlite/0028_deleted_accounts.sql"),
+    include_str!("../../migrations/sqlite/0029_checksums_of_entries.sql"),
 ];
 const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
 /// The oldest version whose programs may read and write a file of the newest: the last step that such a program would not survive. Raise it
 /// only with such a step (docs/decisions/0077).
 const COMPATIBLE_FROM: i32 = 22;
 const _: () = assert!(COMPATIBLE_FROM <= VERSION_KNOWN);
-/// The version whose step added checksums.
-pub(super) const CHECKSUMS_SINCE: i64 = 27;
+/// The version from which on checksums are those of this program.
+pub(super) const CHECKSUMS_SINCE: i64 = 29;
 /// How long one program waits for another that migrates the same file.
 const MIGRATION_WAIT: Duration = Duration::from_secs(3_600);
 /// Beside the version: which programs may use the file, and the version of the program that made it, 0 where that is not known.

@@ -15,9 +15,10 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use crate::checksums::ChecksumReport;
 use crate::contract::{Backend, Database, Reader, StoreError};
 use crate::schema::{SchemaPolicy, SchemaVersion};
-use crate::sql;
+use crate::sql::{self, Session as _};
 use connection::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +55,16 @@ impl SqliteDatabase {
     /// As for [`Database::reader`]; a newer version is none.
     pub fn schema_version(&self) -> Result<SchemaVersion, StoreError> {
         migrate::version(&connection::open(&self.file, Access::Read)?, &self.file)
+    }
+
+    /// Compares every checksum and reads every row that has a text, as of one moment, also while a server uses the file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is of another version than this program.
+    pub fn check_rows(&self) -> Result<ChecksumReport, StoreError> {
+        let db = connection::open(&self.file, Access::Read)?;
+        migrate::check(&db, &self.file, SchemaPolicy::Never)?;
+        session::Session::new(db).snapshot(sql::checked_rows::check)
     }
 
     /// Brings it to the version of this program; the version before.
@@ -154,7 +165,7 @@ impl crate::testing::DamageRows for SqliteDatabase {
         sql::checked_rows::rewrite(&mut session::Session::new(db), place, change).expect("the row can be written");
     }
 
-    fn check_checksums(&self) -> crate::checksums::ChecksumReport {
-        sql::checked_rows::check(&mut self.unchecked()).expect("the store can be read")
+    fn check_checksums(&self) -> ChecksumReport {
+        self.check_rows().expect("the store can be read")
     }
 }

@@ -38,8 +38,11 @@ impl SqlReader for SqliteReader {
         &mut self.session
     }
 
-    fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
-        session.snapshot(|session| ids.iter().filter_map(|id| status(session, *id).transpose()).collect())
+    fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<Result<MatchStatus, Damage>>, StoreError> {
+        session.snapshot(|session| {
+            let statuses = ids.iter().filter_map(|id| status(session, *id).transpose());
+            statuses.map(columns::damage_of).collect()
+        })
     }
 
     fn take_damages(&mut self) -> Vec<Damage> {

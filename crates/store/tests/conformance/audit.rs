@@ -24,7 +24,7 @@ fn entry(ms: i64, action: &str) -> AuditEntry {
 }
 
 /// An entry in which everything is said.
-fn full(ms: i64, action: &str, address: &str) -> AuditEntry {
+pub(crate) fn full(ms: i64, action: &str, address: &str) -> AuditEntry {
     AuditEntry {
         account: Some(account_id(1)),
         token: Some(TokenId(u128::MAX)),
@@ -41,7 +41,7 @@ fn record(entry: &AuditEntry) -> Command {
     Command::Audit(AuditCommand::Record(entry.clone()))
 }
 
-fn all() -> AuditFilter {
+pub(crate) fn all() -> AuditFilter {
     AuditFilter { account: None, action: None, target: None, from: None, until: None, before: None, limit: 100 }
 }
 

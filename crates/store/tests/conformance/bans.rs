@@ -7,7 +7,7 @@ use engine::limits::BANS_MAX;
 use engine::rows::{Ban, BanList, BanTarget};
 use store::Database;
 
-fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> Ban {
+pub(crate) fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> Ban {
     Ban {
         id: BanId(n),
         target: target.parse().unwrap(),
@@ -18,7 +18,7 @@ fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> Ban {
     }
 }
 
-fn create_ban(ban: &Ban) -> Command {
+pub(crate) fn create_ban(ban: &Ban) -> Command {
     Command::Ban(BanCommand::Create(ban.clone()))
 }
 

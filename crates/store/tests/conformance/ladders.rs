@@ -35,7 +35,7 @@ pub(crate) fn public_bot(n: u128, account: u128) -> Command {
 }
 
 /// Result `number` of a match between these bots, by seat with their places.
-fn result(number: u64, seats: &[(u128, u8)]) -> CompetitionResult {
+pub(crate) fn result(number: u64, seats: &[(u128, u8)]) -> CompetitionResult {
     let seat = |&(bot, place): &(u128, u8)| SeatSummary {
         bot: bot_id(bot),
         place,
@@ -90,7 +90,7 @@ impl StoreFixture {
         self.reader.competition(LADDER).unwrap().unwrap()
     }
 
-    fn entry(&mut self, season: u32, bot: u128) -> Option<LadderEntry> {
+    pub(crate) fn entry(&mut self, season: u32, bot: u128) -> Option<LadderEntry> {
         self.reader.ladders().ladder_entries_of(LADDER, season, &[bot_id(bot)]).unwrap().pop()
     }
 
@@ -119,7 +119,7 @@ impl StoreFixture {
         (changes, Command::Ladder(LadderCommand::Rate(Box::new(rate))))
     }
 
-    fn assert_rated(&mut self, season: u32, results: &[CompetitionResult]) -> RatingChanges {
+    pub(crate) fn assert_rated(&mut self, season: u32, results: &[CompetitionResult]) -> RatingChanges {
         let (changes, command) = self.rate(season, results);
         self.assert_outcome(command, Outcome::Done);
         changes

@@ -32,6 +32,7 @@ mod stats;
 mod stories;
 mod story_model;
 mod tables;
+mod unreadable_rows;
 mod world_fixtures;
 mod worlds;
 
@@ -286,6 +287,15 @@ laws! {
         a_damaged_table_is_in_no_others_way
         worlds_that_cannot_be_read_break_no_list
         what_a_program_of_before_writes_anew_is_not_taken_for_damaged
+    }
+    unreadable_rows {
+        a_row_that_cannot_be_read_is_left_out_of_lists
+        a_page_of_damaged_rows_is_not_the_last
+        a_damaged_match_is_in_no_others_way
+        a_damaged_match_is_refused_to_its_writer_alone
+        an_entry_is_rated_on_without_what_is_damaged
+        a_damaged_standing_is_in_no_others_way
+        a_hunt_whose_log_is_damaged_goes_when_its_time_is_over
     }
     retire {
         the_oldest_end_goes_first

@@ -29,7 +29,7 @@ use rules::chance::Seed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::testing::MemoryDatabase;
+use store::testing::{DamageRows, MemoryDatabase};
 use store::{Store, StoreConfig};
 
 const OWNER: AccountId = AccountId(1);
@@ -37,6 +37,7 @@ const LADDER: CompetitionId = CompetitionId(2);
 const WORKER: WorkerId = WorkerId(3);
 
 struct Fixture {
+    database: MemoryDatabase,
     store: Store,
     environment: ProductionEnvironment,
     metrics: Arc<Metrics>,
@@ -48,10 +49,12 @@ impl Fixture {
     /// With a ladder of two whose season ends then, and three bots on it.
     async fn new(due_at: Option<UnixMs>) -> Self {
         let metrics = Arc::new(Metrics::default());
-        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+        let database = MemoryDatabase::new();
+        let store = Store::open(Arc::new(database.clone()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let node = Node::new(store.clone(), Clock::default(), "127.0.0.1:1");
         let environment = ProductionEnvironment::new(node, metrics.clone(), || {}, |_| {});
-        let fixture = Self { store, environment, metrics, matches: AtomicU64::new(0), claims: AtomicU64::new(0) };
+        let fixture =
+            Self { database, store, environment, metrics, matches: AtomicU64::new(0), claims: AtomicU64::new(0) };
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(fixture.commit(Command::EnsureAccount(account)).await, Outcome::Account(OWNER));
         fixture.create_ladder(LADDER, due_at).await;

@@ -1,6 +1,8 @@
 //! The rater: each result once, whoever else rates; seasons; and a recomputation that finds every bit.
 
 use super::*;
+use crate::driver::AdvanceError;
+use store::StoreError;
 
 #[tokio::test]
 async fn each_result_is_rated_once_whoever_else_rates() {
@@ -113,6 +115,35 @@ async fn a_recomputation_finds_and_mends_every_row() {
     assert!(matches!(missing, Err(RecomputeError::NoSuchSeason { season: 2, current: 1, .. })));
     let unknown = recompute(&fixture.store, CompetitionId(7), None, false, UnixMs(0)).await;
     assert!(matches!(unknown, Err(RecomputeError::NotFound(_))));
+}
+
+/// First the bytes of its games by seat are damaged, then its row cannot be read at all.
+#[tokio::test]
+async fn a_damaged_entry_holds_up_no_other_and_is_written_anew() {
+    const FIRST: &str = "bot = (SELECT bot FROM ladder_entries ORDER BY bot LIMIT 1)";
+    let fixture = Fixture::new(None).await;
+    fixture.play([1, 2], UnixMs(5)).await;
+    fixture.settle().await;
+    fixture.database.rewrite(("ladder_entries", "seats", FIRST), &mut |bytes| bytes[1] ^= 8);
+    for bots in [[2, 3], [3, 1]] {
+        fixture.play(bots, UnixMs(6)).await;
+    }
+    fixture.settle().await;
+    assert_eq!(fixture.row().await.results_applied, 3);
+    assert_eq!(fixture.wrong(1, false).await, 1, "all but the games by seat of one entry is right");
+    assert_eq!(fixture.wrong(1, true).await, 1);
+    assert_eq!((fixture.wrong(1, false).await, fixture.database.check_checksums().damaged), (0, 0));
+
+    fixture.database.run_unchecked(&format!("UPDATE ladder_entries SET games = -1 WHERE {FIRST}"));
+    fixture.play([2, 3], UnixMs(7)).await;
+    fixture.settle().await;
+    assert_eq!(fixture.row().await.results_applied, 4, "a game without it is rated");
+    fixture.play([1, 2], UnixMs(8)).await;
+    let rated = rater::advance(fixture.environment.clone(), fixture.row().await).await;
+    assert!(matches!(rated, Err(AdvanceError::Store(StoreError::Damaged(_)))), "{rated:?}");
+    assert_eq!(fixture.wrong(1, true).await, 1);
+    fixture.settle().await;
+    assert_eq!((fixture.row().await.results_applied, fixture.wrong(1, false).await), (5, 0));
 }
 
 /// The rater has read the ladder, and a repair is committed before it commits.

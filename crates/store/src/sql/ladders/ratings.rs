@@ -23,8 +23,8 @@ static RECORDS: RowStatement = RowStatement::new(
     "ladder uuid, season bigint, bot uuid, mu double precision, sigma double precision, score double precision, \
      is_ranked boolean, games bigint, first_places bigint, food_eaten bigint, seats bytea, checksum bigint, last_game_at bigint",
     "UPDATE ladder_entries AS e SET mu = new.mu, sigma = new.sigma, score = new.score, is_ranked = new.is_ranked,
-       games = new.games, first_places = new.first_places, food_eaten = new.food_eaten, seats = new.seats, checksum = new.checksum,
-       last_game_at = new.last_game_at
+       games = new.games, first_places = new.first_places, food_eaten = new.food_eaten, seats = coalesce(new.seats, e.seats),
+       checksum = coalesce(new.checksum, e.checksum), last_game_at = new.last_game_at
      FROM {new} WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot",
 );
 static GAMES: RowStatement = RowStatement::new(
@@ -123,7 +123,9 @@ impl<S: Dialect> Batch<'_, S> {
             ]
         });
         self.session.run_rows(&NEW_ENTRIES, made)?;
-        let seats: Vec<Vec<u8>> = records.iter().map(|(_, record)| record.encode_seats()).collect();
+        // Nothing is written over games by seat that are damaged: what follows from them is not known either.
+        let seats = records.iter().map(|(_, record)| record.has_seats().then(|| record.encode_seats()));
+        let seats: Vec<Option<Vec<u8>>> = seats.collect();
         let written = records.iter().zip(&seats).map(|((bot, record), seats)| {
             *values![
                 ladder,
@@ -136,8 +138,8 @@ impl<S: Dialect> Batch<'_, S> {
                 record.games,
                 record.first_places,
                 record.food_eaten as i64,
-                seats,
-                rows::record(**bot, season).checksum(seats),
+                seats.as_ref(),
+                seats.as_ref().map(|seats| rows::record(**bot, season).checksum(seats)),
                 record.last_game_at
             ]
         });
@@ -177,24 +179,15 @@ impl<S: Dialect> Batch<'_, S> {
         let season = engine::ladders::season::current_season(&row);
         let begin = format!(
             "INSERT INTO ladder_entries (ladder, season, bot, entry, account, name, is_active, joined_at, mu, sigma, score,
-               is_ranked, games, first_places, food_eaten, seats, checksum)
-             SELECT ladder, season + 1, bot, entry, account, name, is_active, joined_at, ?3, ?4, ?5, ?6, 0, 0, 0, ?7, ?8
+               is_ranked, games, first_places, food_eaten, seats)
+             SELECT ladder, season + 1, bot, entry, account, name, is_active, joined_at, ?3, ?4, ?5, ?6, 0, 0, 0, ?7
              FROM ladder_entries WHERE ladder = ?1 AND season = ?2 AND {}",
             S::is_set("is_active")
         );
         let score = record.rating.display_score();
         self.session.run(
             &begin,
-            values![
-                advance.id,
-                season,
-                record.rating.mu,
-                record.rating.sigma,
-                score,
-                record.is_ranked(),
-                &no_seats,
-                rows::record(BotId(0), season).checksum(&no_seats)
-            ],
+            values![advance.id, season, record.rating.mu, record.rating.sigma, score, record.is_ranked(), &no_seats],
         )?;
         Ok(Outcome::Done)
     }

@@ -1,11 +1,11 @@
 //! Queries about ladders. Each walks an index.
 
-use crate::columns::Columns;
 use crate::columns::ladders::{self as rows, GAME, entry_columns};
+use crate::columns::{Columns, damage_of};
 use crate::contract::{LadderReader, StoreError};
 use crate::sql::competitions;
 use crate::sql::reader::SqlReader;
-use crate::sql::{Dialect, ID_MAX, ID_MIN, RowStatement, Session, values};
+use crate::sql::{Dialect, ID_MAX, ID_MIN, RowStatement, Session, Value, values};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::{AccountId, BotId, CompetitionId};
 use engine::ladders::entry::{EntryRecord, Invitation, LadderEntry, Meeting, RatedGame, SeatCounts};
@@ -25,6 +25,11 @@ static ENTRIES_OF: RowStatement = RowStatement::new(
         entry_columns!(),
         " FROM {new}, ladder_entries e WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot"
     ),
+);
+
+static BOTS_OF: RowStatement = RowStatement::new(
+    "ladder uuid, season bigint, bot uuid",
+    "SELECT e.bot FROM {new}, ladder_entries e WHERE e.ladder = new.ladder AND e.season = new.season AND e.bot = new.bot",
 );
 
 /// As a range of the index that begins with the bot: by "bot = ?2 AND number < ?3" SQLite, which knows nothing of how many games a ladder
@@ -61,8 +66,10 @@ pub(super) fn entry(
     season: u32,
     bot: BotId,
 ) -> Result<Option<LadderEntry>, StoreError> {
-    let found =
-        session.all_rows(&ENTRIES_OF, std::iter::once(*values![ladder, season, bot]), |row| rows::entry(row))?;
+    let mut damages = Vec::new();
+    let wanted = std::iter::once(*values![ladder, season, bot]);
+    let found = session.all_rows(&ENTRIES_OF, wanted, |row| rows::entry(row, &mut damages))?;
+    session.note_damages(damages);
     Ok(found.into_iter().next())
 }
 
@@ -108,14 +115,14 @@ fn ladders_of_bot(
     bot: BotId,
     limit: usize,
 ) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
-    let entries =
-        session.list(LADDERS_OF_BOT, values![bot, limit], |row, damages| rows::entry_of_list(row, damages))?;
-    let mut found = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let ladder = competitions::list(session, &competitions::by_id(), values![entry.ladder])?.pop();
-        found.extend(ladder.map(|ladder| (ladder, entry)));
-    }
-    Ok(found)
+    let entries = session.list(LADDERS_OF_BOT, values![bot, limit], |row, damages| rows::entry(row, damages))?;
+    let ids: Vec<CompetitionId> = entries.iter().map(|entry| entry.ladder).collect();
+    let ladders = competitions::of_ids(session, &ids)?;
+    let of_ladder = |entry: LadderEntry| {
+        let ladder = ladders.iter().find(|ladder| ladder.id == entry.ladder)?;
+        Some((ladder.clone(), entry))
+    };
+    Ok(entries.into_iter().filter_map(of_ladder).collect())
 }
 
 fn ranking_page<S: Dialect>(order: RankingOrder) -> String {
@@ -147,17 +154,12 @@ fn ranking<S: Dialect>(session: &mut S, filter: &RankingFilter) -> Result<Vec<La
     let &RankingFilter { ladder, season, order, is_ranked, after, limit } = filter;
     let sql = ranking_page::<S>(order);
     let bot = after.map_or(ID_MAX, |after| after.bot.to_bytes());
-    let page = match order {
-        RankingOrder::Rating => {
-            let score = after.map_or(f64::INFINITY, |after| after.value);
-            values![ladder, season, is_ranked, score, bot, limit]
-        }
-        RankingOrder::FoodEaten => {
-            let food = after.map_or(i64::MAX, |after| after.value as i64);
-            values![ladder, season, is_ranked, food, bot, limit]
-        }
+    let value = match order {
+        RankingOrder::Rating => Value::Real(after.map_or(f64::INFINITY, |after| after.value)),
+        RankingOrder::FoodEaten => Value::Int(after.map_or(i64::MAX, |after| after.value as i64)),
     };
-    session.list(&sql, page, |row, damages| rows::entry_of_list(row, damages))
+    let page = |limit: usize| *values![ladder, season, is_ranked, value, bot, limit];
+    session.page(&sql, limit, page, |row, damages| rows::entry(row, damages))
 }
 
 fn entries_after(
@@ -168,8 +170,8 @@ fn entries_after(
     limit: usize,
 ) -> Result<Vec<LadderEntry>, StoreError> {
     let after = after.map_or(ID_MIN, BotId::to_bytes);
-    let page = values![ladder, season, after, limit];
-    session.list(&entries_by_bot(), page, |row, damages| rows::entry_of_list(row, damages))
+    let page = |limit| *values![ladder, season, after, limit];
+    session.page(&entries_by_bot(), limit, page, |row, damages| rows::entry(row, damages))
 }
 
 fn meetings_after(
@@ -252,11 +254,20 @@ impl<R: SqlReader> LadderReader for R {
         bots: &[BotId],
     ) -> Result<Vec<LadderEntry>, StoreError> {
         let wanted = bots.iter().map(|bot| *values![ladder, season, *bot]);
-        self.session().all_rows(&ENTRIES_OF, wanted, |row| rows::entry(row))
+        let (session, mut damages) = (self.session(), Vec::new());
+        let entries = session.all_rows(&ENTRIES_OF, wanted, |row| damage_of(rows::entry(row, &mut damages)))?;
+        session.note_damages(damages);
+        Ok(session.note_unreadable(entries))
+    }
+
+    fn ladder_bots_of(&mut self, ladder: CompetitionId, season: u32, bots: &[BotId]) -> Result<Vec<BotId>, StoreError> {
+        let wanted = bots.iter().map(|bot| *values![ladder, season, *bot]);
+        self.session().all_rows(&BOTS_OF, wanted, |row| row.id().map(BotId))
     }
 
     fn ladder_entries_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<LadderEntry>, StoreError> {
-        self.session().list(&entries_of_bot(), values![bot, limit], |row, damages| rows::entry_of_list(row, damages))
+        let page = |limit| *values![bot, limit];
+        self.session().page(&entries_of_bot(), limit, page, |row, damages| rows::entry(row, damages))
     }
 
     fn ladders_of_bot(&mut self, bot: BotId, limit: usize) -> Result<Vec<(CompetitionRow, LadderEntry)>, StoreError> {
@@ -289,7 +300,8 @@ impl<R: SqlReader> LadderReader for R {
         limit: usize,
     ) -> Result<Vec<(Meeting, String)>, StoreError> {
         let after = after.map_or(ID_MIN, BotId::to_bytes);
-        self.session().all(MEETINGS_OF_BOT, values![ladder, season, bot, after, limit], |row| rows::named_meeting(row))
+        let page = values![ladder, season, bot, after, limit];
+        self.session().list(MEETINGS_OF_BOT, page, |row, damages| rows::named_meeting(row, damages))
     }
 
     fn ladder_meetings(
@@ -324,7 +336,8 @@ impl<R: SqlReader> LadderReader for R {
         limit: usize,
     ) -> Result<Vec<Invitation>, StoreError> {
         let after = after.map_or(ID_MIN, AccountId::to_bytes);
-        self.session().all(INVITATIONS, values![ladder, after, limit], |row| rows::invitation(row))
+        let page = values![ladder, after, limit];
+        self.session().list(INVITATIONS, page, |row, damages| rows::invitation(row, damages))
     }
 
     fn is_invited(&mut self, ladder: CompetitionId, account: AccountId) -> Result<bool, StoreError> {

@@ -1,18 +1,20 @@
 //! How worlds are made, change owners, are joined and left, and are deleted.
 
 use super::reads;
-use crate::columns::{Columns, worlds as rows};
+use crate::columns::{Columns, damage_of, worlds as rows};
 use crate::contract::StoreError;
-use crate::semantics::{self, worlds::stored_end};
+use crate::semantics::{self, worlds::WorldVersions, worlds::stored_end};
 use crate::sql::{Batch, Dialect, IdBytes, skip_locked, values};
 use engine::commands::Outcome;
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
 use engine::leadership::LeaderJob;
-use engine::limits::{WORLDS_ENDED_MAX, WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::limits::{AGGREGATE_ROWS_MAX, WORLDS_ENDED_MAX, WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
 use std::time::Duration;
 
+/// Worlds that are not counted to the end, of which the next entries are read at a time: there are few, unless the counting is paused.
+const UNCOUNTED_READ_MAX: usize = 8;
 /// At most as many as are too many.
 pub(crate) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3) AS theirs";
@@ -32,13 +34,14 @@ pub(crate) fn unjoined<S: Dialect>() -> String {
     )
 }
 
-/// Worlds that were over before ?1, are counted to the end and have no owner at ?2.
-pub(crate) fn old<S: Dialect>() -> String {
+/// Worlds that were over before ?1, have no owner at ?2, and are counted to the end, or are not.
+pub(crate) fn old<S: Dialect>(is_counted: bool) -> String {
     let lock = skip_locked::<S>("FOR UPDATE OF w");
+    let has_uncounted = if is_counted { "NOT EXISTS" } else { "EXISTS" };
     format!(
         "SELECT w.id FROM worlds w
          LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?2 AND NOT l.is_given_up
-         WHERE w.ends_at < ?1 AND l.id IS NULL AND NOT EXISTS (
+         WHERE w.ends_at < ?1 AND l.id IS NULL AND {has_uncounted} (
              SELECT 1 FROM world_log e WHERE e.world_id = w.id AND e.version >= w.aggregated_version)
          ORDER BY w.ends_at, w.id LIMIT ?3 {lock}"
     )
@@ -212,6 +215,23 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Retired(unjoined.len()))
     }
 
+    /// Worlds that were over by then, whose logs are damaged where the counting of them stands still: there is nothing to wait for.
+    fn uncountable_worlds(&mut self, ended_before: i64, now: UnixMs, max: usize) -> Result<Vec<IdBytes>, StoreError> {
+        let page = values![ended_before, now, max.min(UNCOUNTED_READ_MAX)];
+        let uncounted = self.session.all(&old::<S>(false), page, |row| row.id().map(WorldId))?;
+        let mut uncountable = Vec::new();
+        for id in uncounted {
+            let Some((_, WorldVersions { aggregated, .. })) = self.world_log_state(id)? else { continue };
+            let next = values![id, aggregated, AGGREGATE_ROWS_MAX];
+            let read = self.session.all(reads::LOG, next, |row| rows::log_row(row, id));
+            if let Err(damage) = damage_of(read)? {
+                self.session.note_damages(vec![damage]);
+                uncountable.push(id.to_bytes());
+            }
+        }
+        Ok(uncountable)
+    }
+
     pub(super) fn retire_worlds(
         &mut self,
         now: UnixMs,
@@ -221,7 +241,8 @@ impl<S: Dialect> Batch<'_, S> {
     ) -> Result<Outcome, StoreError> {
         let last: Option<i64> = self.session.first(NTH_LAST_END, values![now, keep_max], |row| row.number())?;
         let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.minus(keep_for).0);
-        let old = self.session.all(&old::<S>(), values![ended_before, now, max], |row| row.id_bytes())?;
+        let mut old = self.session.all(&old::<S>(true), values![ended_before, now, max], |row| row.id_bytes())?;
+        old.extend(self.uncountable_worlds(ended_before, now, max - old.len())?);
         for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {
             self.session.run_each(&format!("DELETE FROM {table} WHERE world_id"), &old, &[])?;
         }

@@ -1,8 +1,8 @@
 //! Queries about worlds. Each walks an index.
 
-use crate::columns::worlds::{self as rows, WorldCursor};
+use crate::columns::worlds as rows;
 use crate::contract::StoreError;
-use crate::sql::{Dialect, ID_MAX, ID_MIN, Session, readable, values};
+use crate::sql::{Dialect, ID_MAX, ID_MIN, Session, values};
 use engine::ids::{PlayerId, WorldId, WorldName};
 use engine::rows::{HuntCursor, WorldEntry, WorldRow};
 use engine::time::UnixMs;
@@ -122,10 +122,8 @@ pub(in crate::sql) fn visible(
     viewer: Option<PlayerId>,
     now: UnixMs,
 ) -> Result<Vec<WorldEntry>, StoreError> {
-    let after = WorldCursor { ends_at: 0, id: after.map_or(ID_MIN, WorldId::to_bytes) };
-    readable(session, after, limit, |session, after, limit| {
-        session.all(&page(), values![now, after.id, limit, viewer], |row| rows::listed_entry(row))
-    })
+    let after = after.map_or(ID_MIN, WorldId::to_bytes);
+    session.page(&page(), limit, |limit| *values![now, after, limit, viewer], |row, _| rows::entry(row))
 }
 
 /// See [`crate::Reader::hunt_lobby`].
@@ -135,11 +133,8 @@ pub(in crate::sql) fn lobby(
     limit: usize,
     now: UnixMs,
 ) -> Result<Vec<WorldEntry>, StoreError> {
-    let end = WorldCursor { ends_at: i64::MAX, id: ID_MAX };
-    let before = before.map_or(end, |before| WorldCursor { ends_at: before.ends_at.0, id: before.id.to_bytes() });
-    readable(session, before, limit, |session, WorldCursor { ends_at, id }, limit| {
-        session.all(&lobby_page(), values![now, ends_at, id, limit], |row| rows::listed_entry(row))
-    })
+    let (ends_at, id) = before.map_or((i64::MAX, ID_MAX), |before| (before.ends_at.0, before.id.to_bytes()));
+    session.page(&lobby_page(), limit, |limit| *values![now, ends_at, id, limit], |row, _| rows::entry(row))
 }
 
 /// See [`crate::Reader::unfinished_hunts`].
@@ -149,11 +144,8 @@ pub(in crate::sql) fn unfinished(
     limit: usize,
     now: UnixMs,
 ) -> Result<Vec<WorldRow>, StoreError> {
-    let start = WorldCursor { ends_at: i64::MIN, id: ID_MIN };
-    let after = after.map_or(start, |after| WorldCursor { ends_at: after.ends_at.0, id: after.id.to_bytes() });
-    readable(session, after, limit, |session, WorldCursor { ends_at, id }, limit| {
-        session.all(&unfinished_page(), values![now, ends_at, id, limit], |row| rows::listed_world(row))
-    })
+    let (ends_at, id) = after.map_or((i64::MIN, ID_MIN), |after| (after.ends_at.0, after.id.to_bytes()));
+    session.page(&unfinished_page(), limit, |limit| *values![now, ends_at, id, limit], |row, _| rows::world(row))
 }
 
 pub(in crate::sql) fn world(

@@ -29,6 +29,10 @@ impl Backend for RecordingWriter {
         self.commits.lock().unwrap().push(commands.to_vec());
         self.inner.commit(commands)
     }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.inner.probe()
+    }
 }
 
 impl Database for RecordingDatabase {
