@@ -46,8 +46,8 @@ pub enum Command {
     /// Add a token. → `Done` | `LimitReached` (of the account's live tokens) | `NotFound` (no such account)
     CreateToken(Token),
     /// Delete a token of this account, or of any when `account` is `None`, and the sign-in links of its account: whoever had the token may
-    /// have made some. → `Done` | `NotFound`
-    DeleteToken { id: TokenId, account: Option<AccountId> },
+    /// have made some. → `Done` | `NotFound` | `LastAdmin` (no other token of an admin that can be used lasts)
+    DeleteToken { id: TokenId, account: Option<AccountId>, now: UnixMs },
     /// Note when tokens were used last; an earlier time than the known one changes nothing, and neither does an unknown token. →
     /// `Done`
     RecordTokenUses(Vec<(TokenId, UnixMs)>),
@@ -63,7 +63,7 @@ pub enum Command {
     /// Cancel a match of this account, or of any when `account` is `None`. → `Done` | `NotFound` | `WrongState`
     CancelMatch { id: MatchId, account: Option<AccountId>, now: UnixMs },
     /// Put a failed match back into the queue, with its log, its attempts reset. One of a competition stays as it is: its
-    /// competition has its result. → `Done` | `NotFound` | `WrongState`
+    /// competition has its result. → `Done` | `NotFound` | `WrongState` | `OwnerDeleted`
     RequeueMatch { id: MatchId, now: UnixMs },
     /// Write a worker's lease, new or renewed. A lease that has ended is not renewed. → `Done` | `LeaseLost`
     RenewLease {
@@ -335,13 +335,12 @@ pub enum Outcome {
     },
     /// The account is deleted; these were its tokens.
     AccountDeleted(Vec<TokenId>),
-    /// The name was taken out of so many rows; where the next page begins, if there is one.
-    NamesForgotten {
-        count: usize,
-        next: Option<NamesPage>,
-    },
-    /// No other account could do what only admins may do.
+    /// The name was taken out of a page of rows; where the next one begins. `None`: that was the last one, and nothing is left.
+    NamesForgotten(Option<NamesPage>),
+    /// No account would be left with an admin's token that never ends and can be used.
     LastAdmin,
+    /// The account of a match, or of a bot in it, was deleted.
+    OwnerDeleted,
     /// There is no such thing (or not for this account).
     NotFound,
     /// The name is taken.

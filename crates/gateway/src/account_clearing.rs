@@ -1,20 +1,23 @@
 //! What is left of deleted accounts, deleted in portions by a job that finds out for itself what there is to do: a process that dies in between
-//! leaves an account that the next look finds.
+//! leaves an account that the next look finds, of whichever process.
 
 use super::problem::{ApiError, ApiResult, Resource};
 use super::{admin, duels, leaderboards, worlds};
 use crate::app::App;
-use engine::commands::{AccountCommand, Command, NamesPage, Outcome};
+use engine::commands::{AccountCommand, Command, Outcome};
 use engine::competitions::CompetitionKind;
-use engine::ids::{AccountId, BotId};
+use engine::ids::AccountId;
 use engine::time::UnixMs;
 use metrics::RetiredKind;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use store::{BotFilter, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// Accounts of one look.
+/// Accounts of one look, beside those that are known to wait.
 const ACCOUNTS_AT_ONCE: usize = 256;
+/// Portions of each account in one look: what has more left goes on at the next one.
+const PORTIONS_MAX: usize = 256;
 /// Bots deleted by one commit: each has some hundreds of rows.
 const BOTS_AT_ONCE: usize = 16;
 /// Rows of each kind deleted by one command.
@@ -23,27 +26,78 @@ const ROWS_AT_ONCE: usize = 256;
 const NAMES_AT_ONCE: usize = 4_096;
 /// Between two portions others write.
 const REST_MAX: Duration = Duration::from_millis(500);
+/// When an account that cannot be cleared is tried again: after this time at first, and each time after twice as long.
+const RETRY_AFTER_MIN: Duration = Duration::from_secs(5);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(600);
 
-/// Deletes what is left of accounts that were deleted by `until`. One that cannot be finished now is found again at the next look.
-///
-/// # Errors
-/// The store takes nothing now.
-pub async fn clear_deleted_accounts(app: &App, until: UnixMs) -> Result<(), StoreError> {
-    let found = app.node.store.read(move |reader| reader.deletions().uncleared_accounts(until, ACCOUNTS_AT_ONCE));
-    for id in found.await? {
-        match clear(app, id).await {
-            Ok(true) => {
-                app.metrics.process.retired.add(RetiredKind::Accounts, 1);
-                tracing::info!(account = %id, "all that a deleted account had is gone");
+/// What this process knows of accounts that are being cleared. Another one finds it out for itself.
+#[derive(Debug, Default)]
+pub struct AccountClearing {
+    stuck: BTreeMap<AccountId, Retry>,
+    /// Accounts of the last look in whose games something is under way.
+    waiting: usize,
+}
+
+/// When an account that could not be cleared is tried again.
+#[derive(Clone, Copy, Debug)]
+struct Retry {
+    after: Duration,
+    at: Instant,
+}
+
+impl AccountClearing {
+    /// Deletes what is left of accounts that were deleted by `until`, of one after the other a portion, but not for ever: what is left then is found
+    /// again at the next look.
+    ///
+    /// # Errors
+    /// The store takes nothing now.
+    pub async fn look(&mut self, app: &App, until: UnixMs) -> Result<(), StoreError> {
+        let limit = ACCOUNTS_AT_ONCE + self.stuck.len() + std::mem::take(&mut self.waiting);
+        let found = app.node.store.read(move |reader| reader.deletions().uncleared_accounts(until, limit)).await?;
+        self.stuck.retain(|id, _| found.contains(id));
+        let now = Instant::now();
+        let due = found.into_iter().filter(|id| self.stuck.get(id).is_none_or(|retry| retry.at <= now));
+        let mut open: Vec<ClearedAccount> = due.map(ClearedAccount::new).collect();
+        for _ in 0..PORTIONS_MAX {
+            let mut next = Vec::new();
+            for mut account in open {
+                let (id, began) = (account.id, Instant::now());
+                match account.clear_portion(app).await {
+                    Ok(Progress::More) => {
+                        next.push(account);
+                        sleep(began.elapsed().min(REST_MAX)).await;
+                    }
+                    Ok(Progress::Waits) => self.waiting += 1,
+                    Ok(Progress::Done) => {
+                        self.stuck.remove(&id);
+                        app.metrics.process.retired.add(RetiredKind::Accounts, 1);
+                        tracing::info!(account = %id, "all that a deleted account had is gone");
+                    }
+                    Err(ApiError::Store(error)) if is_of_all(&error) => return Err(error),
+                    Err(error) => {
+                        // The store reports damage by itself.
+                        let is_reported = matches!(error, ApiError::Store(StoreError::Damaged(_)));
+                        if self.postpone(id, Instant::now()) && !is_reported {
+                            tracing::warn!(account = %id, %error, "a deleted account could not be cleared; it is tried again, less and less often");
+                        }
+                    }
+                }
             }
-            Ok(false) => {}
-            Err(ApiError::Store(error)) if is_of_all(&error) => return Err(error),
-            // The store has reported it.
-            Err(ApiError::Store(StoreError::Damaged(_))) => {}
-            Err(error) => tracing::warn!(account = %id, %error, "a deleted account could not be cleared now"),
+            if next.is_empty() {
+                break;
+            }
+            open = next;
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Whether this is the first time.
+    fn postpone(&mut self, id: AccountId, now: Instant) -> bool {
+        let before = self.stuck.get(&id).map(|retry| retry.after);
+        let after = before.map_or(RETRY_AFTER_MIN, |before| (2 * before).min(RETRY_AFTER_MAX));
+        self.stuck.insert(id, Retry { after, at: now + after });
+        before.is_none()
+    }
 }
 
 /// Whether the next command would fail as well. Damage is of one thing, and holds up nothing else.
@@ -51,23 +105,66 @@ fn is_of_all(error: &StoreError) -> bool {
     !matches!(error, StoreError::Damaged(_) | StoreError::Corrupt { .. })
 }
 
-/// Whether nothing is left. Names are taken out last, when no game of the account or with a snake of it is under way: another process that
-/// takes one over reads the snakes' URLs again.
-async fn clear(app: &App, id: AccountId) -> ApiResult<bool> {
-    admin::cancel_waiting(app, id).await?;
-    let ended = end_competitions(app, id).await?.and(end_hunts(app, id).await?);
-    delete_bots(app, id).await?;
-    delete_rows(app, id).await?;
-    ended?;
-    if app.node.store.read(move |reader| reader.deletions().has_live_seats(id)).await? {
-        return Ok(false);
+/// One account in one look.
+struct ClearedAccount {
+    id: AccountId,
+    stage: Stage,
+}
+
+enum Stage {
+    /// What waits or runs is ended.
+    Ending,
+    /// What is its own is deleted. Inside: what became of what could not be ended.
+    Deleting(ApiResult<()>),
+    /// Copies of its name are taken out.
+    Walking,
+}
+
+enum Progress {
+    /// There is another portion.
+    More,
+    /// Something is under way that ends by itself.
+    Waits,
+    Done,
+}
+
+impl ClearedAccount {
+    fn new(id: AccountId) -> Self {
+        Self { id, stage: Stage::Ending }
     }
-    for first in NamesPage::FIRST {
-        forget_names(app, id, first).await?;
-    }
-    match commit(app, AccountCommand::Finish { id, now: app.node.clock.now() }).await? {
-        Outcome::Done => Ok(true),
-        other => Err(ApiError::from_outcome(&other, Resource::Account)),
+
+    /// Names are taken out last, when no game of the account or with a snake of it is under way: another process that takes one over reads the
+    /// snakes' URLs again.
+    async fn clear_portion(&mut self, app: &App) -> ApiResult<Progress> {
+        let id = self.id;
+        match &mut self.stage {
+            Stage::Ending => {
+                admin::cancel_waiting(app, id).await?;
+                let ended = end_competitions(app, id).await?.and(end_hunts(app, id).await?);
+                self.stage = Stage::Deleting(ended);
+                Ok(Progress::More)
+            }
+            Stage::Deleting(ended) => {
+                let (has_bots, has_rows) = (delete_bots(app, id).await?, delete_rows(app, id).await?);
+                if has_bots || has_rows {
+                    return Ok(Progress::More);
+                }
+                std::mem::replace(ended, Ok(()))?;
+                if app.node.store.read(move |reader| reader.deletions().has_live_seats(id)).await? {
+                    return Ok(Progress::Waits);
+                }
+                self.stage = Stage::Walking;
+                Ok(Progress::More)
+            }
+            Stage::Walking => {
+                let forget = AccountCommand::ForgetNames { id, max: NAMES_AT_ONCE, now: app.node.clock.now() };
+                match commit(app, forget).await? {
+                    Outcome::NamesForgotten(Some(_)) => Ok(Progress::More),
+                    Outcome::NamesForgotten(None) => Ok(Progress::Done),
+                    other => Err(ApiError::from_outcome(&other, Resource::Account)),
+                }
+            }
+        }
     }
 }
 
@@ -108,51 +205,46 @@ async fn end_hunts(app: &App, id: AccountId) -> Result<ApiResult<()>, StoreError
     Ok(ended)
 }
 
-async fn delete_bots(app: &App, account: AccountId) -> ApiResult<()> {
-    loop {
-        let filter = BotFilter { account, before: None, limit: BOTS_AT_ONCE };
-        let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
-        let ids: Vec<BotId> = bots.into_iter().map(|bot| bot.id).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let began = Instant::now();
-        let delete = ids.iter().map(|id| Command::DeleteBot { id: *id, account }).collect();
+/// Whether there may be more.
+async fn delete_bots(app: &App, account: AccountId) -> ApiResult<bool> {
+    let filter = BotFilter { account, before: None, limit: BOTS_AT_ONCE };
+    let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
+    let delete: Vec<_> = bots.iter().map(|bot| Command::DeleteBot { id: bot.id, account }).collect();
+    if !delete.is_empty() {
         app.node.store.commit_all(delete).await?;
-        rest(began).await;
     }
+    Ok(bots.len() == BOTS_AT_ONCE)
 }
 
-async fn delete_rows(app: &App, id: AccountId) -> ApiResult<()> {
-    loop {
-        let began = Instant::now();
-        match commit(app, AccountCommand::Clear { id, max: ROWS_AT_ONCE }).await? {
-            Outcome::Retired(count) if count < ROWS_AT_ONCE => return Ok(()),
-            Outcome::Retired(_) => rest(began).await,
-            other => return Err(ApiError::from_outcome(&other, Resource::Account)),
-        }
+/// Whether there may be more.
+async fn delete_rows(app: &App, id: AccountId) -> ApiResult<bool> {
+    match commit(app, AccountCommand::Clear { id, max: ROWS_AT_ONCE }).await? {
+        Outcome::Retired(count) => Ok(count == ROWS_AT_ONCE),
+        other => Err(ApiError::from_outcome(&other, Resource::Account)),
     }
-}
-
-async fn forget_names(app: &App, id: AccountId, first: NamesPage) -> ApiResult<()> {
-    let mut next = Some(first);
-    while let Some(page) = next {
-        let began = Instant::now();
-        next = match commit(app, AccountCommand::ForgetNames { id, page, max: NAMES_AT_ONCE }).await? {
-            Outcome::NamesForgotten { next, .. } => next,
-            other => return Err(ApiError::from_outcome(&other, Resource::Account)),
-        };
-        if next.is_some() {
-            rest(began).await;
-        }
-    }
-    Ok(())
 }
 
 async fn commit(app: &App, command: AccountCommand) -> Result<Outcome, StoreError> {
     app.node.store.commit(Command::Account(command)).await
 }
 
-async fn rest(began: Instant) {
-    sleep(began.elapsed().min(REST_MAX)).await;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_cleared_is_tried_less_and_less_often() {
+        let (mut clearing, now) = (AccountClearing::default(), Instant::now());
+        let waits: Vec<_> = (0..9)
+            .map(|_| {
+                let is_first = clearing.postpone(AccountId(1), now);
+                let retry = clearing.stuck[&AccountId(1)];
+                assert_eq!(retry.at - now, retry.after);
+                (is_first, retry.after.as_secs())
+            })
+            .collect();
+        let rest = [10, 20, 40, 80, 160, 320, 600, 600].map(|seconds| (false, seconds));
+        assert_eq!(waits, [vec![(true, 5)], rest.to_vec()].concat());
+        assert!(clearing.postpone(AccountId(2), now));
+    }
 }

@@ -69,7 +69,7 @@ async fn inspect_game(
 #[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "It is queued again.", body = GameStatus),
     (status = 404, description = "There is no such game."),
-    (status = 409, description = "It has not failed."),
+    (status = 409, description = "It has not failed; `account_deleted`: its account, or that of one of its snakes, was deleted."),
 ))]
 async fn requeue_game(
     State(app): State<App>,

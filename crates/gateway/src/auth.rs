@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use store::{Store, StoreError};
 
 /// How long a cached token is valid without asking the store: a token deleted by another process works at most this much longer.
-const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
+pub const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
 /// Tokens that are cached at the same time.
 const TOKEN_CACHE_ENTRIES_MAX: usize = 4_096;
 

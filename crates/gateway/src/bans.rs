@@ -160,6 +160,7 @@ mod tests {
             target: target.parse().unwrap(),
             reason: "spam".to_owned(),
             made_by: None,
+            made_by_role: None,
             created_at: UnixMs(0),
             expires_at: end.map(UnixMs),
         };

@@ -2,6 +2,8 @@
 //!
 //! Each proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from its end, and only as far as its writers
 //! are trusted: entries further left may have been written by the client itself.
+//!
+//! A client of loopback may do more than others. Who is named by a proxy is none, whatever address the proxy names.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -9,7 +11,7 @@ use axum::http::request::Parts;
 use quotas::address_key::AddressKey;
 use settings::Networks;
 use std::convert::Infallible;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
@@ -45,6 +47,7 @@ pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
     trusted: &Networks,
+    counts_loopback: bool,
 ) -> Result<IpAddr, UnreadableForwardedFor> {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
@@ -54,13 +57,25 @@ pub(super) fn client_address(
     for value in headers.get_all(FORWARDED_FOR).iter().rev() {
         for part in value.as_bytes().rsplit(|byte| *byte == b',') {
             let part = std::str::from_utf8(part).map_err(|_| UnreadableForwardedFor)?;
-            client = parse_address(part.trim()).ok_or(UnreadableForwardedFor)?;
-            if !trusted.contains(client) {
+            let named = parse_address(part.trim()).ok_or(UnreadableForwardedFor)?;
+            client = forwarded(named, counts_loopback);
+            if !trusted.contains(named) {
                 return Ok(client);
             }
         }
     }
     Ok(client)
+}
+
+/// The address of a client that a proxy names: one of loopback counts as the unspecified address, unless clients on loopback may do no more than
+/// others.
+pub(super) fn forwarded(named: IpAddr, counts_loopback: bool) -> IpAddr {
+    match named.to_canonical() {
+        address if counts_loopback => address,
+        IpAddr::V4(address) if address.is_loopback() => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(address) if address.is_loopback() => Ipv6Addr::UNSPECIFIED.into(),
+        other => other,
+    }
 }
 
 /// An address, with or without a port and brackets: proxies write all of these.
@@ -90,7 +105,7 @@ mod tests {
         for value in forwarded {
             headers.append(FORWARDED_FOR, HeaderValue::from_bytes(value).unwrap());
         }
-        match client_address(peer.parse().unwrap(), &headers, &trusted) {
+        match client_address(peer.parse().unwrap(), &headers, &trusted, false) {
             Ok(address) => address.to_string(),
             Err(UnreadableForwardedFor) => UNREADABLE.to_owned(),
         }
@@ -137,6 +152,23 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_forwarded_from_loopback() {
+        check("10.0.0.1", &["127.0.0.1"], "0.0.0.0");
+        check("10.0.0.1", &["203.0.113.5, 127.9.9.9:4711"], "0.0.0.0");
+        check("10.0.0.1", &["::ffff:127.0.0.1"], "0.0.0.0");
+        check("10.0.0.1", &["[::1]:4711"], "::");
+        check("127.0.0.1", &["127.0.0.1"], "127.0.0.1");
+        // A proxy on this machine is trusted, and so is what it says.
+        let (trusted, mut headers) = (Networks::parse("127.0.0.0/8").unwrap(), HeaderMap::new());
+        let local: IpAddr = "127.0.0.1".parse().unwrap();
+        assert_eq!(client_address(local, &headers, &trusted, false), Ok(local));
+        headers.insert(FORWARDED_FOR, HeaderValue::from_static("127.0.0.2"));
+        assert_eq!(client_address(local, &headers, &trusted, false), Ok("0.0.0.0".parse().unwrap()));
+        // Where loopback may do no more than others, it is an address like all others.
+        assert_eq!(client_address(local, &headers, &trusted, true), Ok("127.0.0.2".parse().unwrap()));
+    }
+
+    #[test]
     fn proxies_write_ports_and_brackets() {
         check("10.0.0.1", &["198.51.100.9:4711"], "198.51.100.9");
         check("10.0.0.1", &["[2001:db8::9]:4711"], "2001:db8::9");
@@ -164,7 +196,7 @@ mod tests {
         #[test]
         fn the_clients_own_entries_do_not_change_its_address(
             before in prop::collection::vec("[ -~]{0,40}", 0..4),
-            last in any::<[u8; 4]>().prop_filter("not a proxy", |octets| octets[0] != 10),
+            last in any::<[u8; 4]>().prop_filter("neither a proxy nor loopback", |octets| ![10, 127].contains(&octets[0])),
         ) {
             let seen = IpAddr::from(last).to_string();
             let appended = format!("{}, {seen}", before.join(","));

@@ -40,9 +40,9 @@ pub fn read_head(text: &str) {
     }
     let peer = IpAddr::from([10, 0, 0, 1]);
     let far = Networks::parse("192.0.2.0/24").expect("a network");
-    assert_eq!(client_address(peer, headers, &far), Ok(peer), "a client's own address, whatever it says");
+    assert_eq!(client_address(peer, headers, &far, false), Ok(peer), "a client's own address, whatever it says");
     let near = Networks::parse("10.0.0.0/8, 2001:db8::/32").expect("networks");
-    let _ = client_address(peer, headers, &near);
+    let _ = client_address(peer, headers, &near, false);
     let source = RequestSource::of(&parts, CONFIG.get_or_init(Config::default));
     let _ = (source.is_cross_site(), source.is_fetch_cross_site(), is_json(headers), accepts_event_stream(headers));
     let _ = (idempotency::key_of(headers), request_head::require_chunked(headers));

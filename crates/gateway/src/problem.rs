@@ -174,7 +174,7 @@ pub enum ApiError {
     /// The route exists for other methods.
     #[error("this route does not take this method: the header Allow lists those that it takes")]
     MethodNotAllowed,
-    #[error("a {0} of this name exists already: choose another name")]
+    #[error("this name is taken: choose another one for the {0}")]
     DuplicateName(Resource),
     /// The account has reached its limit.
     #[error("this account has as many {} as an account may have: delete one first", .0.plural())]
@@ -356,6 +356,7 @@ impl ApiError {
             Outcome::WrongState(state) => Self::WrongState(*state),
             Outcome::KeyReused => Self::KeyReused,
             Outcome::LastAdmin => SignInRefusal::LastAdmin.into(),
+            Outcome::OwnerDeleted => SignInRefusal::AccountDeleted.into(),
             Outcome::Done
             | Outcome::Account(_)
             | Outcome::Replayed(_)
@@ -363,7 +364,7 @@ impl ApiError {
             | Outcome::Retired(_)
             | Outcome::GuestsRetired { .. }
             | Outcome::AccountDeleted(_)
-            | Outcome::NamesForgotten { .. }
+            | Outcome::NamesForgotten(_)
             | Outcome::Fenced
             | Outcome::VersionConflict(_)
             | Outcome::LeaseLost

@@ -57,7 +57,11 @@ async fn create_snake(
         created_at: now,
         updated_at: now,
     };
-    save(&app, Command::CreateBot(bot.clone())).await?;
+    match app.node.store.commit(Command::CreateBot(bot.clone())).await? {
+        Outcome::Done => {}
+        Outcome::NotFound => return Err(ApiError::NotFound(Resource::Account)),
+        refusal => return Err(ApiError::from_outcome(&refusal, Resource::Snake)),
+    }
     Ok((StatusCode::CREATED, Json(view(bot, None))))
 }
 

@@ -61,6 +61,7 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "The account has no such token."),
+    (status = 409, description = "`last_admin`: it is the last token of an admin without an end."),
 ))]
 async fn delete_token(
     State(app): State<App>,
@@ -79,7 +80,7 @@ async fn delete_token(
 
 /// Deletes a token, where an account is given only one of its own. On this node it ends at once.
 pub(super) async fn delete(app: &App, id: TokenId, account: Option<AccountId>) -> ApiResult<()> {
-    match audit_entry::commit(&app.node.store, Command::DeleteToken { id, account }).await? {
+    match audit_entry::commit(&app.node.store, Command::DeleteToken { id, account, now: app.node.clock.now() }).await? {
         Outcome::Done => {
             app.auth.forget(id);
             app.grants.revoke(CredentialId::Token(id), &RevocationReason::Deleted);

@@ -3,7 +3,7 @@
 use crate::ban::validate_reason;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note, printable};
-use crate::token::{open_existing, validate_name};
+use crate::token::{last_admin, open_existing, validate_name};
 use crate::{args, audit_entries};
 use clap::{ArgMatches, Args, Command};
 use engine::commands::{AccountCommand, Command as Save, Outcome};
@@ -74,9 +74,7 @@ async fn delete(config: Config, args: DeleteArgs) -> Result<(), CliError> {
     match store.commit_all(vec![command, entry]).await?.first() {
         Some(Outcome::AccountDeleted(_)) => {}
         Some(Outcome::LastAdmin) => {
-            return Err(CliError::failed(format_args!(
-                "{name} is the last account with a token of an admin that can be used: make another admin first, with gauntlet token create --role admin"
-            )));
+            return Err(CliError::failed(last_admin(&name)));
         }
         other => return Err(CliError::failed(format_args!("the store refused the deletion: {other:?}"))),
     }

@@ -3,7 +3,7 @@
 
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note, printable};
-use crate::token::open_existing;
+use crate::token::{last_admin, open_existing};
 use crate::{args, audit_entries};
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use engine::commands::{BanCommand, Command as Save, Outcome};
@@ -92,6 +92,11 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
         (None, None) => None,
     };
     let store = open_existing(config, "store").await?;
+    if let Some(BanTarget::Guest(id)) = parsed
+        && store.read(move |reader| reader.account(AccountId(id.0))).await?.is_some()
+    {
+        return Err(CliError::usage(format_args!("--guest {id} is an account, and no guest: name it with --account")));
+    }
     let target = match (parsed, args.account) {
         (Some(target), _) => target,
         (None, name) => {
@@ -101,7 +106,8 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
             BanTarget::Account(account.ok_or_else(|| CliError::failed(format_args!("there is no account {name}")))?.id)
         }
     };
-    let ban = Ban { id: BanId::new(now, random_bytes()), target, reason, made_by: None, created_at: now, expires_at };
+    let (id, made_by, made_by_role) = (BanId::new(now, random_bytes()), None, None);
+    let ban = Ban { id, target, reason, made_by, made_by_role, created_at: now, expires_at };
     let line = line(&ban, &BTreeMap::new());
     let (detail, reason) = (Some(format!("ban:{}", ban.id)), Some(ban.reason.clone()));
     let entry = audit_entries::entry(now, "create_ban", target.to_string(), detail, reason);
@@ -118,6 +124,8 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
                 "{BANS_MAX} bans are in force, which is the limit: lift one with gauntlet ban remove"
             )));
         }
+        Some(Outcome::LastAdmin) => return Err(CliError::failed(last_admin(&target))),
+        Some(Outcome::NotFound) => return Err(CliError::failed(format_args!("{target} was deleted"))),
         other => return Err(CliError::failed(format_args!("the store refused the ban: {other:?}"))),
     }
     store.close().await;

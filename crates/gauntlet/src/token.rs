@@ -21,6 +21,7 @@ use metrics::Metrics;
 use node::clock::{Clock, random_bytes};
 use server::process::open_store;
 use settings::{Config, StoreLocation};
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -289,14 +290,23 @@ async fn list(config: Config, account: String) -> Result<(), CliError> {
 async fn revoke(config: Config, id: &str) -> Result<(), CliError> {
     let id: TokenId = id.parse().map_err(|error| CliError::usage(format_args!("{id} is {error}")))?;
     let store = open_existing(config, &format!("token {id}")).await?;
-    let entry = audit_entries::entry(Clock::default().now(), "delete_token", format!("token:{id}"), None, None);
-    let outcomes = store.commit_all(vec![Save::DeleteToken { id, account: None }, entry]).await?;
+    let now = Clock::default().now();
+    let entry = audit_entries::entry(now, "delete_token", format!("token:{id}"), None, None);
+    let outcomes = store.commit_all(vec![Save::DeleteToken { id, account: None, now }, entry]).await?;
     match outcomes.first() {
         Some(Outcome::Done) => {
             store.close().await;
             print_note(format_args!("token {id} is revoked"));
             Ok(())
         }
+        Some(Outcome::LastAdmin) => Err(CliError::failed(last_admin(&id))),
         _ => Err(CliError::failed(format_args!("there is no token {id}"))),
     }
+}
+
+/// Why what would take the last admin's power is refused, and what to do.
+pub(crate) fn last_admin(what: &impl Display) -> String {
+    format!(
+        "without {what} no account would be left with an admin's token that never ends: make one first, with gauntlet token create --role admin --account NAME"
+    )
 }

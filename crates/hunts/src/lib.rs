@@ -4,6 +4,7 @@
 //! dropped; counting reads the log of claims from its own cursor, and may stop for hours: it costs players nothing, and catches up.
 
 mod aggregator;
+mod deleted_players;
 mod matches;
 mod matchmaker;
 mod new_hunt;
@@ -73,5 +74,10 @@ impl Hunts {
 /// Counts and matches until the drain. To be run once in a process. `has_room` tells whether a world could be loaded into a process's
 /// memory, as far as this node knows.
 pub async fn run(hunts: Arc<Hunts>, has_room: impl Fn(&WorldRow) -> bool) {
-    tokio::join!(aggregator::run(&hunts), matchmaker::run(&hunts, has_room), queue_lease::run(&hunts));
+    tokio::join!(
+        aggregator::run(&hunts),
+        matchmaker::run(&hunts, has_room),
+        queue_lease::run(&hunts),
+        deleted_players::run(&hunts),
+    );
 }

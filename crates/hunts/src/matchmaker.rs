@@ -254,6 +254,19 @@ impl Matchmaker {
         Some(seen)
     }
 
+    /// Players on tickets that have not ended.
+    pub(super) fn waiting_players(&self) -> Vec<PlayerId> {
+        self.lock().open_by_player.keys().copied().collect()
+    }
+
+    /// Cancels the tickets of a player who is gone, as the player would.
+    pub(super) fn cancel_of(&self, player: PlayerId, now: UnixMs) {
+        let ticket = self.lock().open_by_player.get(&player).copied();
+        if let Some(id) = ticket {
+            drop(self.cancel(id, Some(player), now));
+        }
+    }
+
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.lock().waiting()

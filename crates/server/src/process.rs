@@ -366,7 +366,8 @@ async fn finish(task: JoinHandle<()>) {
 async fn serve_gateway(app: App, listener: TcpListener, tls: Option<Arc<ServerTls>>, ops: Option<TcpListener>) {
     let limits = listener::ListenerConfig::of(&app.config, DRAIN_GATEWAY_MAX);
     let proxies = app.config.proxy_protocol_peers();
-    let listener = ProxyListener::new(listener, proxies, limits.header_timeout, app.metrics.clone());
+    let listener = ProxyListener::new(listener, proxies, limits.header_timeout, app.metrics.clone())
+        .counting_loopback(app.config.counts_loopback());
     let resources = listener::ListenerResources {
         metrics: app.metrics.clone(),
         socket_budget: Some(app.socket_budget.clone()),

@@ -11,12 +11,15 @@ use engine::ids::{AuditId, PlayerId};
 use engine::leadership::LeaderJob;
 use engine::limits::{GUEST_TOKEN_LIFETIME, WORLDS_ENDED_MAX};
 use engine::time::UnixMs;
-use gateway::account_clearing::clear_deleted_accounts;
+use gateway::account_clearing::AccountClearing;
 use gateway::app::App;
+use gateway::auth::TOKEN_CACHE_TTL;
+use gateway::grants::REVOCATION_CHECK_EVERY;
 use metrics::{RetentionLag, RetiredKind};
 use node::leader::lead;
 use std::time::Duration;
 use store::StoreError;
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
 /// How often what is old is looked for.
@@ -27,6 +30,10 @@ const RETIRE_GUESTS_EVERY: Duration = Duration::from_secs(3_600);
 const CLEAR_ACCOUNTS_EVERY: Duration = Duration::from_secs(5);
 /// From an account's deletion: longer than any node keeps a token in its cache, also by another clock.
 const CLEAR_ACCOUNTS_AFTER: Duration = Duration::from_secs(5);
+const _: () = assert!(
+    CLEAR_ACCOUNTS_AFTER.as_secs() > TOKEN_CACHE_TTL.as_secs() + REVOCATION_CHECK_EVERY.as_secs(),
+    "no node creates anything for an account that is being cleared"
+);
 /// Matches deleted by one command, so that no write waits long behind it.
 const RETIRE_BATCH: usize = 256;
 /// Competitions deleted by one command: each has up to some thousands of results.
@@ -60,16 +67,23 @@ async fn retire_all(app: App) {
         run_periodically(RETIRE_EVERY, "retire_bans", &app, retire_expired_bans),
         run_periodically(RETIRE_EVERY, "retire_audit", &app, retire_audit_entries),
         run_periodically(RETIRE_EVERY, "retire_competitions", &app, retire_competitions),
-        run_periodically(CLEAR_ACCOUNTS_EVERY, "clear_accounts", &app, clear_accounts),
+        clear_accounts(&app),
         run_periodically(RETIRE_GUESTS_EVERY, "retire_guests", &app, retire_guests),
         run_periodically(RETIRE_EVERY, "retention_lag", &app, measure_lag),
     );
 }
 
 /// Not before every node has dropped the tokens: what one of them created meanwhile would be left.
-async fn clear_accounts(app: App) -> Result<(), StoreError> {
-    let until = app.node.clock.now().minus(CLEAR_ACCOUNTS_AFTER);
-    clear_deleted_accounts(&app, until).await
+async fn clear_accounts(app: &App) {
+    let clearing = Mutex::new(AccountClearing::default());
+    let look = |app: App| {
+        let clearing = &clearing;
+        async move {
+            let until = app.node.clock.now().minus(CLEAR_ACCOUNTS_AFTER);
+            clearing.lock().await.look(&app, until).await
+        }
+    };
+    run_periodically(CLEAR_ACCOUNTS_EVERY, "clear_accounts", app, look).await;
 }
 
 /// Deletes matches beyond the configured age and size, and expired idempotency keys.

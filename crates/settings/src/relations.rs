@@ -249,6 +249,12 @@ impl Config {
 }
 
 impl Config {
+    /// Whether clients on loopback may do no more than others.
+    #[must_use]
+    pub fn counts_loopback(&self) -> bool {
+        self.quotas_loopback && self.http_limit_loopback
+    }
+
     /// The proxies in front of this server whose connections must begin with a header of the PROXY protocol; without it, none.
     #[must_use]
     pub fn proxy_protocol_peers(&self) -> Networks {

@@ -19,6 +19,9 @@ pub struct CollectorUrl {
 }
 
 impl Value for CollectorUrl {
+    /// One that is refused may have a password or a key in it.
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str, _: &Bounds) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let is_tls = match scheme {

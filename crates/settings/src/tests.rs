@@ -457,6 +457,17 @@ fn the_variables_of_opentelemetry_are_read_behind_our_own() {
     check("", secret, &[], key, "api-key=*** (environment OTEL_EXPORTER_OTLP_HEADERS)");
     let refused = load("", "OTEL_EXPORTER_OTLP_HEADERS=hunter2", &[]).unwrap_err().to_string();
     assert!(refused.contains("OTEL_EXPORTER_OTLP_HEADERS") && !refused.contains("hunter2"), "{refused}");
+    let key = "telemetry.otlp_endpoint";
+    check(
+        "",
+        "OTEL_EXPORTER_OTLP_ENDPOINT=http://otlp:4318/",
+        &[],
+        key,
+        "http://otlp:4318 (environment OTEL_EXPORTER_OTLP_ENDPOINT)",
+    );
+    let wrong = "OTEL_EXPORTER_OTLP_ENDPOINT=https://ann:hunter2@otlp.example";
+    let refused = load("", wrong, &[]).unwrap_err().to_string();
+    assert!(refused.contains("OTEL_EXPORTER_OTLP_ENDPOINT") && !refused.contains("hunter2"), "{refused}");
 }
 
 #[test]
@@ -473,7 +484,13 @@ fn the_table_is_sound() {
         );
         assert!(setting.flag.is_none_or(|flag| seen.insert(flag.to_owned())), "{:?} stands twice", setting.flag);
         assert!(setting.help().ends_with('.'), "{}: the help is a sentence", setting.key);
-        assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
+        assert!(
+            !setting.is_secret()
+                || setting.flag.is_none()
+                || ["store.url", "telemetry.otlp_endpoint"].contains(&setting.key),
+            "{}",
+            setting.key
+        );
     }
     assert_eq!(SETTINGS.iter().filter(|setting| setting.default == "auto").count(), 20);
     assert!(SETTINGS.iter().all(|setting| (setting.default == "auto") == setting.auto.is_some()));

@@ -121,7 +121,7 @@ async fn commit_until_lost(store: Store, numbers: impl Iterator<Item = u128>, sa
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_restarted_loses_nothing() {
     let cluster = PostgresCluster::start_durable();
-    let store = open(cluster.new_database());
+    let store = open(tokio::task::block_in_place(|| cluster.new_database()));
     let mut acknowledged = Vec::new();
     for round in 0..3 {
         // Callers at work while the database goes away.

@@ -3,21 +3,25 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{Advance, ClaimedMatch, Command, CompetitionCommand, CreateMatches, MatchAppend, Outcome};
+use engine::commands::{
+    AccountCommand, Advance, ClaimedMatch, CodeCommand, Command, CompetitionCommand, CreateMatches, MatchAppend,
+    NewSession, Outcome, RedeemCode,
+};
 use engine::competitions::{CompetitionKind, CompetitionRow, MatchOrigin};
-use engine::ids::{AccountId, BotId, CompetitionId, MatchId, WorkerId};
+use engine::ids::{AccountId, BotId, CodeId, CompetitionId, MatchId, TokenId, WorkerId};
 use engine::leadership::LeaderJob;
 use engine::matches::archive;
 use engine::matches::result::MatchResult;
 use engine::matches::slots::SlotUsage;
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::{Account, MatchLogRow};
+use engine::rows::{Account, CodeUse, MatchLogRow, OneTimeCode, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
+use store::postgres::PostgresDatabase;
 use store::testing::PostgresCluster;
 use store::{Backend, Database, Reader};
 
@@ -261,6 +265,85 @@ fn crosswise_batches_do_not_deadlock() {
     let stats = database.reader().unwrap().match_stats(NOW).unwrap();
     assert_eq!(stats.counts.cancelled, 20);
     assert_eq!(stats.created.last_hour, stats.counts.total());
+}
+
+/// Whoever signs in while the account, or a token of it, is deleted: one waits for the other, and no database has to part them.
+#[test]
+fn signing_in_and_deletions_do_not_deadlock() {
+    const ROUNDS: u128 = 80;
+    let url = PostgresCluster::shared().new_empty_database_url();
+    let database = PostgresDatabase::new(&url).unwrap();
+    let together = Barrier::new(2);
+    let digest_of = |n: u128| {
+        let mut digest = [0; 32];
+        digest[..16].copy_from_slice(&n.to_be_bytes());
+        digest
+    };
+    let mut writer = database.writer().unwrap();
+    for n in 1..=ROUNDS {
+        let id = AccountId(n);
+        let account = Account { id, name: format!("account {n}"), created_at: NOW };
+        let token = Token {
+            id: TokenId(n),
+            account: id,
+            name: "t".to_owned(),
+            role: Role::Player,
+            purpose: TokenPurpose::Use,
+            digest: digest_of(n),
+            created_at: NOW,
+            last_used_at: None,
+            expires_at: None,
+            is_session: false,
+        };
+        let link = OneTimeCode {
+            id: CodeId(n),
+            used_for: CodeUse::SignIn { account: id },
+            role: Role::Player,
+            digest: digest_of(1_000 + n),
+            made_by: None,
+            created_at: NOW,
+            expires_at: UnixMs(NOW.0 + 5_000),
+        };
+        let link = Command::Code(CodeCommand::Create(link));
+        writer.commit(&[Command::EnsureAccount(account), Command::CreateToken(token), link]).unwrap();
+    }
+    let redeem = |n: u128| {
+        let session = NewSession {
+            token: TokenId(5_000 + n),
+            name: "browser".to_owned(),
+            digest: digest_of(5_000 + n),
+            expires_at: UnixMs(NOW.0 + 5_000),
+        };
+        let digest = digest_of(1_000 + n);
+        Command::Code(CodeCommand::Redeem(RedeemCode { digest, new_account: None, session, now: NOW }))
+    };
+    let delete = |n: u128| match n % 2 {
+        0 => Command::Account(AccountCommand::Delete { id: AccountId(n), now: NOW }),
+        _ => Command::DeleteToken { id: TokenId(n), account: None, now: NOW },
+    };
+    let commit_all = |command: &(dyn Fn(u128) -> Command + Sync)| {
+        let mut writer = database.writer().unwrap();
+        for n in 1..=ROUNDS {
+            together.wait();
+            writer.commit(&[command(n)]).expect("no deadlock reaches a caller");
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| commit_all(&redeem));
+        scope.spawn(|| commit_all(&delete));
+    });
+    drop(writer);
+    // Sessions report what they have counted when they end.
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    let of_this = "SELECT deadlocks, (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = d.datname) FROM pg_stat_database d
+                   WHERE datname = current_database()";
+    let deadlocks = loop {
+        let row = client.query_one(of_this, &[]).unwrap();
+        if row.get::<_, i64>(1) <= 1 {
+            break client.query_one(of_this, &[]).unwrap().get::<_, i64>(0);
+        }
+    };
+    assert_eq!(deadlocks, 0);
 }
 
 /// However many acquire leadership at once: one leads, and all get the same leader.

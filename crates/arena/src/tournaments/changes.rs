@@ -86,6 +86,7 @@ impl<E: ArenaEnvironment> Tournaments<E> {
             Outcome::Replayed(response) => return Ok(CreatedTournament::Replayed(response)),
             Outcome::KeyReused => return Err(TournamentError::KeyReused),
             Outcome::LimitReached => return Err(TournamentError::TooMany),
+            Outcome::NotFound => return Err(TournamentError::NoSuchAccount),
             other => return Err(TournamentError::Unexpected(format!("{other:?}"))),
         }
         environment.metrics().tournaments.created.inc();

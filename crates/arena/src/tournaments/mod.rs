@@ -60,6 +60,9 @@ pub enum TournamentError {
     TooMany,
     #[error("the idempotency key stands for another request")]
     KeyReused,
+    /// The account was deleted.
+    #[error("there is no such account")]
+    NoSuchAccount,
     /// It cannot happen to this tournament now.
     #[error(transparent)]
     Refused(#[from] Refusal),

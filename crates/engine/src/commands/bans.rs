@@ -8,7 +8,8 @@ use crate::time::UnixMs;
 #[derive(Clone, Debug, PartialEq)]
 pub enum BanCommand {
     /// Add a ban. → `Done` | `Duplicate` (its target is banned already, or the id is known) | `LimitReached` (of all bans that have not
-    /// expired by its `created_at`)
+    /// expired by its `created_at`) | `NotFound` (no such account, or a deleted one) | `LastAdmin` (the account is an admin's, and no other one
+    /// has an admin's token that never ends and can be used)
     Create(Ban),
     /// Delete a ban. → `Done` | `NotFound` (lifted or expired)
     Lift { id: BanId, now: UnixMs },

@@ -1,5 +1,6 @@
 //! Bans: who may not use the server, why, and until when.
 
+use super::Role;
 use crate::ids::{AccountId, BanId, PlayerId};
 use crate::limits::{BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6};
 use crate::time::UnixMs;
@@ -166,6 +167,8 @@ pub struct Ban {
     pub reason: String,
     /// Who made it; `None` for one that was made on the command line.
     pub made_by: Option<AccountId>,
+    /// The strongest role that they had, whatever they have now; `None` where that was not noted, or it was made on the command line.
+    pub made_by_role: Option<Role>,
     pub created_at: UnixMs,
     /// When it ends by itself; `None` where it lasts until it is lifted.
     pub expires_at: Option<UnixMs>,

@@ -90,6 +90,7 @@ pub(super) async fn list_account_tokens(
 #[utoipa::path(delete, path = "/api/admin/accounts/{id}/tokens/{token}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), ("token" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "`no_such_token`: this account has no such token."),
+    (status = 409, description = "`last_admin`: it is the last token of an admin without an end."),
 ))]
 pub(super) async fn delete_account_token(
     State(app): State<App>,

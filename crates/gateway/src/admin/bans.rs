@@ -36,8 +36,8 @@ use wire::time::Timestamp;
     (status = 201, description = "It is in force.", body = BanView),
     (status = 400, description = "`bad_value`: also where it would ban yourself, or where a network is wider than 8 bits of IPv4 or 16 of IPv6."),
     (status = 403, description = "`role_too_weak`: also where the account has an operator's or an admin's token, and you are no admin."),
-    (status = 404, description = "`no_such_account`"),
-    (status = 409, description = "`banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force."),
+    (status = 404, description = "`no_such_account`: also of one that was deleted."),
+    (status = 409, description = "`banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force; `last_admin`: no other account has an admin's token without an end."),
 ))]
 pub(super) async fn create_ban(
     State(app): State<App>,
@@ -58,6 +58,7 @@ pub(super) async fn create_ban(
         target,
         reason,
         made_by: Some(caller.account),
+        made_by_role: Some(strongest_role(&app, caller.account, now).await?.max(caller.role)),
         created_at: now,
         expires_at,
     };
@@ -66,11 +67,12 @@ pub(super) async fn create_ban(
         audit_entry::add_detail(format_args!("until:{}", Timestamp(end.0)));
     }
     // Before it is made: what is in force is not answered with a failure.
-    let made = views(&app, caller, vec![ban.clone()], now).await?.pop();
+    let made = views(&app, caller, vec![ban.clone()]).await?.pop();
     match audit_entry::commit(&app.node.store, Command::Ban(BanCommand::Create(ban.clone()))).await? {
         Outcome::Done => {}
         Outcome::Duplicate => return Err(ApiError::BannedAlready),
         Outcome::LimitReached => return Err(ApiError::TotalReached(Resource::Ban)),
+        Outcome::NotFound => return Err(ApiError::NotFound(Resource::Account)),
         other => return Err(ApiError::from_outcome(&other, Resource::Ban)),
     }
     tracing::info!(ban = %ban.id, target = %ban.target, made_by = %caller.account, "a ban was made");
@@ -92,13 +94,13 @@ pub(super) async fn list_bans(
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after()?, app.node.clock.now());
     let bans = app.node.store.read(move |reader| reader.bans().ban_page(before, limit + 1, now)).await?;
     let page = Page::new("/api/admin/bans", "", bans, limit, |ban: &Ban| Some(ban.id));
-    Ok((page.link, Json(views(&app, caller, page.rows, now).await?)))
+    Ok((page.link, Json(views(&app, caller, page.rows).await?)))
 }
 
 /// Lift a ban
 ///
-/// For operators and admins; only admins lift what another account made that has an admin's token, or what was made on the command line, and
-/// only admins enable a disabled account so. On this node at once, on other nodes after two seconds at most.
+/// For operators and admins; only admins lift what another account made that had an admin's token, also when that token or the account is gone, or
+/// what was made on the command line, and only admins enable a disabled account so. On this node at once, on other nodes after two seconds at most.
 #[utoipa::path(delete, path = "/api/admin/bans/{id}", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is lifted."),
     (status = 403, description = "`role_too_weak`: also where an admin made it, and you are none."),
@@ -114,7 +116,7 @@ pub(super) async fn lift_ban(
     let found = app.node.store.read(move |reader| reader.bans().ban_page(Some(behind), 1, now)).await?;
     let ban = found.first().filter(|ban| ban.id == id).ok_or(ApiError::NotFound(Resource::Ban))?;
     audit_entry::set_target(ban.target);
-    if !may_lift(&app, caller, ban, now).await? {
+    if !may_lift(caller, ban) {
         return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
     }
     let lift = BanCommand::Lift { id, now };
@@ -128,20 +130,11 @@ pub(super) async fn lift_ban(
     }
 }
 
-/// Only admins lift what disables an account, what another account made that is an admin's now, and what was made on the command line.
-async fn may_lift(app: &App, caller: Caller, ban: &Ban, now: UnixMs) -> ApiResult<bool> {
-    if caller.role >= Role::Admin {
-        return Ok(true);
-    }
-    let Some(maker) = ban.made_by.filter(|_| !matches!(ban.target, BanTarget::Disabled(_))) else { return Ok(false) };
-    if maker == caller.account {
-        return Ok(true);
-    }
-    match strongest_role(app, maker, now).await {
-        Ok(role) => Ok(role < Role::Admin),
-        Err(ApiError::NotFound(_)) => Ok(true),
-        Err(error) => Err(error),
-    }
+/// Only admins lift what disables an account, and what others made who were no mere operators then: whatever they are now.
+fn may_lift(caller: Caller, ban: &Ban) -> bool {
+    let is_ban = !matches!(ban.target, BanTarget::Disabled(_));
+    let is_of_operators = ban.made_by == Some(caller.account) || ban.made_by_role == Some(Role::Operator);
+    caller.role >= Role::Admin || is_ban && is_of_operators
 }
 
 /// Puts what was saved into force here. Should it fail, the next regular check does it.
@@ -154,7 +147,13 @@ pub(super) async fn refresh(app: &App) {
 async fn parse_target(app: &App, request: &CreateBan) -> ApiResult<BanTarget> {
     match (&request.account, &request.guest, &request.player, &request.address) {
         (Some(id), None, None, None) => parse("/account", id).map(BanTarget::Account),
-        (None, Some(id), None, None) => parse("/guest", id).map(BanTarget::Guest),
+        (None, Some(id), None, None) => match find_player(app, parse("/guest", id)?).await? {
+            BanTarget::Account(id) => {
+                let reason = format!("{id} is an account, and no guest: send it as account");
+                Err(ApiError::bad_value("/guest", reason))
+            }
+            guest => Ok(guest),
+        },
         (None, None, Some(id), None) => find_player(app, parse("/player", id)?).await,
         (None, None, None, Some(address)) => parse("/address", address.trim()).map(BanTarget::Address),
         _ => Err(ApiError::bad_value("/account", "expected one of account, guest, player and address: whom to ban")),
@@ -228,7 +227,7 @@ async fn strongest_role(app: &App, id: AccountId, now: UnixMs) -> ApiResult<Role
 }
 
 /// Bans as this caller sees them.
-async fn views(app: &App, caller: Caller, bans: Vec<Ban>, now: UnixMs) -> ApiResult<Vec<BanView>> {
+async fn views(app: &App, caller: Caller, bans: Vec<Ban>) -> ApiResult<Vec<BanView>> {
     let named: BTreeSet<AccountId> =
         bans.iter().flat_map(|ban| [account_of(ban.target), ban.made_by]).flatten().collect();
     let names = app.node.store.read(move |reader| {
@@ -239,19 +238,11 @@ async fn views(app: &App, caller: Caller, bans: Vec<Ban>, now: UnixMs) -> ApiRes
         Ok(names)
     });
     let names = names.await?;
-    // Whether it may be lifted is the same for all bans of one maker, but for disabled accounts.
-    let mut known = BTreeMap::new();
-    let mut views = Vec::with_capacity(bans.len());
-    for ban in bans {
-        let kind = (ban.made_by, matches!(ban.target, BanTarget::Disabled(_)));
-        let may_lift = match known.get(&kind) {
-            Some(may_lift) => *may_lift,
-            None => may_lift(app, caller, &ban, now).await?,
-        };
-        known.insert(kind, may_lift);
-        views.push(view(ban, &names, may_lift));
-    }
-    Ok(views)
+    let views = bans.into_iter().map(|ban| {
+        let may_lift = may_lift(caller, &ban);
+        view(ban, &names, may_lift)
+    });
+    Ok(views.collect())
 }
 
 fn account_of(target: BanTarget) -> Option<AccountId> {

@@ -29,8 +29,8 @@ const CANCELLED_AT_ONCE: usize = 256;
 #[utoipa::path(post, path = "/api/admin/accounts/{id}/disable", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), request_body = DisableAccount, responses(
     (status = 200, description = "It is disabled.", body = AccountDisabled),
     (status = 400, description = "`bad_value`: also for your own account."),
-    (status = 404, description = "`no_such_account`"),
-    (status = 409, description = "`too_many`: 10,000 bans are in force, disabled accounts among them."),
+    (status = 404, description = "`no_such_account`: also of one that was deleted."),
+    (status = 409, description = "`too_many`: 10,000 bans are in force, disabled accounts among them; `last_admin`: no other account has an admin's token without an end."),
 ))]
 pub(super) async fn disable_account(
     State(app): State<App>,
@@ -45,12 +45,14 @@ pub(super) async fn disable_account(
     audit_entry::set_reason(&reason);
     require_account(&app, id).await?;
     let (target, now) = (BanTarget::Disabled(id), app.node.clock.now());
-    let made_by = Some(caller.account);
-    let ban = Ban { id: BanId::new(now, random_bytes()), target, reason, made_by, created_at: now, expires_at: None };
+    let (made_by, made_by_role) = (Some(caller.account), Some(caller.role));
+    let id_of_ban = BanId::new(now, random_bytes());
+    let ban = Ban { id: id_of_ban, target, reason, made_by, made_by_role, created_at: now, expires_at: None };
     match audit_entry::commit(&app.node.store, Command::Ban(BanCommand::Create(ban.clone()))).await? {
         Outcome::Done => tracing::info!(account = %id, disabled_by = %caller.account, "an account was disabled"),
         Outcome::Duplicate => {}
         Outcome::LimitReached => return Err(ApiError::TotalReached(Resource::Ban)),
+        Outcome::NotFound => return Err(ApiError::NotFound(Resource::Account)),
         other => return Err(ApiError::from_outcome(&other, Resource::Ban)),
     }
     refresh(&app).await;

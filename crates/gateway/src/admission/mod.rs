@@ -155,7 +155,8 @@ fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
 
 fn address_of_request(parts: &Parts, app: &App) -> ApiResult<Option<IpAddr>> {
     let Some(ConnectInfo(peer)) = parts.extensions.get::<ConnectInfo<SocketAddr>>() else { return Ok(None) };
-    let address = client_address(peer.ip(), &parts.headers, &app.config.http_trusted_proxies);
+    let config = &app.config;
+    let address = client_address(peer.ip(), &parts.headers, &config.http_trusted_proxies, config.counts_loopback());
     address.map(Some).map_err(|UnreadableForwardedFor| HttpRefusal::BadForwardedFor.into())
 }
 

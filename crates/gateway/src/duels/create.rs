@@ -46,7 +46,10 @@ pub(super) async fn create_duel(
     let key = IdempotencyKey::of(&request)?;
     let body = match validate(&app, caller.account, &request).await {
         Ok(new) => {
-            let refusal = |outcome: &Outcome| ApiError::from_outcome(outcome, Resource::Duel);
+            let refusal = |outcome: &Outcome| match outcome {
+                Outcome::NotFound => ApiError::NotFound(Resource::Account),
+                other => ApiError::from_outcome(other, Resource::Duel),
+            };
             create_competition(&app, new, key, refusal).await?
         }
         Err(refusal) => first_response_or(&app, caller.account, key.as_ref(), refusal).await?,

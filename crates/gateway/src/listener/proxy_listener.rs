@@ -6,6 +6,7 @@
 
 use super::accept::{Accept, Accepted, LogThrottle};
 use super::proxy_header::{Parsed, ProxyHeader, parse};
+use crate::client_address::forwarded;
 use engine::limits::{PROXY_HEADER_BYTES_MAX, PROXY_HEADERS_AWAITED_MAX};
 use metrics::{Metrics, ProxyHeaderOutcome as Outcome};
 use settings::Networks;
@@ -23,6 +24,8 @@ pub struct ProxyListener {
     listener: TcpListener,
     /// Peers whose connections begin with a header.
     trusted: Networks,
+    /// Whether clients on loopback may do no more than others.
+    counts_loopback: bool,
     header_timeout: Duration,
     metrics: Arc<Metrics>,
     awaited: JoinSet<Awaited>,
@@ -55,6 +58,7 @@ impl ProxyListener {
         Self {
             listener,
             trusted,
+            counts_loopback: false,
             header_timeout,
             metrics,
             awaited: JoinSet::new(),
@@ -62,6 +66,12 @@ impl ProxyListener {
             next_number: 0,
             log_throttle: LogThrottle::default(),
         }
+    }
+
+    /// With clients that a header places on loopback under these addresses, where loopback may do no more than others.
+    #[must_use]
+    pub fn counting_loopback(self, counts_loopback: bool) -> Self {
+        Self { counts_loopback, ..self }
     }
 
     /// Begins to wait for the header of this connection. Where too many wait, the one that has waited for longest is closed: a client may be
@@ -95,6 +105,8 @@ impl ProxyListener {
             Read::Header(ProxyHeader { client, has_tls }) => {
                 let outcome = if client.is_some() { Outcome::Client } else { Outcome::Local };
                 self.metrics.process.proxy_headers.inc(outcome);
+                let client =
+                    client.map(|client| SocketAddr::new(forwarded(client.ip(), self.counts_loopback), client.port()));
                 Some(Accepted { stream, client: client.unwrap_or(proxy), is_behind_tls: has_tls })
             }
             Read::Refused(outcome, why) => {

@@ -35,9 +35,11 @@ pub enum SignInRefusal {
     )]
     TokenEnds,
     #[error(
-        "this is the last account with a token of an admin that can be used: make another admin first (gauntlet token create --role admin), or nobody could do what only admins may"
+        "without this no account would be left with an admin's token that never ends: make one first, of another account, or another one of yours before you delete a token (POST /api/tokens, POST /api/admin/tokens, or on the server's machine gauntlet token create --role admin --account NAME), or nobody could do what only admins may"
     )]
     LastAdmin,
+    #[error("the account that created this game, or that of one of its snakes, was deleted: it is not played any more")]
+    AccountDeleted,
     #[error("this account is the server's own, or that of its bootstrap token: it cannot be deleted")]
     BuiltInAccount,
 }
@@ -52,6 +54,7 @@ impl SignInRefusal {
             Self::TooManyLinks => (StatusCode::CONFLICT, "too_many_sign_in_links"),
             Self::TooManyTokens => (StatusCode::CONFLICT, "too_many"),
             Self::LastAdmin => (StatusCode::CONFLICT, "last_admin"),
+            Self::AccountDeleted => (StatusCode::CONFLICT, "account_deleted"),
             Self::BuiltInAccount => (StatusCode::CONFLICT, "built_in"),
             Self::TokenEnds => (StatusCode::FORBIDDEN, "token_ends"),
             Self::AccountTooStrong { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),

@@ -52,6 +52,7 @@ impl From<TournamentError> for ApiError {
             TournamentError::NotFound => Self::NotFound(Resource::Tournament),
             TournamentError::TooMany => Self::TooMany(Resource::Tournament),
             TournamentError::KeyReused => Self::KeyReused,
+            TournamentError::NoSuchAccount => Self::NotFound(Resource::Account),
             TournamentError::Refused(Refusal::Inconsistent(what)) => Self::Internal(what.to_owned()),
             TournamentError::Refused(refusal) => Self::Tournament(TournamentRefusal::Refused(refusal)),
             TournamentError::Busy => Self::Tournament(TournamentRefusal::Busy),

@@ -148,7 +148,8 @@ impl LimiterHandler {
     }
 
     fn client_address(&self, client: Peer<'_>, parts: &Parts) -> ApiResult<IpAddr> {
-        let address = client_address(client.address.ip(), &parts.headers, &self.config.http_trusted_proxies);
+        let (proxies, counts_loopback) = (&self.config.http_trusted_proxies, self.config.counts_loopback());
+        let address = client_address(client.address.ip(), &parts.headers, proxies, counts_loopback);
         address.map_err(|UnreadableForwardedFor| HttpRefusal::BadForwardedFor.into())
     }
 

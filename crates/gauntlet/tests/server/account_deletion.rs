@@ -4,7 +4,9 @@
 use crate::support::connection::HttpConnection;
 use crate::support::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
-use store::testing::PostgresCluster;
+use std::path::Path;
+use store::sqlite::SqliteDatabase;
+use store::testing::{DamageRows, PostgresCluster};
 
 /// A new account with a token of this role: its id and the secret.
 fn member(server: &Server, name: &str, role: &str) -> (String, String) {
@@ -119,4 +121,86 @@ fn a_deletion_on_the_command_line_is_finished_by_the_server_that_runs_next() {
     let entries = server.request_ok("GET /api/admin/audit?action=delete_account", &Value::Null);
     let entry = &entries[0];
     assert_eq!((&entry["detail"], &entry["reason"]), (&json!("name:ann"), &json!("left")), "{entries}");
+}
+
+/// One figure of the data file of a server that does not run.
+fn figure(file: &Path, sql: &str) -> i64 {
+    rusqlite::Connection::open(file).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn delete_on_the_command_line(folder: &Folder, name: &str) {
+    let words = format!("account delete --data games.db --account {name} --reason left --yes");
+    let output = folder.command(&words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A server that is killed while it clears an account leaves the rest to the next one.
+#[test]
+fn a_server_that_is_killed_while_it_clears_is_continued_by_the_next() {
+    const SNAKES: i64 = 400;
+    let folder = Folder::new();
+    let file = folder.path().join("games.db");
+    let server = folder.serve_games("--data games.db");
+    let (_, secret) = member(&server, "ann", "player");
+    let (_, others) = member(&server, "bob", "player");
+    let register = |n: i64| {
+        let snake = json!({"name": format!("s{n}"), "url": "http://127.0.0.1:9/", "is_public": true});
+        let (status, made) = send(&server, &secret, "POST /api/snakes", &snake);
+        assert_eq!(status, 201, "{made}");
+        made["id"].clone()
+    };
+    let snakes: Vec<Value> = (0..SNAKES).map(register).collect();
+    let game = json!({"snakes": [snakes[0]]});
+    let (status, game) = send(&server, &others, "POST /api/games", &game);
+    assert_eq!(status, 201, "{game}");
+    assert_eq!(send(&server, &secret, "DELETE /api/account", &json!({"name": "ann"})).0, 200);
+    // A deleted account's snakes are hidden before they are deleted, so the file itself is read.
+    until("its first snakes are deleted", || (figure(&file, "SELECT count(*) FROM bots") < SNAKES).then_some(()));
+    server.kill();
+    let left = figure(&file, "SELECT count(*) FROM bots");
+    assert!(0 < left && left < SNAKES, "it was killed in between: {left} are left");
+    assert_eq!(figure(&file, "SELECT count(*) FROM accounts WHERE cleared_at IS NOT NULL"), 0);
+
+    let server = folder.serve_games("--data games.db");
+    wait_until_cleared(&server);
+    server.kill();
+    assert_eq!(figure(&file, "SELECT count(*) FROM bots"), 0);
+    assert_eq!(figure(&file, "SELECT count(*) FROM seats WHERE owner = 'ann' OR url <> ''"), 0);
+    // No node had a token of it any more when that began.
+    let waited = "SELECT cleared_at - deleted_at FROM accounts WHERE deleted_at IS NOT NULL";
+    assert!(figure(&file, waited) >= 5_000);
+}
+
+/// What one account has that cannot be ended holds up neither what else it has nor other accounts.
+#[test]
+fn damage_of_one_account_holds_up_no_other() {
+    let folder = Folder::new();
+    let file = folder.path().join("games.db");
+    let server = folder.serve_games("--data games.db");
+    let (_, secret) = member(&server, "ann", "player");
+    let (_, others) = member(&server, "bob", "player");
+    member(&server, "eve", "player");
+    let snake = json!({"name": "a", "url": "http://127.0.0.1:9/", "is_public": true});
+    let (_, made) = send(&server, &secret, "POST /api/snakes", &snake);
+    let snake = format!("GET /api/snakes/{}", made["id"].as_str().unwrap());
+    assert_eq!(send(&server, &secret, "POST /api/tournaments", &json!({"name": "cup"})).0, 201);
+    server.kill();
+    let flip = || {
+        let place = ("competitions", "definition", "kind = 'tournament'");
+        SqliteDatabase::new(&file).rewrite(place, &mut |bytes| bytes[0] ^= 0x08);
+    };
+    flip();
+    delete_on_the_command_line(&folder, "ann");
+    delete_on_the_command_line(&folder, "eve");
+    let server = folder.serve_games("--data games.db");
+    wait_until_cleared(&server);
+    until("its snake is deleted", || (send(&server, &others, &snake, &Value::Null).0 == 404).then_some(()));
+    server.kill();
+    let uncleared = "SELECT count(*) FROM accounts WHERE deleted_at IS NOT NULL AND cleared_at IS NULL";
+    assert_eq!(figure(&file, uncleared), 1, "that of whom something is damaged");
+    flip();
+    let server = folder.serve_games("--data games.db");
+    wait_until_cleared(&server);
+    server.kill();
+    assert_eq!(figure(&file, uncleared), 0);
 }

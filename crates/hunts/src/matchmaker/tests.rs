@@ -1,4 +1,8 @@
 use super::*;
+use crate::deleted_players;
+use engine::commands::{AccountCommand, Command};
+use engine::ids::AccountId;
+use engine::rows::Account;
 use node::Node;
 use node::clock::Clock;
 use node::clock::random_bytes;
@@ -84,4 +88,26 @@ async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     assert!(is_known_after(TICKET_RETENTION.saturating_sub(Duration::from_millis(1))));
     assert!(!is_known_after(TICKET_RETENTION));
     assert!(matchmaker.lock().has_issued(id), "it is forgotten, and was not lost");
+}
+
+/// A ticket of a deleted account is cancelled, with its whole party; those of others and of guests wait on.
+#[tokio::test]
+async fn tickets_of_deleted_accounts_leave() {
+    let metrics = Arc::<Metrics>::default();
+    let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+    let hunts = Hunts::new(8, Node::new(store, Clock::default(), "127.0.0.1:1"), Drain::default(), metrics);
+    let now = UnixMs(1_700_000_000_000);
+    for n in 1..=2 {
+        let account = Account { id: AccountId(n), name: format!("player {n}"), created_at: now };
+        hunts.node.store.commit(Command::EnsureAccount(account)).await.unwrap();
+    }
+    hunts.matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
+    let seen: Vec<_> = (1..=3).map(|n| hunts.matchmaker.submit(ticket(n, now), None, None).unwrap()).collect();
+    let states = || seen.iter().map(|seen| seen.borrow().state.clone()).collect::<Vec<_>>();
+    deleted_players::cancel_tickets(&hunts).await.unwrap();
+    assert_eq!(states(), vec![TicketState::Waiting; 3]);
+    let delete = AccountCommand::Delete { id: AccountId(2), now };
+    hunts.node.store.commit(Command::Account(delete)).await.unwrap();
+    deleted_players::cancel_tickets(&hunts).await.unwrap();
+    assert_eq!(states(), [TicketState::Waiting, TicketState::Cancelled, TicketState::Waiting]);
 }

@@ -1,9 +1,11 @@
 //! Accounts that are deleted: by whom, what is refused, what ends at once, and what follows in portions.
 
 use crate::test_server::{ANN, BOB, BOBS_PUBLIC, BOOTSTRAP, HOUSE, LOAD_TEST, OTHER_OPERATOR, TestServer};
-use engine::ids::AccountId;
+use engine::commands::{AccountCommand, Command, Outcome};
+use engine::ids::{AccountId, TokenId};
+use engine::rows::{Account, Role, TokenPurpose};
 use engine::time::UnixMs;
-use gateway::account_clearing::clear_deleted_accounts;
+use gateway::account_clearing::AccountClearing;
 use serde_json::{Value, json};
 
 fn of(id: AccountId) -> String {
@@ -12,6 +14,11 @@ fn of(id: AccountId) -> String {
 
 fn bob() -> Value {
     json!({ "name": "bob", "reason": "left the club" })
+}
+
+/// All that can be cleared now, whenever it was deleted.
+async fn clear(server: &TestServer) {
+    AccountClearing::default().look(&server.app, UnixMs::MAX).await.unwrap();
 }
 
 #[tokio::test]
@@ -102,7 +109,7 @@ async fn what_it_has_open_ends_and_what_it_had_is_gone() {
     assert_eq!((&done["detail"], &done["reason"]), (&json!("name:bob"), &json!("left the club")), "{entries}");
 
     // The game of another account in which its snake plays goes on: so all is not gone yet.
-    clear_deleted_accounts(&server.app, UnixMs::MAX).await.unwrap();
+    clear(&server).await;
     assert_eq!(server.sample("gauntlet_retired_total{kind=\"accounts\"}"), 0);
     let status = async |id: &Value| {
         let path = format!("GET /api/games/{}/details", id.as_str().unwrap());
@@ -115,7 +122,7 @@ async fn what_it_has_open_ends_and_what_it_had_is_gone() {
     assert_eq!(live, Ok(Vec::new()), "duels, tournaments and leaderboards are over");
     let cancel = format!("POST /api/games/{}/cancel", shared["id"].as_str().unwrap());
     server.call(&cancel).check("200").await;
-    clear_deleted_accounts(&server.app, UnixMs::MAX).await.unwrap();
+    clear(&server).await;
     assert_eq!(server.sample("gauntlet_retired_total{kind=\"accounts\"}"), 1);
     let seats = status(&shared["id"]).await;
     assert!(seats.to_string().contains("deleted account") && !seats.to_string().contains("\"bob\""), "{seats}");
@@ -138,4 +145,34 @@ async fn who_is_banned_can_neither_delete_himself_nor_come_back_under_the_name()
     let lift = format!("DELETE /api/admin/bans/{}", ban["id"].as_str().unwrap());
     server.call(&lift).by("operator").check("204").await;
     server.call("POST /api/invites/redeem").by("").json(&redeem).check("201").await;
+}
+
+/// A node knows a token for a moment after its account is gone: what comes with it is refused, and nothing is made.
+#[tokio::test]
+async fn nothing_is_made_for_an_account_that_is_gone() {
+    let server = TestServer::open().await;
+    let (snake, url) = (BOBS_PUBLIC.to_string(), "http://127.0.0.1:4100/flood");
+    let rival = json!({ "url": url, "name": "new" });
+    for (number, (line, body)) in [
+        ("POST /api/snakes", json!({ "name": "s", "url": url })),
+        ("POST /api/games", json!({ "snakes": [snake] })),
+        ("POST /api/duels", json!({ "bots": [{ "snake_id": snake }, rival] })),
+        ("POST /api/tournaments", json!({ "name": "cup" })),
+        ("POST /api/leaderboards", json!({ "name": "board" })),
+        ("POST /api/tokens", json!({ "name": "t" })),
+        ("POST /api/sign-in-links", json!({})),
+        ("POST /api/invites", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (id, secret) = (AccountId(0x7_0000 + number as u128), format!("of-account-{number}"));
+        let account = Account { id, name: secret.clone(), created_at: UnixMs(0) };
+        assert_eq!(server.commit(Command::EnsureAccount(account)).await, Outcome::Account(id));
+        server.add_token(TokenId(id.0), id, Role::Operator, TokenPurpose::Use, &secret).await;
+        server.call("GET /api/session").by(&secret).check("200").await;
+        let delete = Command::Account(AccountCommand::Delete { id, now: UnixMs(0) });
+        let Outcome::AccountDeleted(_) = server.commit(delete).await else { panic!("it is not deleted") };
+        server.call(line).by(&secret).json(&body).check("404 no_such_account").await;
+    }
 }

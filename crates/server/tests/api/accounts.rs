@@ -330,6 +330,24 @@ async fn a_session_ends_by_itself() {
     server.call("GET /api/session").by("bob").check("200").await;
 }
 
+/// Clients on this machine are not counted. Whoever comes through a proxy is none, whatever the proxy says.
+#[tokio::test]
+async fn nobody_comes_from_loopback_through_a_proxy() {
+    let configure = |config: &mut settings::Config| {
+        config.quotas_sign_ins_per_hour = 1;
+        config.http_trusted_proxies = settings::Networks::parse("10.0.0.0/8, 127.0.0.9").unwrap();
+    };
+    let server = TestServer::open_with(std::sync::Arc::new(store::testing::MemoryDatabase::new()), configure).await;
+    let attempt = |peer: &str| server.call("POST /api/invites/inspect").by("").from(peer).json(&json!({"code": "x"}));
+    for (peer, named) in [("10.0.0.1", "127.0.0.1"), ("127.0.0.9", "::1"), ("10.0.0.1", "192.0.2.1")] {
+        attempt(peer).header("x-forwarded-for", named).check("410 invite_gone").await;
+        attempt(peer).header("x-forwarded-for", named).check("429 address_quota").await;
+    }
+    for _ in 0..3 {
+        attempt("127.0.0.1").check("410 invite_gone").await;
+    }
+}
+
 #[tokio::test]
 async fn attempts_with_codes_that_are_not_there_are_counted_by_address() {
     let configure = |config: &mut settings::Config| config.quotas_sign_ins_per_hour = 3;

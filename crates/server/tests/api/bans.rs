@@ -1,6 +1,6 @@
 //! Bans: who makes them, whom they cover, what the banned get.
 
-use crate::test_server::{ANN, BOB, BOBS_PUBLIC, HOUSE, OTHER_OPERATOR, TestServer};
+use crate::test_server::{ANN, BOB, BOBS_PUBLIC, BOOTSTRAP, HOUSE, OTHER_OPERATOR, TestServer};
 use engine::matches::lifecycle::MatchState;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -249,6 +249,74 @@ async fn only_admins_lift_what_an_admin_made() {
         let lift = format!("DELETE /api/admin/bans/{}", listed[0]["id"].as_str().unwrap());
         server.call(&lift).by(lifter).check(want).await;
     }
+}
+
+/// An account with a token of this role that never ends: its id, the token's, and the secret.
+async fn member(server: &TestServer, name: &str, role: &str) -> [String; 3] {
+    let account = server.call("POST /api/admin/accounts").by("admin").json(&json!({ "name": name })).check("201").await;
+    let token = json!({ "account": name, "name": "t", "role": role });
+    let made = server.call("POST /api/admin/tokens").by("admin").json(&token).check("201").await.body;
+    [&account.body["id"], &made["id"], &made["secret"]].map(|text| text.as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn only_admins_lift_what_an_admin_made_who_is_gone() {
+    let server = TestServer::open().await;
+    let [eve, token, secret] = member(&server, "eve", "admin").await;
+    let [_, _, olga] = member(&server, "olga", "operator").await;
+    let made = ban(&server, &secret, &json!({ "address": "192.0.2.7", "reason": "x" }), "201").await;
+    let lift = format!("DELETE /api/admin/bans/{}", made["id"].as_str().unwrap());
+    server.call(&format!("DELETE /api/tokens/{token}")).by("admin").check("204").await;
+    server.call(&lift).by(&olga).check("403 role_too_weak").await;
+    let delete = json!({ "name": "eve", "reason": "left" });
+    server.call(&format!("DELETE /api/admin/accounts/{eve}")).by("admin").json(&delete).check("200").await;
+    let seen = server.call("GET /api/admin/bans").by(&olga).check("200").await.body;
+    assert_eq!(seen[0]["may_lift"], false);
+    server.call(&lift).by(&olga).check("403 role_too_weak").await;
+    server.call(&lift).by("admin").check("204").await;
+}
+
+#[tokio::test]
+async fn admins_do_not_leave_themselves_without_an_admin() {
+    let server = TestServer::open().await;
+    let [eve, token, secret] = member(&server, "eve", "admin").await;
+    let why = json!({ "reason": "x" });
+    let disable = |id: &str| server.call(&format!("POST /api/admin/accounts/{id}/disable")).json(&why);
+    let own = server.call("GET /api/tokens").by("admin").check("200").await.body;
+    let own = own.as_array().unwrap().iter().find(|token| token["role"] == "admin").unwrap()["id"].clone();
+    // Ann is shut out: Eve is the last one, for all others, too.
+    let done = ban(&server, &secret, &json!({ "account": ANN.to_string(), "reason": "x" }), "201").await;
+    let refused = server.call(&format!("DELETE /api/tokens/{token}")).by(&secret).check("409 last_admin").await.body;
+    assert!(refused["detail"].as_str().unwrap().contains("gauntlet token create --role admin"), "{refused}");
+    ban(&server, BOOTSTRAP, &json!({ "account": eve, "reason": "x" }), "409 last_admin").await;
+    disable(&eve).by(BOOTSTRAP).check("409 last_admin").await;
+    let delete = json!({ "name": "eve", "reason": "x" });
+    server.call(&format!("DELETE /api/admin/accounts/{eve}")).by(BOOTSTRAP).json(&delete).check("409 last_admin").await;
+    let log = server.call("GET /api/admin/audit").by(&secret).check("200").await.body;
+    assert_eq!(log[0]["outcome"], "last_admin", "{log}");
+    // A token that ends in a minute makes nobody an admin who lasts.
+    let short = json!({ "account": "bob", "name": "t", "role": "admin", "expires_in_s": 60 });
+    server.call("POST /api/admin/tokens").by(&secret).json(&short).check("201").await;
+    disable(&eve).by(BOOTSTRAP).check("409 last_admin").await;
+    let lift = format!("DELETE /api/admin/bans/{}", done["id"].as_str().unwrap());
+    server.call(&lift).by(&secret).check("204").await;
+    disable(&eve).by("admin").check("200").await;
+    let delete_own = format!("DELETE /api/tokens/{}", own.as_str().unwrap());
+    server.call(&delete_own).by("admin").check("409 last_admin").await;
+}
+
+#[tokio::test]
+async fn nobody_is_banned_who_is_not_there() {
+    let server = TestServer::open().await;
+    let (bob, reason) = (BOB.to_string(), "x");
+    ban(&server, "operator", &json!({ "guest": bob, "reason": reason }), "400 bad_value /guest").await;
+    let delete = json!({ "name": "bob", "reason": "left" });
+    server.call(&format!("DELETE /api/admin/accounts/{bob}")).by("admin").json(&delete).check("200").await;
+    ban(&server, "operator", &json!({ "account": bob, "reason": reason }), "404 no_such_account").await;
+    ban(&server, "operator", &json!({ "player": bob, "reason": reason }), "404 no_such_account").await;
+    ban(&server, "operator", &json!({ "guest": bob, "reason": reason }), "400 bad_value /guest").await;
+    let disable = format!("POST /api/admin/accounts/{bob}/disable");
+    server.call(&disable).by("admin").json(&json!({ "reason": reason })).check("404 no_such_account").await;
 }
 
 #[tokio::test]

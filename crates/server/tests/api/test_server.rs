@@ -142,7 +142,14 @@ impl TestServer {
         }
     }
 
-    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: TokenPurpose, secret: &str) {
+    pub(crate) async fn add_token(
+        &self,
+        id: TokenId,
+        account: AccountId,
+        role: Role,
+        purpose: TokenPurpose,
+        secret: &str,
+    ) {
         let (name, digest) = (secret.to_owned(), digest(secret));
         let token = Token {
             id,

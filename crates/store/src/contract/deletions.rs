@@ -10,6 +10,8 @@ use engine::time::UnixMs;
 pub trait DeletionReader {
     /// What an account has at `now`; `None` of one that is unknown or deleted.
     fn account_holdings(&mut self, id: AccountId, now: UnixMs) -> Result<Option<AccountHoldings>, StoreError>;
+    /// Those of these accounts that are deleted, in no order.
+    fn deleted_among(&mut self, ids: &[AccountId]) -> Result<Vec<AccountId>, StoreError>;
     /// Accounts that were deleted by `until` and have something left, the first deleted first.
     fn uncleared_accounts(&mut self, until: UnixMs, limit: usize) -> Result<Vec<AccountId>, StoreError>;
     /// Competitions of an account that have not ended, in no order.

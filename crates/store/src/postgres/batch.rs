@@ -11,11 +11,11 @@ use crate::contract::{Backend, StoreError};
 use crate::sql::reader::SqlReader;
 use crate::sql::{IdBytes, RowStatement, Session as _, Value, values};
 use engine::commands::{
-    AccountCommand, CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand,
+    AccountCommand, BanCommand, CodeCommand, Command, CompetitionCommand, LadderCommand, Outcome, WorldCommand,
 };
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId};
 use engine::leadership::LeaderJob;
-use engine::rows::CodeUse;
+use engine::rows::{BanTarget, CodeUse};
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
 
@@ -27,9 +27,10 @@ static LOCK_KEYS: RowStatement = RowStatement::new(
 );
 /// Invitations of all accounts are counted, and have no row in common: "Invi", 0x496e7669.
 const LOCK_INVITES: &str = "SELECT pg_advisory_xact_lock(1231976041, 0)::text";
-/// Whether an account is the last of an admin depends on all others: "Admi", 0x41646d69.
+/// Whether an account or a token is the last of an admin depends on all others: "Admi", 0x41646d69.
 const LOCK_ADMINS: &str = "SELECT pg_advisory_xact_lock(1097100649, 0)::text";
-const REDEEMED_ACCOUNT: &str = "SELECT account FROM one_time_codes WHERE digest = ?1 FOR UPDATE";
+const REDEEMED_ACCOUNT: &str = "SELECT account FROM one_time_codes WHERE digest = ?1";
+const LOCK_CODE: &str = "SELECT 1 FROM one_time_codes WHERE digest = ?1 FOR UPDATE";
 /// How often a batch is retried before its callers get an error. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
@@ -94,11 +95,14 @@ impl Batch<'_> {
         }
         if commands.iter().any(|command| matches!(command, Command::Ban(_)) || deletes_account(command)) {
             self.session.run("SELECT 1 FROM ban_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        } else if commands.iter().any(takes_name) {
+            // A name becomes free, and is held by a ban, in one commit.
+            self.session.run("SELECT 1 FROM ban_figures WHERE id = 1 FOR SHARE", &[])?;
         }
         if commands.iter().any(creates_invite) {
             self.session.run(LOCK_INVITES, &[])?;
         }
-        if commands.iter().any(deletes_account) {
+        if commands.iter().any(removes_admin) {
             self.session.run(LOCK_ADMINS, &[])?;
         }
         self.lock_keys(commands)?;
@@ -159,24 +163,30 @@ impl Batch<'_> {
         let requeued: Vec<IdBytes> = commands.iter().filter_map(requeued).collect();
         let owners = "SELECT account FROM matches WHERE id";
         let owners = self.session.all_each(owners, "", &requeued, |row| row.id_bytes())?;
-        let signed_in = self.lock_codes(commands)?;
-        let named = commands.iter().filter_map(account_of).map(AccountId::to_bytes);
-        self.lock_rows("accounts", named.chain(owners).chain(signed_in))
-    }
-
-    /// Locks the codes that are redeemed; the accounts that they sign in.
-    fn lock_codes(&mut self, commands: &[Command]) -> Result<Vec<IdBytes>, StoreError> {
+        let deleted = |command: &Command| match command {
+            Command::DeleteToken { id, .. } => Some(id.to_bytes()),
+            _ => None,
+        };
+        let deleted: Vec<IdBytes> = commands.iter().filter_map(deleted).collect();
+        let holders =
+            self.session.all_each("SELECT account FROM tokens WHERE id", "", &deleted, |row| row.id_bytes())?;
         let redeemed = |command: &Command| match command {
             Command::Code(CodeCommand::Redeem(redeem)) => Some(redeem.digest),
             _ => None,
         };
-        let digests: BTreeSet<[u8; 32]> = commands.iter().filter_map(redeemed).collect();
-        let mut accounts = Vec::new();
-        for digest in &digests {
+        let redeemed: BTreeSet<[u8; 32]> = commands.iter().filter_map(redeemed).collect();
+        let mut signed_in = Vec::new();
+        for digest in &redeemed {
             let account = self.session.first(REDEEMED_ACCOUNT, values![digest], |row| row.maybe_id())?;
-            accounts.extend(account.flatten().map(u128::to_be_bytes));
+            signed_in.extend(account.flatten().map(u128::to_be_bytes));
         }
-        Ok(accounts)
+        let named = commands.iter().filter_map(account_of).map(AccountId::to_bytes);
+        self.lock_rows("accounts", named.chain(owners).chain(holders).chain(signed_in))?;
+        // Behind their accounts, as whatever deletes all codes of an account has it.
+        for digest in &redeemed {
+            self.session.run(LOCK_CODE, values![digest])?;
+        }
+        Ok(())
     }
 
     fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
@@ -293,7 +303,7 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::CreateToken(token) => Some(token.account),
         Command::Code(CodeCommand::Create(code)) => match code.used_for {
             CodeUse::SignIn { account } => Some(account),
-            CodeUse::Invite { .. } => None,
+            CodeUse::Invite { .. } => code.made_by,
         },
         Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
         Command::DeleteBot { account, .. } | Command::Ladder(LadderCommand::Enter { account, .. }) => Some(*account),
@@ -301,8 +311,7 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::Account(
             AccountCommand::Delete { id, .. }
             | AccountCommand::Clear { id, .. }
-            | AccountCommand::ForgetNames { id, .. }
-            | AccountCommand::Finish { id, .. },
+            | AccountCommand::ForgetNames { id, .. },
         ) => Some(*id),
         Command::Competition(CompetitionCommand::Create { row, .. }) => Some(row.account),
         Command::Competition(CompetitionCommand::Advance(advance)) => Some(advance.account),
@@ -313,6 +322,24 @@ fn account_of(command: &Command) -> Option<AccountId> {
 
 fn deletes_account(command: &Command) -> bool {
     matches!(command, Command::Account(AccountCommand::Delete { .. }))
+}
+
+/// Whether a command gives an account a name.
+fn takes_name(command: &Command) -> bool {
+    match command {
+        Command::EnsureAccount(_) => true,
+        Command::Code(CodeCommand::Redeem(redeem)) => redeem.new_account.is_some(),
+        _ => false,
+    }
+}
+
+/// Whether an admin may lose its power by a command.
+fn removes_admin(command: &Command) -> bool {
+    match command {
+        Command::Ban(BanCommand::Create(ban)) => matches!(ban.target, BanTarget::Account(_) | BanTarget::Disabled(_)),
+        Command::DeleteToken { .. } => true,
+        other => deletes_account(other),
+    }
 }
 
 fn creates_invite(command: &Command) -> bool {

@@ -7,7 +7,7 @@ use crate::schema::{SchemaPolicy, SchemaVersion, wrong_schema};
 use crate::sql::{Session as _, values};
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 32] = [
+const MIGRATIONS: [&str; 33] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -40,6 +40,7 @@ const MIGRATIONS: [&str; 32] = [
     include_str!("../../migrations/postgres/0030_checksums.sql"),
     include_str!("../../migrations/postgres/0031_deleted_accounts.sql"),
     include_str!("../../migrations/postgres/0032_checksums_of_entries.sql"),
+    include_str!("../../migrations/postgres/0033_bans_of_admins.sql"),
 ];
 const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
 /// The oldest version whose programs may read and write a database of the newest: the last step that such a program would not survive. Raise

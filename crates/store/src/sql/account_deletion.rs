@@ -2,6 +2,7 @@
 //! results and competitions point to it. Where nodes share the database, deletions of accounts take turns, and the account's row and bans are
 //! locked before.
 
+use super::last_admin::targets;
 use super::reader::SqlReader;
 use super::{Batch, Dialect, ID_MAX, IdBytes, Session, values};
 use crate::columns::Columns;
@@ -9,12 +10,11 @@ use crate::contract::{DeletionReader, StoreError};
 use engine::commands::{AccountCommand, NamesPage, Outcome};
 use engine::competitions::CompetitionKind;
 use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId, WorldName};
-use engine::rows::{AccountCounts, AccountHoldings, BanTarget, DELETED_ACCOUNT_NAME};
+use engine::rows::{AccountCounts, AccountHoldings, DELETED_ACCOUNT_NAME};
 use engine::time::UnixMs;
 
-/// Accounts with a token of an admin that has not ended at ?1, behind ?2: by the index of such tokens.
-pub(crate) const ADMINS: &str = "SELECT DISTINCT account FROM tokens
-     WHERE role = 'admin' AND account > ?2 AND (expires_at IS NULL OR expires_at > ?1)";
+/// Ends in the column of an id.
+pub(super) const DELETED_AMONG: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND id";
 pub(crate) const UNCLEARED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND cleared_at IS NULL
      AND deleted_at <= ?1 ORDER BY deleted_at, id LIMIT ?2";
 pub(crate) const LIVE_COMPETITIONS: &str = "SELECT kind, id FROM competitions WHERE account = ?1 AND ended_at IS NULL";
@@ -42,14 +42,15 @@ pub(crate) fn page_end(page: NamesPage) -> String {
     format!("SELECT {id} FROM {table} WHERE {id} > ?1 ORDER BY {id} LIMIT 1 OFFSET ?2")
 }
 
-/// Takes the name ?4 in the place of that of account ?3, in the rows behind ?1 and up to ?2.
+/// Takes the name ?4 in the place of that of account ?3, in the rows behind ?1 and up to ?2; in seats, its name was ?5.
 pub(crate) fn forget(page: NamesPage) -> String {
     let (table, id, owner, name) = copies(page);
     let (also, of_match) = match page {
-        // A bot that is not registered is of the account that created the match.
-        NamesPage::Seats(_) => {
-            (", url = ''", " OR account IS NULL AND (SELECT m.account FROM matches m WHERE m.id = seats.match_id) = ?3")
-        }
+        // A bot that is not registered is of the account that created the match, under its name: so no other one's that is gone.
+        NamesPage::Seats(_) => (
+            ", url = ''",
+            " OR account IS NULL AND owner = ?5 AND (SELECT m.account FROM matches m WHERE m.id = seats.match_id) = ?3",
+        ),
         NamesPage::StoryGames(_) | NamesPage::HuntRounds(_) => ("", ""),
     };
     format!(
@@ -83,10 +84,6 @@ fn page_behind(page: NamesPage, id: u128) -> NamesPage {
     }
 }
 
-fn targets(id: AccountId) -> [String; 2] {
-    [BanTarget::Account(id).to_string(), BanTarget::Disabled(id).to_string()]
-}
-
 impl<R: SqlReader> DeletionReader for R {
     fn account_holdings(&mut self, id: AccountId, now: UnixMs) -> Result<Option<AccountHoldings>, StoreError> {
         self.session().snapshot(|session| {
@@ -107,6 +104,11 @@ impl<R: SqlReader> DeletionReader for R {
                 hunts: live_hunts(session, id, now)?.len(),
             }))
         })
+    }
+
+    fn deleted_among(&mut self, ids: &[AccountId]) -> Result<Vec<AccountId>, StoreError> {
+        let ids: Vec<IdBytes> = ids.iter().map(|id| id.to_bytes()).collect();
+        self.session().all_each(DELETED_AMONG, "", &ids, |row| row.id().map(AccountId))
     }
 
     fn uncleared_accounts(&mut self, until: UnixMs, limit: usize) -> Result<Vec<AccountId>, StoreError> {
@@ -148,12 +150,7 @@ impl<S: Dialect> Batch<'_, S> {
         match command {
             AccountCommand::Delete { id, now } => self.delete_account(*id, *now),
             AccountCommand::Clear { id, max } => self.clear_account(*id, *max),
-            AccountCommand::ForgetNames { id, page, max } => self.forget_names(*id, *page, *max),
-            AccountCommand::Finish { id, now } => {
-                let finish = "UPDATE accounts SET cleared_at = ?2 WHERE id = ?1 AND deleted_at IS NOT NULL";
-                let finished = self.session.run(finish, values![*id, *now])?;
-                Ok(if finished > 0 { Outcome::Done } else { Outcome::NotFound })
-            }
+            AccountCommand::ForgetNames { id, max, now } => self.forget_names(*id, *max, *now),
         }
     }
 
@@ -175,29 +172,9 @@ impl<S: Dialect> Batch<'_, S> {
         let tokens = self.session.all(tokens, values![id], |row| row.id().map(TokenId))?;
         // Nobody chooses a name that ends with space.
         let nameless = format!("{DELETED_ACCOUNT_NAME} {id} ");
-        let delete = "UPDATE accounts SET name = ?2, deleted_at = ?3 WHERE id = ?1";
+        let delete = "UPDATE accounts SET former_name = name, name = ?2, deleted_at = ?3 WHERE id = ?1";
         self.session.run(delete, values![id, &nameless, now])?;
         Ok(Outcome::AccountDeleted(tokens))
-    }
-
-    /// Whether it is one of an admin, and no other is that can be used.
-    fn is_last_admin(&mut self, id: AccountId, now: UnixMs) -> Result<bool, StoreError> {
-        let admins = self.session.all(ADMINS, values![now, super::ID_MIN], |row| row.id().map(AccountId))?;
-        if !admins.contains(&id) {
-            return Ok(false);
-        }
-        for other in admins.into_iter().filter(|other| *other != id) {
-            if !self.is_banned(other, now)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn is_banned(&mut self, id: AccountId, now: UnixMs) -> Result<bool, StoreError> {
-        let [banned, disabled] = targets(id);
-        let bans = "SELECT 1 FROM bans WHERE target IN (?1, ?2) AND (expires_at IS NULL OR expires_at > ?3)";
-        self.session.exists(bans, values![banned.as_str(), disabled.as_str(), now])
     }
 
     /// Whether an account of this name was deleted while it was banned, and the ban still holds.
@@ -206,7 +183,7 @@ impl<S: Dialect> Batch<'_, S> {
         self.session.exists(held, values![name, now])
     }
 
-    fn is_deleted(&mut self, id: AccountId) -> Result<bool, StoreError> {
+    pub(super) fn is_deleted(&mut self, id: AccountId) -> Result<bool, StoreError> {
         self.session.exists("SELECT 1 FROM accounts WHERE id = ?1 AND deleted_at IS NOT NULL", values![id])
     }
 
@@ -226,15 +203,31 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Retired(most))
     }
 
-    fn forget_names(&mut self, id: AccountId, page: NamesPage, max: usize) -> Result<Outcome, StoreError> {
-        if !self.is_deleted(id)? {
-            return Ok(Outcome::NotFound);
-        }
+    fn forget_names(&mut self, id: AccountId, max: usize, now: UnixMs) -> Result<Outcome, StoreError> {
+        let kept = "SELECT names_page, former_name FROM accounts
+                    WHERE id = ?1 AND deleted_at IS NOT NULL AND cleared_at IS NULL";
+        let kept = self.session.first(kept, values![id], |row| Ok((row.maybe_text()?, row.maybe_text()?)))?;
+        let Some((kept, name)) = kept else { return Ok(Outcome::NotFound) };
+        // What cannot be read any more costs a second walk.
+        let page = kept.and_then(|kept| kept.parse().ok()).unwrap_or(NamesPage::FIRST);
         let from = after(page);
         let offset = max.saturating_sub(1);
         let end = self.session.first(&page_end(page), values![from, offset], |row| row.id())?;
         let to = end.map_or(ID_MAX, u128::to_be_bytes);
-        let count = self.session.run(&forget(page), values![from, to, id, DELETED_ACCOUNT_NAME])?;
-        Ok(Outcome::NamesForgotten { count, next: end.map(|end| page_behind(page, end)) })
+        let name = name.as_deref();
+        match page {
+            NamesPage::Seats(_) => {
+                self.session.run(&forget(page), values![from, to, id, DELETED_ACCOUNT_NAME, name])?
+            }
+            NamesPage::StoryGames(_) | NamesPage::HuntRounds(_) => {
+                self.session.run(&forget(page), values![from, to, id, DELETED_ACCOUNT_NAME])?
+            }
+        };
+        let next = end.map_or_else(|| page.next_kind(), |end| Some(page_behind(page, end)));
+        let (kept, cleared_at) = (next.map(|next| next.to_string()), next.is_none().then_some(now));
+        let keep = "UPDATE accounts SET names_page = ?2, cleared_at = ?3, former_name = ?4 WHERE id = ?1";
+        let name = name.filter(|_| next.is_some());
+        self.session.run(keep, values![id, kept.as_deref(), cleared_at, name])?;
+        Ok(Outcome::NamesForgotten(next))
     }
 }

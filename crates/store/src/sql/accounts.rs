@@ -117,11 +117,20 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(self.session.first(sql, values![account], |row| row.number())?.unwrap_or_default())
     }
 
-    pub(crate) fn delete_token(&mut self, id: TokenId, account: Option<AccountId>) -> Result<Outcome, StoreError> {
-        let sql = "DELETE FROM tokens WHERE id = ?1 AND account = coalesce(?2, account) RETURNING account";
-        let Some(owner) = self.session.first(sql, values![id, account], |row| row.id_bytes())? else {
+    pub(crate) fn delete_token(
+        &mut self,
+        id: TokenId,
+        account: Option<AccountId>,
+        now: UnixMs,
+    ) -> Result<Outcome, StoreError> {
+        let owner = "SELECT account FROM tokens WHERE id = ?1 AND account = coalesce(?2, account)";
+        let Some(owner) = self.session.first(owner, values![id, account], |row| row.id().map(AccountId))? else {
             return Ok(Outcome::NotFound);
         };
+        if self.is_last_token(id, owner, now)? {
+            return Ok(Outcome::LastAdmin);
+        }
+        self.session.run("DELETE FROM tokens WHERE id = ?1", values![id])?;
         self.session.run("DELETE FROM one_time_codes WHERE account = ?1", values![owner])?;
         Ok(Outcome::Done)
     }

@@ -7,7 +7,7 @@ use crate::contract::{BanReader, StoreError};
 use engine::commands::{BanCommand, Outcome};
 use engine::ids::{AccountId, BanId, MatchId};
 use engine::limits::BANS_MAX;
-use engine::rows::{Ban, BanList};
+use engine::rows::{Ban, BanList, BanTarget, Role};
 use engine::time::UnixMs;
 
 /// By the index of waiting matches by account.
@@ -28,6 +28,13 @@ fn page(session: &mut impl Session, before: Option<BanId>, limit: usize, now: Un
 fn version(session: &mut impl Session) -> Result<u64, StoreError> {
     let version = session.first("SELECT version FROM ban_figures WHERE id = 1", &[], |row| row.number())?;
     Ok(version.unwrap_or_default())
+}
+
+fn account_of(target: BanTarget) -> Option<AccountId> {
+    match target {
+        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
+        BanTarget::Guest(_) | BanTarget::Address(_) => None,
+    }
 }
 
 impl<R: SqlReader> BanReader for R {
@@ -63,6 +70,12 @@ impl<S: Dialect> Batch<'_, S> {
         // One that has expired leaves its target to the next.
         self.session
             .run("DELETE FROM bans WHERE target = ?1 AND expires_at <= ?2", values![target.as_str(), ban.created_at])?;
+        let account = account_of(ban.target);
+        if let Some(account) = account
+            && !self.has_account(account)?
+        {
+            return Ok(Outcome::NotFound);
+        }
         let known = "SELECT 1 FROM bans WHERE target = ?1 OR id = ?2";
         if self.session.exists(known, values![target.as_str(), ban.id])? {
             return Ok(Outcome::Duplicate);
@@ -72,9 +85,16 @@ impl<S: Dialect> Batch<'_, S> {
         if count.unwrap_or_default() >= BANS_MAX {
             return Ok(Outcome::LimitReached);
         }
+        if let Some(account) = account
+            && self.is_last_admin(account, ban.created_at)?
+        {
+            return Ok(Outcome::LastAdmin);
+        }
+        let role = ban.made_by_role.map(Role::name);
         self.session.run(
-            "INSERT INTO bans (id, target, reason, made_by, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            values![ban.id, target.as_str(), ban.reason.as_str(), ban.made_by, ban.created_at, ban.expires_at],
+            "INSERT INTO bans (id, target, reason, made_by, made_by_role, created_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            values![ban.id, target.as_str(), ban.reason.as_str(), ban.made_by, role, ban.created_at, ban.expires_at],
         )?;
         self.bans_changed()
     }

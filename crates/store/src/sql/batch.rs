@@ -97,7 +97,7 @@ impl<'s, S: Dialect> Batch<'s, S> {
         match command {
             Command::EnsureAccount(account) => self.ensure_account(account),
             Command::CreateToken(token) => self.create_token(token),
-            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
+            Command::DeleteToken { id, account, now } => self.delete_token(*id, *account, *now),
             Command::RecordTokenUses(uses) => self.record_token_uses(uses),
             Command::CreateBot(bot) => self.create_bot(bot),
             Command::UpdateBot(bot) => self.update_bot(bot),

@@ -73,6 +73,12 @@ impl<S: Dialect> Batch<'_, S> {
         if self.session.exists(known, values![code.id, &code.digest])? {
             return Ok(Outcome::Duplicate);
         }
+        // Its maker's token may be in the cache of another node still.
+        if let Some(maker) = code.made_by
+            && self.is_deleted(maker)?
+        {
+            return Ok(Outcome::NotFound);
+        }
         let now = code.created_at;
         let (account, name, live, max) = match &code.used_for {
             CodeUse::Invite { name } => {

@@ -1,6 +1,7 @@
 //! What happens to a match that is there: its writer finishes, fails or releases it, an operator cancels it or puts it back. Where
 //! nodes share the database, the match's row is locked before.
 
+use super::account_deletion::DELETED_AMONG;
 use super::{Batch, Dialect, RowStatement, Value, values};
 use crate::columns::{Columns, LogEnd};
 use crate::contract::StoreError;
@@ -48,6 +49,8 @@ fn seat_results<'v>(id: MatchId, result: &'v MatchResult) -> impl Iterator<Item 
     };
     result.placements.iter().enumerate().map(of_seat)
 }
+
+pub(crate) const SEAT_OWNERS: &str = "SELECT account FROM seats WHERE match_id = ?1 AND account IS NOT NULL";
 
 impl<S: Dialect> Batch<'_, S> {
     /// Where an event of its writer leads a match, or the refusal.
@@ -180,6 +183,9 @@ impl<S: Dialect> Batch<'_, S> {
         let Some(WriteFence { state, account, origin, .. }) = held else { return Ok(Outcome::NotFound) };
         let next = state.transition(MatchEvent::Requeue).filter(|_| origin.is_none());
         let Some(next) = next else { return Ok(Outcome::WrongState(state)) };
+        if self.has_deleted_owner(id, account)? {
+            return Ok(Outcome::OwnerDeleted);
+        }
         let tag = semantics::next_fair_tag(self.virtual_time()?, self.last_tag(account)?);
         self.set_last_tag(account, tag)?;
         self.session.run(
@@ -190,6 +196,13 @@ impl<S: Dialect> Batch<'_, S> {
         )?;
         self.counters.record_transition(Some(state), Some(next));
         Ok(Outcome::Done)
+    }
+
+    /// Whether the account of a match is deleted, or one whose bot has a seat.
+    fn has_deleted_owner(&mut self, id: MatchId, account: AccountId) -> Result<bool, StoreError> {
+        let mut owners = self.session.all(SEAT_OWNERS, values![id], |row| row.id_bytes())?;
+        owners.push(account.to_bytes());
+        Ok(!self.session.all_each(DELETED_AMONG, "", &owners, |_| Ok(()))?.is_empty())
     }
 
     /// The tag of an account's newest match in the queue.

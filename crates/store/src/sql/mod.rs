@@ -18,6 +18,7 @@ pub(crate) mod game_index;
 pub(crate) mod game_retirement;
 pub(crate) mod guest_retirement;
 pub(crate) mod ladders;
+pub(crate) mod last_admin;
 pub(crate) mod leaders;
 pub(crate) mod leases;
 mod limit_rules;

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 29] = [
+const MIGRATIONS: [&str; 30] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -41,6 +41,7 @@ const MIGRATIONS: [&str; 29] = [
     include_str!("../../migrations/sqlite/0027_checksums.sql"),
     include_str!("../../migrations/sqlite/0028_deleted_accounts.sql"),
     include_str!("../../migrations/sqlite/0029_checksums_of_entries.sql"),
+    include_str!("../../migrations/sqlite/0030_bans_of_admins.sql"),
 ];
 const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
 /// The oldest version whose programs may read and write a file of the newest: the last step that such a program would not survive. Raise it

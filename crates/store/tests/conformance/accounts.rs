@@ -30,13 +30,13 @@ pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {
     let mut existing = held.reader.existing_tokens(&[1, 2, 3].map(token_id)).unwrap();
     existing.sort_unstable();
     assert_eq!(existing, [1, 2].map(token_id));
-    let delete = |account| Command::DeleteToken { id: token_id(1), account };
+    let delete = |account| Command::DeleteToken { id: token_id(1), account, now: at(1) };
     held.assert_outcome(delete(Some(account_id(2))), Outcome::NotFound);
     held.assert_outcome(delete(Some(account_id(1))), Outcome::Done);
     held.assert_outcome(delete(None), Outcome::NotFound);
     assert_eq!(held.reader.existing_tokens(&[1, 2].map(token_id)), Ok(vec![token_id(2)]));
     assert_eq!(held.reader.existing_tokens(&[]), Ok(vec![]));
-    held.assert_outcome(Command::DeleteToken { id: token_id(2), account: None }, Outcome::Done);
+    held.assert_outcome(Command::DeleteToken { id: token_id(2), account: None, now: at(1) }, Outcome::Done);
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![]));
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn tokens_are_bounded(database: &dyn Database) {
     let outcomes = held.commit(&commands);
     assert!(outcomes[..max as usize].iter().all(|outcome| *outcome == Outcome::Done));
     assert_eq!(outcomes[max as usize], Outcome::LimitReached);
-    held.assert_outcome(Command::DeleteToken { id: token_id(0), account: None }, Outcome::Done);
+    held.assert_outcome(Command::DeleteToken { id: token_id(0), account: None, now: at(1) }, Outcome::Done);
     held.assert_outcome(Command::CreateToken(token(max, 1)), Outcome::Done);
 }
 

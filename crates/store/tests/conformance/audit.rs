@@ -93,6 +93,7 @@ pub(crate) fn a_change_and_its_entry_are_one_commit(database: &dyn Database) {
         target: BanTarget::Account(account_id(1)),
         reason: "x".to_owned(),
         made_by: None,
+        made_by_role: None,
         created_at: at(0),
         expires_at: None,
     };

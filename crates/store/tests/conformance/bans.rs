@@ -4,7 +4,7 @@ use crate::fixtures::*;
 use engine::commands::{BanCommand, Command, Outcome};
 use engine::ids::{BanId, PlayerId};
 use engine::limits::BANS_MAX;
-use engine::rows::{Ban, BanList, BanTarget};
+use engine::rows::{Ban, BanList, BanTarget, Role};
 use store::Database;
 
 pub(crate) fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> Ban {
@@ -13,6 +13,7 @@ pub(crate) fn ban(n: u128, target: &str, made_ms: i64, end_ms: Option<i64>) -> B
         target: target.parse().unwrap(),
         reason: format!("reason «{n}»"),
         made_by: n.is_multiple_of(2).then(|| account_id(n)),
+        made_by_role: n.is_multiple_of(2).then_some(Role::Operator),
         created_at: at(made_ms),
         expires_at: end_ms.map(at),
     }

@@ -178,7 +178,7 @@ pub(crate) fn a_session_makes_room_for_the_next(database: &dyn Database) {
     held.commit(&tokens);
     held.assert_outcome(redeem(1, None, 1, at(1)), Outcome::LimitReached);
     assert!(held.reader.one_time_code(&digest_of(1), at(1)).unwrap().is_some(), "it is not used up");
-    let delete = |n| Command::DeleteToken { id: token_id(n), account: None };
+    let delete = |n| Command::DeleteToken { id: token_id(n), account: None, now: at(1) };
     held.assert_outcome(delete(0), Outcome::Done);
     // One that ends by itself makes no room.
     let ending = Token { expires_at: Some(at(99)), ..token(0, 1) };
@@ -212,7 +212,7 @@ pub(crate) fn signing_out_ends_sessions_only(database: &dyn Database) {
     held.assert_outcome(Command::CreateToken(ending.clone()), Outcome::Done);
     assert_eq!(held.reader.token(&ending.digest), Ok(Some(ending.clone())));
     held.assert_outcome(end(ending.id), Outcome::NotFound);
-    held.assert_outcome(Command::DeleteToken { id: ending.id, account: None }, Outcome::Done);
+    held.assert_outcome(Command::DeleteToken { id: ending.id, account: None, now: at(1) }, Outcome::Done);
     held.assert_outcome(create_code(2, Some(1), 0), Outcome::Done);
     held.assert_outcome(end(session_token(1)), Outcome::Done);
     held.assert_outcome(end(session_token(1)), Outcome::NotFound);
@@ -228,9 +228,15 @@ pub(crate) fn deleting_a_token_ends_the_links_of_its_account(database: &dyn Data
     for (n, of) in [(1, Some(1)), (2, Some(2)), (3, None)] {
         held.assert_outcome(create_code(n, of, 0), Outcome::Done);
     }
-    held.assert_outcome(Command::DeleteToken { id: token_id(1), account: Some(account_id(2)) }, Outcome::NotFound);
+    held.assert_outcome(
+        Command::DeleteToken { id: token_id(1), account: Some(account_id(2)), now: at(1) },
+        Outcome::NotFound,
+    );
     assert!(held.reader.one_time_code(&digest_of(1), at(1)).unwrap().is_some());
-    held.assert_outcome(Command::DeleteToken { id: token_id(1), account: Some(account_id(1)) }, Outcome::Done);
+    held.assert_outcome(
+        Command::DeleteToken { id: token_id(1), account: Some(account_id(1)), now: at(1) },
+        Outcome::Done,
+    );
     let live: Vec<_> =
         [1, 2, 3].into_iter().filter(|n| held.reader.one_time_code(&digest_of(*n), at(1)).unwrap().is_some()).collect();
     assert_eq!(live, [2, 3]);

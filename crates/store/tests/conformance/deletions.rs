@@ -9,8 +9,8 @@ use engine::commands::{
     IndexChange, LadderCommand, NamesPage, Outcome, WorldCommand,
 };
 use engine::competitions::{CompetitionKind, CompetitionRow};
-use engine::ids::{AccountId, BanId, CompetitionId, MatchId};
-use engine::matches::spec::MatchSpec;
+use engine::ids::{AccountId, BanId, CompetitionId, TableId, WorldId};
+use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{
     Account, AccountCounts, AccountHoldings, Ban, BanTarget, Bot, CodeUse, DELETED_ACCOUNT_NAME, OneTimeCode, Role,
     Token,
@@ -20,21 +20,21 @@ use rules::chance::Seed;
 use store::{AccountFilter, BotFilter, Database};
 
 /// Player 1, with an account.
-const ANN: AccountId = AccountId(0xf001);
+pub(crate) const ANN: AccountId = AccountId(0xf001);
 
-fn ann() -> Account {
+pub(crate) fn ann() -> Account {
     Account { id: ANN, name: "Änn".to_owned(), created_at: at(1) }
 }
 
-fn delete(id: AccountId, ms: i64) -> Command {
+pub(crate) fn delete(id: AccountId, ms: i64) -> Command {
     Command::Account(AccountCommand::Delete { id, now: at(ms) })
 }
 
-fn forget(page: NamesPage, max: usize) -> Command {
-    Command::Account(AccountCommand::ForgetNames { id: ANN, page, max })
+fn forget(max: usize) -> Command {
+    Command::Account(AccountCommand::ForgetNames { id: ANN, max, now: at(8) })
 }
 
-fn token_of(n: u128, account: AccountId, role: Role, expires_at: Option<UnixMs>) -> Command {
+pub(crate) fn token_of(n: u128, account: AccountId, role: Role, expires_at: Option<UnixMs>) -> Command {
     Command::CreateToken(Token { account, role, expires_at, ..token(n, 1) })
 }
 
@@ -47,9 +47,16 @@ fn create_link(link: &OneTimeCode) -> Command {
     Command::Code(CodeCommand::Create(link.clone()))
 }
 
-fn ban_of(n: u128, target: BanTarget, end_ms: Option<i64>) -> Command {
-    let (id, reason, expires_at) = (BanId(n), "spam".to_owned(), end_ms.map(at));
-    Command::Ban(BanCommand::Create(Ban { id, target, reason, made_by: None, created_at: at(0), expires_at }))
+pub(crate) fn ban_of(n: u128, target: BanTarget, end_ms: Option<i64>) -> Command {
+    Command::Ban(BanCommand::Create(Ban {
+        id: BanId(n),
+        target,
+        reason: "spam".to_owned(),
+        made_by: None,
+        made_by_role: None,
+        created_at: at(0),
+        expires_at: end_ms.map(at),
+    }))
 }
 
 fn competition(n: u128, kind: CompetitionKind, account: AccountId) -> CompetitionRow {
@@ -61,7 +68,7 @@ fn create_competition(row: CompetitionRow) -> Command {
 }
 
 /// With accounts 1 and Ann.
-fn with_ann(database: &dyn Database) -> StoreFixture {
+pub(crate) fn with_ann(database: &dyn Database) -> StoreFixture {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(Command::EnsureAccount(ann()), Outcome::Account(ANN));
     held
@@ -90,6 +97,7 @@ pub(crate) fn a_deleted_account_is_nobodys(database: &dyn Database) {
     assert_eq!(uncleared(&mut held), [ANN]);
     assert_eq!(held.reader.deletions().uncleared_accounts(at(4), 9), Ok(Vec::new()), "it was deleted later");
     assert_eq!(held.reader.deletions().uncleared_accounts(at(5), 9), Ok(vec![ANN]));
+    assert_eq!(held.reader.deletions().deleted_among(&[account_id(1), ANN, AccountId(7)]), Ok(vec![ANN]));
     assert_eq!(held.reader.existing_tokens(&[token_id(1), token_id(2), token_id(3)]), Ok(vec![token_id(3)]));
     assert_eq!(held.reader.one_time_code(&link.digest, at(1)), Ok(None));
     let invites = held.reader.invites(None, 9, at(1)).unwrap();
@@ -110,31 +118,15 @@ pub(crate) fn a_deleted_account_is_nobodys(database: &dyn Database) {
         Command::CreateBot(Bot { account: ANN, ..bot(1, 1) }),
         Command::CreateMatches(CreateMatches { account: ANN, idempotency: None, matches, now: at(6) }),
         create_competition(competition(1, CompetitionKind::Duel, ANN)),
+        create_link(&OneTimeCode { made_by: Some(ANN), ..code(8, None, 0) }),
+        ban_of(1, BanTarget::Account(ANN), None),
+        ban_of(1, BanTarget::Disabled(ANN), None),
     ] {
         held.assert_outcome(refused, Outcome::NotFound);
     }
     let next = Account { id: AccountId(0xf777), ..ann() };
     held.assert_outcome(Command::EnsureAccount(next.clone()), Outcome::Account(next.id));
     assert_eq!(held.reader.account_named(&next.name), Ok(Some(next)));
-}
-
-pub(crate) fn the_last_admin_stays(database: &dyn Database) {
-    let mut held = with_ann(database);
-    held.assert_outcome(token_of(1, ANN, Role::Admin, None), Outcome::Done);
-    held.assert_outcome(token_of(2, account_id(1), Role::Operator, None), Outcome::Done);
-    held.assert_outcome(delete(ANN, 5), Outcome::LastAdmin);
-    // One whose token has ended, or who is banned, is none.
-    held.assert_outcome(token_of(3, account_id(1), Role::Admin, Some(at(5))), Outcome::Done);
-    held.assert_outcome(delete(ANN, 5), Outcome::LastAdmin);
-    held.assert_outcome(token_of(4, account_id(1), Role::Admin, Some(at(6))), Outcome::Done);
-    held.assert_outcome(ban_of(1, BanTarget::Disabled(account_id(1)), None), Outcome::Done);
-    held.assert_outcome(delete(ANN, 5), Outcome::LastAdmin);
-    let lift = Command::Ban(BanCommand::Lift { id: BanId(1), now: at(5) });
-    held.assert_outcome(lift, Outcome::Done);
-    held.assert_outcome(delete(ANN, 5), Outcome::AccountDeleted(vec![token_id(1)]));
-    held.assert_outcome(delete(account_id(1), 5), Outcome::LastAdmin);
-    // Where nobody is an admin any more, none is the last.
-    let Outcome::AccountDeleted(_) = held.commit_one(delete(account_id(1), 6)) else { panic!("it is not deleted") };
 }
 
 pub(crate) fn a_name_stays_with_a_ban(database: &dyn Database) {
@@ -190,8 +182,7 @@ pub(crate) fn what_an_account_has_is_counted(database: &dyn Database) {
 pub(crate) fn a_deleted_account_is_cleared_in_portions(database: &dyn Database) {
     let mut held = with_ann(database);
     let clear = |max| Command::Account(AccountCommand::Clear { id: ANN, max });
-    let finish = |id| Command::Account(AccountCommand::Finish { id, now: at(8) });
-    for early in [clear(9), finish(ANN), forget(NamesPage::FIRST[0], 9)] {
+    for early in [clear(9), forget(9)] {
         held.assert_outcome(early, Outcome::NotFound);
     }
     // Three answers to requests, one opening of a table, points at the table, points of a hunt, an invitation, a bot.
@@ -209,8 +200,8 @@ pub(crate) fn a_deleted_account_is_cleared_in_portions(database: &dyn Database) 
     held.own_world(1, 1);
     held.assert_outcome(claims(1, 1, 0, 1), Outcome::Done);
     let hunters: Vec<HunterDelta> = vec![delta(1, "Änn", 5, 1), delta(2, "bob", 5, 1)];
-    let aggregate = Aggregate { hunters, ..aggregate(1, 0, 1) };
-    held.assert_outcome(Command::World(WorldCommand::Aggregate(aggregate)), Outcome::Done);
+    let counted = Aggregate { hunters, ..aggregate(1, 0, 1) };
+    held.assert_outcome(Command::World(WorldCommand::Aggregate(counted)), Outcome::Done);
     let ladder = competition(1, CompetitionKind::Ladder, account_id(1));
     let invite = LadderCommand::Invite { ladder: ladder.id, account: ANN, now: at(1) };
     held.assert_outcome(create_competition(ladder.clone()), Outcome::Done);
@@ -233,9 +224,24 @@ pub(crate) fn a_deleted_account_is_cleared_in_portions(database: &dyn Database) 
     let bots = BotFilter { account: ANN, before: None, limit: 9 };
     assert_eq!(held.reader.bots(&bots).unwrap().len(), 1);
     held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: ANN }, Outcome::Done);
-    assert_eq!(uncleared(&mut held), [ANN]);
-    held.assert_outcome(finish(ANN), Outcome::Done);
+    // A hunt of others that still has its score brings nothing back.
+    held.assert_outcome(claims(1, 1, 1, 1), Outcome::Done);
+    let hunters = vec![delta(1, "Änn", 5, 1), delta(2, "bob", 5, 1)];
+    let aggregate = Aggregate { hunters, rounds: vec![round(1, Some(1)), round(2, Some(2))], ..aggregate(1, 1, 2) };
+    held.assert_outcome(Command::World(WorldCommand::Aggregate(aggregate)), Outcome::Done);
+    assert_eq!(held.reader.hunter(player_id(1)), Ok(None));
+    assert_eq!(held.reader.hunter(player_id(2)).unwrap().unwrap().points, 10);
+    let rounds = held.reader.hunt_rounds(world_id(1), None, 9).unwrap();
+    let winners: Vec<_> = rounds.iter().map(|round| round.winner_name.as_str()).collect();
+    assert_eq!(winners, ["hünter-2", DELETED_ACCOUNT_NAME]);
+
+    for next in [NamesPage::StoryGames(TableId(0)), NamesPage::HuntRounds(WorldId(0))] {
+        assert_eq!(uncleared(&mut held), [ANN]);
+        held.assert_outcome(forget(9), Outcome::NamesForgotten(Some(next)));
+    }
+    held.assert_outcome(forget(9), Outcome::NamesForgotten(None));
     assert_eq!(uncleared(&mut held), []);
+    held.assert_outcome(forget(9), Outcome::NotFound);
 }
 
 pub(crate) fn names_are_taken_out_in_pages(database: &dyn Database) {
@@ -246,8 +252,10 @@ pub(crate) fn names_are_taken_out_in_pages(database: &dyn Database) {
     specs[3].seats[0].bot = bot_id(9);
     let create = CreateMatches { account: account_id(1), idempotency: None, matches: specs, now: at(0) };
     held.assert_outcome(Command::CreateMatches(create), Outcome::Done);
-    // In match 6, which is hers, a bot that is not registered is hers, too.
-    let create = CreateMatches { account: ANN, idempotency: None, matches: vec![spec(6)], now: at(0) };
+    // In match 6, which is hers, a bot that is not registered is hers, too, but not that of another one which is gone.
+    let mut hers = spec(6);
+    hers.seats.push(SeatSpec { owner: ann().name, ..hers.seats[1].clone() });
+    let create = CreateMatches { account: ANN, idempotency: None, matches: vec![hers], now: at(0) };
     held.assert_outcome(Command::CreateMatches(create), Outcome::Done);
     held.open_tables_of_ann();
     held.assert_outcome(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
@@ -263,28 +271,49 @@ pub(crate) fn names_are_taken_out_in_pages(database: &dyn Database) {
     }
     assert_eq!(held.reader.deletions().has_live_seats(ANN), Ok(false));
 
-    // A page ends with whole matches: three seats are those of two matches.
-    let after = |n: u128| NamesPage::Seats(match_id(n));
-    let forgotten = |count, next| Outcome::NamesForgotten { count, next };
-    held.assert_outcome(forget(NamesPage::Seats(MatchId(0)), 3), forgotten(2, Some(after(2))));
-    held.assert_outcome(forget(after(2), 3), forgotten(1, Some(after(4))));
-    held.assert_outcome(forget(after(4), 3), forgotten(3, Some(after(6))));
-    held.assert_outcome(forget(after(6), 3), forgotten(0, None));
-    held.assert_outcome(forget(NamesPage::Seats(MatchId(0)), 99), forgotten(0, None));
+    // A page ends with whole matches: three seats are those of two matches. Whoever continues begins where the last one has ended.
+    let after = |n: u128| Outcome::NamesForgotten(Some(NamesPage::Seats(match_id(n))));
+    held.assert_outcome(forget(3), after(2));
+    held = StoreFixture::new(database);
+    held.assert_outcome(forget(3), after(4));
+    held.assert_outcome(forget(3), after(6));
+    held.assert_outcome(forget(3), Outcome::NamesForgotten(Some(NamesPage::StoryGames(TableId(0)))));
     for n in 1..=6 {
         let seats = held.reader.match_by_id(match_id(n)).unwrap().unwrap().spec.seats;
         let is_hers = n != 4;
         assert_eq!(seats[0].owner == DELETED_ACCOUNT_NAME, is_hers, "match {n}");
         assert_eq!(seats[0].url.is_empty(), is_hers, "match {n}");
-        assert_eq!(seats[1].owner == DELETED_ACCOUNT_NAME, n == 6, "match {n}");
+        assert_ne!(seats[1].owner, DELETED_ACCOUNT_NAME, "match {n}");
+        assert!(seats.get(2).is_none_or(|seat| seat.owner == DELETED_ACCOUNT_NAME), "match {n}");
     }
-    let [_, games, rounds] = NamesPage::FIRST;
-    held.assert_outcome(forget(games, 9), forgotten(1, None));
+    held.assert_outcome(forget(9), Outcome::NamesForgotten(Some(NamesPage::HuntRounds(WorldId(0)))));
     let told = held.reader.story_game(game_id(1, 1)).unwrap().unwrap().0;
     assert_eq!(told.storyteller_name.as_deref(), Some(DELETED_ACCOUNT_NAME));
-    held.assert_outcome(forget(rounds, 9), forgotten(1, None));
+    held.assert_outcome(forget(9), Outcome::NamesForgotten(None));
     let names = held.reader.hunt_rounds(world_id(1), None, 9).unwrap().into_iter().map(|round| round.winner_name);
     assert_eq!(names.collect::<Vec<_>>(), [round(2, Some(2)).winner_name.as_str(), DELETED_ACCOUNT_NAME]);
+}
+
+/// A failed match is not played again for an account that is gone, or with a bot of one.
+pub(crate) fn nothing_of_a_deleted_account_is_requeued(database: &dyn Database) {
+    let mut held = with_ann(database);
+    held.assert_outcome(Command::CreateBot(Bot { account: ANN, ..bot(1, 1) }), Outcome::Done);
+    let others = MatchSpec { seats: spec(2).seats.split_off(1), ..spec(3) };
+    for (account, spec) in
+        [(ANN, MatchSpec { seats: others.seats.clone(), ..spec(1) }), (account_id(1), spec(2)), (account_id(1), others)]
+    {
+        let create = CreateMatches { account, idempotency: None, matches: vec![spec], now: at(0) };
+        held.assert_outcome(Command::CreateMatches(create), Outcome::Done);
+    }
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
+    assert_eq!(held.claimed(claim(1, at(1), 9)).len(), 3);
+    for n in 1..=3 {
+        held.assert_outcome(fail(n, 1, at(2)), Outcome::Done);
+    }
+    held.assert_outcome(delete(ANN, 5), Outcome::AccountDeleted(vec![]));
+    for (n, want) in [(1, Outcome::OwnerDeleted), (2, Outcome::OwnerDeleted), (3, Outcome::Done)] {
+        held.assert_outcome(requeue(n, at(6)), want);
+    }
 }
 
 impl StoreFixture {

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod activity;
+mod admins;
 mod audit;
 mod bans;
 mod bot_health;
@@ -69,6 +70,12 @@ laws! {
         public_bots_of_all_accounts_are_listed
         uses_of_tokens_only_go_forward
     }
+    admins {
+        the_last_admin_stays
+        an_admin_by_a_session_is_kept
+        of_two_admins_who_remove_each_other_one_stays
+        a_held_name_is_taken_in_no_moment
+    }
     audit {
         entries_are_read_back_as_they_were_written
         entries_are_filtered_and_read_in_pages
@@ -97,11 +104,11 @@ laws! {
     }
     deletions {
         a_deleted_account_is_nobodys
-        the_last_admin_stays
         a_name_stays_with_a_ban
         what_an_account_has_is_counted
         a_deleted_account_is_cleared_in_portions
         names_are_taken_out_in_pages
+        nothing_of_a_deleted_account_is_requeued
     }
     creation {
         a_match_is_read_back_as_it_was_created

@@ -105,7 +105,7 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
     match step.clone() {
         Step::EnsureAccount(n) => Command::EnsureAccount(account(n)),
         Step::CreateToken(n, account) => Command::CreateToken(token(n, account)),
-        Step::DeleteToken(n) => Command::DeleteToken { id: token_id(n), account: Some(account_id(1)) },
+        Step::DeleteToken(n) => Command::DeleteToken { id: token_id(n), account: Some(account_id(1)), now },
         Step::UseToken(n, used_at) => Command::RecordTokenUses(vec![(token_id(n), at(used_at))]),
         Step::CreateCode(n, account) => codes::create_code(n, account, now.0 - T0.0),
         Step::Redeem(n, new_account) => codes::redeem(n, new_account, next_session(), now),

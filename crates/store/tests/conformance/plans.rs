@@ -26,9 +26,15 @@ const SMALL: [&str; 12] = [
     "secrets",
     "workers",
 ];
-/// Indexes of what waits or is under way: a full scan of one of them reads no more than that.
-const QUEUES: [&str; 5] =
-    ["matches_running", "matches_waiting", "story_games_open", "story_tables_bare", "story_tables_live"];
+/// Indexes of what waits or is under way, or of admins: a full scan of one of them reads no more than that.
+const QUEUES: [&str; 6] = [
+    "matches_running",
+    "matches_waiting",
+    "story_games_open",
+    "story_tables_bare",
+    "story_tables_live",
+    "tokens_of_admins",
+];
 /// How often a statement is used before PostgreSQL may keep a plan of it.
 const USED_BEFORE: usize = 6;
 /// Steps of a plan that hand on rows as they come, so that a limit above them ends what is under them.

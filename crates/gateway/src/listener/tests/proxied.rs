@@ -65,6 +65,8 @@ async fn a_connection_is_of_the_client_that_a_trusted_proxy_names() {
         (PROXY_HOST, header_of("[2001:db8::7]:4711", b""), "2001:db8::7"),
         (PROXY_HOST, header_of("192.0.2.7:4711", b"\xea\0\x03abc"), "192.0.2.7"),
         (PROXY_HOST, header_of("192.0.2.7:4711", b"\x20\0\x05\x01\0\0\0\0"), "192.0.2.7 over TLS"),
+        (PROXY_HOST, header_of("127.0.0.1:4711", b""), "0.0.0.0"),
+        (PROXY_HOST, header_of("[::1]:4711", b""), "::"),
         (PROXY_HOST, encode(LOCAL.0, LOCAL.1, b""), "127.0.0.9"),
         (PROXY_HOST, encode(0x21, 0x31, &[b'/'; 216]), "127.0.0.9"),
         (2, Vec::new(), "127.0.0.2"),
@@ -77,7 +79,7 @@ async fn a_connection_is_of_the_client_that_a_trusted_proxy_names() {
         let raw = rest(server.begin(host, &[&header, FRAME]).await).await;
         assert_eq!(raw, format!("raw of {}", want.trim_end_matches(" over TLS")), "{header:?}");
     }
-    assert_eq!((server.outcomes("client"), server.outcomes("local")), ("8".to_owned(), "4".to_owned()));
+    assert_eq!((server.outcomes("client"), server.outcomes("local")), ("12".to_owned(), "4".to_owned()));
 }
 
 #[tokio::test]

@@ -1,13 +1,15 @@
 //! Aggregates of claims: the leaderboard, rounds, totals. All of it in the commit that advances the cursor. Where
 //! nodes share the database, the row of totals is locked before: no other node writes these rows meanwhile.
 
+use crate::columns::Columns;
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::WorldVersions};
+use crate::sql::account_deletion::DELETED_AMONG;
 use crate::sql::{Batch, Dialect, RowStatement, values};
 use engine::commands::{Aggregate, HunterDelta, Outcome};
-use engine::ids::WorldId;
-use engine::rows::{HunterRow, RoundRow};
-use std::collections::BTreeMap;
+use engine::ids::{PlayerId, WorldId};
+use engine::rows::{DELETED_ACCOUNT_NAME, HunterRow, RoundRow};
+use std::collections::{BTreeMap, BTreeSet};
 
 static NEW_HUNTERS: RowStatement = RowStatement::new(
     "player uuid",
@@ -32,10 +34,11 @@ impl<S: Dialect> Batch<'_, S> {
         let moved = "UPDATE worlds SET aggregated_version = ?2 WHERE id = ?1";
         self.session.run(moved, values![aggregate.id, aggregate.to_version])?;
         self.forget_entries(aggregate.id, held, WorldVersions { aggregated: aggregate.to_version, ..held })?;
-        let new_hunters = self.count_hunters(&aggregate.hunters)?;
+        let deleted = self.deleted_players(aggregate)?;
+        let new_hunters = self.count_hunters(&aggregate.hunters, &deleted)?;
         let mut new_rounds = 0;
         for round in &aggregate.rounds {
-            new_rounds += self.put_round(aggregate.id, round)?;
+            new_rounds += self.put_round(aggregate.id, round, &deleted)?;
         }
         let totals = aggregate.totals;
         self.session.run(
@@ -46,10 +49,19 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(Outcome::Done)
     }
 
+    /// Players whose accounts are deleted: a hunt of others keeps their names until its round is over.
+    fn deleted_players(&mut self, aggregate: &Aggregate) -> Result<BTreeSet<PlayerId>, StoreError> {
+        let winners = aggregate.rounds.iter().filter_map(|round| round.winner);
+        let players: BTreeSet<_> = aggregate.hunters.iter().map(|delta| delta.player).chain(winners).collect();
+        let players: Vec<_> = players.into_iter().map(PlayerId::to_bytes).collect();
+        let deleted = self.session.all_each(DELETED_AMONG, "", &players, |row| row.id().map(PlayerId))?;
+        Ok(deleted.into_iter().collect())
+    }
+
     /// How many hunters are new by it.
-    fn count_hunters(&mut self, deltas: &[HunterDelta]) -> Result<usize, StoreError> {
+    fn count_hunters(&mut self, deltas: &[HunterDelta], deleted: &BTreeSet<PlayerId>) -> Result<usize, StoreError> {
         let mut sums = BTreeMap::new();
-        for delta in deltas {
+        for delta in deltas.iter().filter(|delta| !deleted.contains(&delta.player)) {
             let sum = sums.entry(delta.player).or_insert_with(|| semantics::worlds::new_hunter(delta.player));
             semantics::worlds::add_delta(sum, delta);
         }
@@ -71,7 +83,9 @@ impl<S: Dialect> Batch<'_, S> {
     }
 
     /// How many rounds are new by it.
-    fn put_round(&mut self, id: WorldId, round: &RoundRow) -> Result<usize, StoreError> {
+    fn put_round(&mut self, id: WorldId, round: &RoundRow, deleted: &BTreeSet<PlayerId>) -> Result<usize, StoreError> {
+        let is_deleted = round.winner.is_some_and(|winner| deleted.contains(&winner));
+        let winner_name = if is_deleted { DELETED_ACCOUNT_NAME } else { &round.winner_name };
         let known = "SELECT 1 FROM hunt_rounds WHERE world_id = ?1 AND number = ?2";
         let is_known = self.session.exists(known, values![id, round.number])?;
         self.session.run(
@@ -84,7 +98,7 @@ impl<S: Dialect> Batch<'_, S> {
                 round.number,
                 round.ended_at,
                 round.winner,
-                &semantics::stored_text(&round.winner_name),
+                &semantics::stored_text(winner_name),
                 round.points,
                 round.hunters,
             ],

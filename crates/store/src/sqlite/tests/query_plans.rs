@@ -7,8 +7,8 @@ use crate::sql::match_lists::{ended_public, running_public};
 use crate::sql::reader::{COUNTS, FAILURES, PROBES, SCHEDULED, WINDOWS, public_bots};
 use crate::sql::waiting::{ACCOUNTS_WAITING, first_waiting, first_waiting_of};
 use crate::sql::{
-    accounts, activity, bot_health, codes, competitions, guest_retirement, ladders, leaders, match_lists, nodes,
-    retire, worlds,
+    account_deletion, accounts, activity, bot_health, codes, competitions, guest_retirement, ladders, last_admin,
+    leaders, match_lists, matches, nodes, retire, worlds,
 };
 use crate::sqlite::connection::{self, Access};
 use crate::sqlite::log::APPEND;
@@ -16,6 +16,7 @@ use crate::sqlite::migrate;
 use crate::sqlite::reader::status_by_id;
 use crate::sqlite::session::{Session, plan};
 use crate::sqlite::tables;
+use engine::commands::NamesPage;
 use engine::ids::{AccountId, BotId};
 use engine::matches::result::SeatOutcome;
 use rusqlite::Connection;
@@ -57,6 +58,30 @@ fn the_queue_is_read_from_its_indexes() {
     check(&lost_holders("matches", "state = 'running'"), "matches_running (worker>?)");
     check(&format!("{RUNNING} worker IS ?1 ORDER BY id LIMIT ?2"), "matches_running (worker=?)");
     check(CLAIMED_BEFORE, "matches_running (worker=?)");
+}
+
+#[test]
+fn what_a_deleted_account_has_is_found_by_indexes() {
+    check(account_deletion::UNCLEARED, "accounts_uncleared (deleted_at>? AND deleted_at<?)");
+    check(account_deletion::LIVE_COMPETITIONS, "competitions_live (account=?)");
+    check(account_deletion::LIVE_HUNTS, "worlds_by_creator (creator=?");
+    for (state, queue) in [("waiting", "matches_waiting"), ("running", "matches_running")] {
+        let steps = plan(&database(), &account_deletion::live_seat(state)).unwrap();
+        let is_queue = |step: &&String| step.contains(queue);
+        assert!(steps.iter().any(|step| is_queue(&step)), "what is under way is walked: {steps:#?}");
+        assert!(steps.iter().all(|step| !step.starts_with("SCAN") || is_queue(&step)), "{steps:#?}");
+    }
+    let mut page = Some(NamesPage::FIRST);
+    while let Some(kind) = page {
+        for walk in [account_deletion::page_end(kind), account_deletion::forget(kind)] {
+            check(&walk, ">?");
+        }
+        page = kind.next_kind();
+    }
+    check(matches::SEAT_OWNERS, "PRIMARY KEY (match_id=?)");
+    check(last_admin::ADMIN_TOKEN, "tokens_of_admins (account=?)");
+    check(last_admin::LASTING_TOKENS, "tokens_of_admins (account>?)");
+    check(last_admin::LIVE_BANS, "(target=?)");
 }
 
 #[test]
@@ -409,10 +434,10 @@ fn what_is_old_or_not_counted_is_found_by_its_index() {
     // The end is read twice: to compare, and to return it.
     check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
-    let counted = "SEARCH e USING PRIMARY KEY (world_id=? AND version>?)";
-    for name in ["old worlds", "old worlds that are not counted"] {
-        check_world(name, &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
-    }
+    let lease = "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_world("old worlds", &[old, "SEARCH e USING PRIMARY KEY (world_id=? AND version>?)", lease]);
+    let not_counted = "SEARCH e EXISTS USING PRIMARY KEY (world_id=? AND version>?)";
+    check_world("old worlds that are not counted", &[old, lease, not_counted]);
 }
 
 #[test]
