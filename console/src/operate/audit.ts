@@ -111,7 +111,7 @@ export function timeShown(time: string): string {
   return new Date(ms - offsetMs).toISOString().slice(0, 19);
 }
 
-const BESIDE_MS = 60_000;
+const MARGIN_MS = 60_000;
 
 /** The entry of a ban: what was done to its target within a minute of it. */
 export function entryOfBan(ban: BanView): string {
@@ -119,7 +119,7 @@ export function entryOfBan(ban: BanView): string {
   const madeMs = Date.parse(ban.created_at);
   const target = ban.address !== null ? `address:${ban.address}` : ban.guest !== null ? `guest:${ban.guest}` : `account:${ban.account}`;
   const at = (ms: number) => new Date(ms).toISOString();
-  return auditPath({ action: kind === 'disabled' ? 'disable_account' : 'create_ban', target, from: at(madeMs - BESIDE_MS), until: at(madeMs + BESIDE_MS) });
+  return auditPath({ action: kind === 'disabled' ? 'disable_account' : 'create_ban', target, from: at(madeMs - MARGIN_MS), until: at(madeMs + MARGIN_MS) });
 }
 
 /** The cursor behind which an entry stands first: entries are listed from the newest id on. */

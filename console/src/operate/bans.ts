@@ -47,12 +47,12 @@ export const ENDS: readonly (readonly [name: string, text: string, seconds: numb
 const LONGEST_S = 315_360_000;
 
 /** In how many seconds a ban ends, or why that cannot be. `time` is as `datetime-local` has it. */
-export function endOf(name: string, time: string, nowMs: number): { readonly seconds: number | null } | { readonly mistake: string } {
+export function endOf(name: string, time: string, nowMs: number): { readonly seconds: number | null } | { readonly error: string } {
   const [, , length] = ENDS.find(([one]) => one === name) ?? ['', '', null];
   if (name !== 'time') return { seconds: length };
   const seconds = Math.ceil((Date.parse(time) - nowMs) / 1_000);
-  if (!(seconds >= 1)) return { mistake: BANS.endPast };
-  return seconds <= LONGEST_S ? { seconds } : { mistake: BANS.endFar };
+  if (!(seconds >= 1)) return { error: BANS.endPast };
+  return seconds <= LONGEST_S ? { seconds } : { error: BANS.endFar };
 }
 
 /** When a ban ends that is made now. */

@@ -16,7 +16,7 @@ export interface Target {
   readonly state: string;
   readonly at: string;
   /** Why it cannot be ended; empty where it can. */
-  readonly whyNot: string;
+  readonly endRefusal: string;
   /** Whom an operator may want to ban for it. */
   readonly people?: readonly { readonly player: string; readonly name: string }[];
   /** A match that failed can be played on. */
@@ -34,11 +34,11 @@ const BUILT_IN = ['plaza', 'hunt'];
 const OVER = 'It is over.';
 
 /** An answer whose value is read as something else; a refusal stays what it is. */
-async function read<A, B>(asked: Promise<Answer<A>>, as: (value: A) => B): Promise<Answer<B>> {
-  const { data, error, response } = await asked;
+async function read<A, B>(request: Promise<Answer<A>>, as: (value: A) => B): Promise<Answer<B>> {
+  const { data, error, response } = await request;
   return data === undefined ? { error, response } : { data: as(data), response };
 }
-const readAll = <A>(asked: Promise<Answer<readonly A[]>>, as: (value: A) => Target) => read(asked, (rows) => rows.map(as));
+const readAll = <A>(request: Promise<Answer<readonly A[]>>, as: (value: A) => Target) => read(request, (rows) => rows.map(as));
 const page = (after: string | undefined) => ({ query: { limit: 100, ...(after ? { after } : {}) } });
 
 export const tableOf = (row: Schemas['StoryListed']): Target => ({
@@ -48,7 +48,7 @@ export const tableOf = (row: Schemas['StoryListed']): Target => ({
   facts: [count(row.players, 'seat taken', 'seats taken')],
   state: phaseText(row.phase),
   at: row.created_at,
-  whyNot: '',
+  endRefusal: '',
 });
 
 export function tableOfState({ table, game, members }: Schemas['StoryState']): Target {
@@ -61,7 +61,7 @@ export function tableOfState({ table, game, members }: Schemas['StoryState']): T
     facts: names ? [names] : [],
     state: game ? phaseText(game.phase) : 'no game',
     at: '',
-    whyNot: isLive ? '' : 'No game is played there now.',
+    endRefusal: isLive ? '' : 'No game is played there now.',
     people: members.flatMap(({ is_bot, name, player }) => (is_bot ? [] : [{ player, name }])),
   };
 }
@@ -73,7 +73,7 @@ export const gameOf = (row: Schemas['GameSummary']): Target => ({
   facts: [row.game_type, row.board.replace('x', '×'), ...competitionText(row.competition?.kind)],
   state: row.status,
   at: row.created_at,
-  whyNot: ['waiting', 'running'].includes(row.status) ? '' : OVER,
+  endRefusal: ['waiting', 'running'].includes(row.status) ? '' : OVER,
   canRequeue: row.status === 'failed',
 });
 
@@ -84,7 +84,7 @@ export const inspected = (row: Schemas['Inspection']): Target => ({
   facts: inspectionFacts(row),
   state: row.status,
   at: row.created_at,
-  whyNot: ['waiting', 'running'].includes(row.status) ? '' : OVER,
+  endRefusal: ['waiting', 'running'].includes(row.status) ? '' : OVER,
   people: [{ player: row.account_id, name: END.itsAccount }],
   canRequeue: row.status === 'failed',
 });
@@ -98,7 +98,7 @@ export const huntOf = (row: Schemas['HuntView']): Target => ({
   facts: [`${row.width}×${row.height}`, row.admission, count(row.players, 'player'), ...(row.address ? [`on ${row.address}`] : [])],
   state: row.ends_at ? `until ${dateTime(row.ends_at)}` : 'stays',
   at: row.created_at,
-  whyNot: builtIn(row.name),
+  endRefusal: builtIn(row.name),
 });
 
 export const worldOf = (row: Schemas['WorldView']): Target => ({
@@ -108,7 +108,7 @@ export const worldOf = (row: Schemas['WorldView']): Target => ({
   facts: [row.kind, `${row.width}×${row.height}`, ...(row.address ? [`on ${row.address}`] : [])],
   state: row.ends_at ? `until ${dateTime(row.ends_at)}` : 'stays',
   at: row.created_at,
-  whyNot: builtIn(row.name),
+  endRefusal: builtIn(row.name),
 });
 
 export const tournamentOf = (row: Schemas['TournamentSummary'] | Schemas['TournamentDetails']): Target => ({
@@ -118,7 +118,7 @@ export const tournamentOf = (row: Schemas['TournamentSummary'] | Schemas['Tourna
   facts: [count(row.games_created, 'game'), row.is_public ? 'public' : 'private'],
   state: row.status,
   at: row.created_at,
-  whyNot: ['scheduled', 'running'].includes(row.status) ? '' : OVER,
+  endRefusal: ['scheduled', 'running'].includes(row.status) ? '' : OVER,
 });
 
 export const ladderOf = (row: Schemas['Leaderboard'] | Schemas['LeaderboardDetails']): Target => ({
@@ -128,7 +128,7 @@ export const ladderOf = (row: Schemas['Leaderboard'] | Schemas['LeaderboardDetai
   facts: [row.game_type, row.board.replace('x', '×'), row.is_public ? 'public' : 'private', ...('entries_active' in row ? [count(Number(row.entries_active), 'bot')] : [])],
   state: row.active ? 'running' : 'ended',
   at: row.created_at,
-  whyNot: row.active ? '' : OVER,
+  endRefusal: row.active ? '' : OVER,
 });
 
 export const KINDS: readonly Kind[] = [

@@ -6,10 +6,10 @@ import { EVERY_MS, type Reading, withReading } from './history.ts';
 import { type Metrics, readMetrics } from './metrics.ts';
 
 export class Readings {
-  readonly latest = new Resource<Reading>(() => this.#ask(), EVERY_MS);
+  readonly latest = new Resource<Reading>(() => this.#read(), EVERY_MS);
   history = $state.raw<readonly Reading[]>([]);
 
-  async #ask(): Promise<Answer<Reading>> {
+  async #read(): Promise<Answer<Reading>> {
     const [{ data: stats, error, response }, metrics, readiness] = await Promise.all([api.GET('/api/admin/stats'), metricsNow(), readinessNow()]);
     if (!stats) return { error, response };
     const reading: Reading = { atMs: Date.now(), stats, metrics, readiness };
@@ -27,6 +27,6 @@ async function metricsNow(): Promise<Metrics | null> {
 /** A server that is not ready says so with 503, and why. */
 async function readinessNow(): Promise<Schemas['Readiness'] | null> {
   const { data, error } = await api.GET('/readyz');
-  const said = (data ?? error) as Partial<Schemas['Readiness']> | undefined;
-  return said?.checks ? (said as Schemas['Readiness']) : null;
+  const body = (data ?? error) as Partial<Schemas['Readiness']> | undefined;
+  return body?.checks ? (body as Schemas['Readiness']) : null;
 }

@@ -44,9 +44,9 @@ describe('bans', () => {
     ['hour', '', { seconds: 3_600 }],
     ['never', '', { seconds: null }],
     ['time', new Date(NOW + 90_500).toISOString(), { seconds: 91 }],
-    ['time', new Date(NOW).toISOString(), { mistake: WORDS.endPast }],
-    ['time', 'tomorrow', { mistake: WORDS.endPast }],
-    ['time', new Date(NOW + 315_360_001_000).toISOString(), { mistake: WORDS.endFar }],
+    ['time', new Date(NOW).toISOString(), { error: WORDS.endPast }],
+    ['time', 'tomorrow', { error: WORDS.endPast }],
+    ['time', new Date(NOW + 315_360_001_000).toISOString(), { error: WORDS.endFar }],
   ])('an end %s %s', (name, time, want) => expect(endOf(name, time, NOW)).toEqual(want));
   test.each([
     ['192.0.2.7', '1 address'],

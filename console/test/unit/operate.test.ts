@@ -3,7 +3,7 @@ import { decidedSince, EVERY_MS, KEPT_MAX, levels, placesOf, rates, type Reading
 import { gameOf, huntOf, idIn, inspected, tableOfState, worldOf } from '../../src/operate/kinds.ts';
 import { decisionsOf, readMetrics, sumOf } from '../../src/operate/metrics.ts';
 import { chartsOf, SERIES, SPANS } from '../../src/operate/past.ts';
-import { changesText, definitionOf, formOf, triedText, wordsOf } from '../../src/operate/tried.ts';
+import { changesText, definitionOf, formOf, resultText, wordsOf } from '../../src/operate/policies.ts';
 import { bytes, duration, jobText, type KindName, nodesText, span, storyTitle, uptime } from '../../src/operate/words.ts';
 import { menuFor } from '../../src/shell/menu.ts';
 import { routeOf } from '../../src/shell/routes.ts';
@@ -103,8 +103,8 @@ describe('what can be ended', () => {
     ['a hunt of the server', huntOf({ name: 'hunt' } as never), true],
     ['a hunt of somebody', huntOf({ name: 'harbour' } as never), false],
     ['the plaza', worldOf({ name: 'plaza' } as never), true],
-  ])('%s', (_, { whyNot }, isSpared) => expect(whyNot !== '').toBe(isSpared));
-  test('a match that failed can be played on', () => expect(gameOf(listedGame(1, { status: 'failed' }) as never)).toMatchObject({ canRequeue: true, whyNot: 'It is over.' }));
+  ])('%s', (_, { endRefusal }, isSpared) => expect(endRefusal !== '').toBe(isSpared));
+  test('a match that failed can be played on', () => expect(gameOf(listedGame(1, { status: 'failed' }) as never)).toMatchObject({ canRequeue: true, endRefusal: 'It is over.' }));
   test('where a match is played', () => expect(inspected(inspection() as never).facts.join(', ')).toContain('on 10.0.0.2:4000'));
   test.each([
     ['Once', 'Ann', '“Once”'],
@@ -120,7 +120,7 @@ describe('limits', () => {
     [false, { code: 'rate_limited', retry_after_ms: 11_696 }, 'Refused for 11.7 s (rate_limited).'],
     [false, { code: 'cost_exceeds_limit' }, 'Refused: it is more than a window ever holds (cost_exceeds_limit).'],
     [false, { code: 'limiter_full', retry_after_ms: 10_000 }, 'Refused for 10.0 s (limiter_full).'],
-  ])('%s %j', (isAllowed, said, want) => expect(triedText(isAllowed, said)).toBe(want));
+  ])('%s %j', (isAllowed, decided, want) => expect(resultText(isAllowed, decided)).toBe(want));
   const part = { name: 'search', limit: 5, window_ms: 60_000, shadow: false };
   test.each<[object, string]>([
     [{ remaining: 4 }, 'allows it; 4 left'],

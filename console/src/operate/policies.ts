@@ -1,4 +1,4 @@
-// What the limiter decided about a key that was tried, and a policy as it is typed. Pure.
+// A policy of the limiter as it is typed, and what policies decided about a key. Pure.
 import type { Schemas } from '../api/client.ts';
 import { number } from '../common/format.ts';
 import { duration } from './words.ts';
@@ -9,7 +9,7 @@ interface Decided {
   readonly code?: string;
 }
 
-export function triedText(isAllowed: boolean, { remaining, retry_after_ms, code }: Decided): string {
+export function resultText(isAllowed: boolean, { remaining, retry_after_ms, code }: Decided): string {
   if (isAllowed) return remaining == null ? 'Allowed: nothing limits it.' : `Allowed; ${number(remaining)} more could be taken now.`;
   if (code === 'cost_exceeds_limit') return 'Refused: it is more than a window ever holds (cost_exceeds_limit).';
   return `Refused${retry_after_ms == null ? '' : ` for ${duration(retry_after_ms)}`} (${code ?? 'denied'}).`;
