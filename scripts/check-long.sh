@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What `make test` has no time for: fresh seeds for every simulator, a disk that fails at every call, many random fields of tournaments, every map beside the official program,
-# ratings beside another implementation, duels of known strength, and full ladders, one of them under kill -9. Each part runs whatever the others
-# come to. Ends with 0: all passed, 1: one failed, 77: none failed, and one could not run here, which counts as not shown.
+# What `make test` has no time for: fresh seeds for every simulator, a disk that fails at every call, random commands on both databases, many random
+# fields of tournaments, every map beside the official program, ratings beside another implementation, duels of known strength, full ladders, one of
+# them under kill -9, and every state of the console in every scheme. Each part runs whatever the others come to.
+# Ends with 0: all passed, 1: one failed, 77: none failed, and one could not run here, which counts as not shown.
 # usage: scripts/check-long.sh [seeds] [fields] [games a map] [minutes of the ladder] [kills]
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +21,11 @@ part() { # name, command...
     echo "$name: $verdict ($((SECONDS - began)) s)"
 }
 
+console_in_every_scheme() {
+    scripts/console.sh build && cargo build --release --locked -p gauntlet \
+        && CONSOLE_LONG=1 CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/release/gauntlet" scripts/console.sh e2e
+}
+
 part "simulators, $seeds seeds each" env SIM_SEEDS="$seeds" cargo test --release --locked -p sim
 part "a disk that fails at every call" env EVERY_FAULT=1 cargo test --locked -p store --test conformance faults::
 part "random commands on both databases" env PROPTEST_CASES=2000 cargo test --locked -p store --test conformance model::
@@ -29,6 +35,7 @@ part "ratings beside openskill" bench/ratings-oracle.sh
 part "duels of known strength" bench/duels.sh
 part "a full ladder, $minutes min" bench/ladder.sh 1000 "$minutes"
 part "a ladder under $kills kill -9" bench/ladder-kill.sh "$kills"
+part "every state of the console in every scheme" console_in_every_scheme
 echo "$passed passed, $failed failed, $not_shown not shown"
 [ "$failed" -eq 0 ] || exit 1
 [ "$not_shown" -eq 0 ] || exit 77

@@ -133,7 +133,7 @@ export function operated(session: object = ADMIN): FakeApi {
   api.on('GET /api/admin/history', ({ query }) => ({ json: remembered(query.get('series') ?? '', Number(query.get('step') ?? 1)) }));
   api.on('GET /readyz', { json: { ready: true, checks: [{ name: 'store', ok: true }] } });
   api.on('GET /api/admin/nodes', { json: [node({ lease_ends_at: '2026-01-02T03:04:10Z' }), ...others] });
-  api.on('GET /api/admin/accounts', { json: [1, 2, 5].map(listedAccount) });
+  api.on('GET /api/admin/accounts', { json: [1, 2, 5, 7].map(listedAccount) });
   api.on('GET /api/admin/accounts/{id}/tokens', { json: [1, 2].map((at) => tokenOf(at)) });
   api.on('GET /api/admin/bans', { json: BANS });
   api.on('GET /api/admin/audit', { json: ENTRIES });

@@ -1,7 +1,7 @@
 // A page as it is built, in Chromium, against a world that the test holds in its hands: a new one of both for each test.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { launch } from './chromium.ts';
+import { closePages, sharedBrowser } from './chromium.ts';
 import { dice, FakeWorld } from './fake.ts';
 
 export class Stage {
@@ -13,9 +13,9 @@ export class Stage {
   constructor() {
     let browser: Browser;
     beforeAll(async () => {
-      browser = await launch();
+      browser = await sharedBrowser();
     });
-    afterAll(() => browser.close());
+    afterAll(closePages);
     beforeEach(async () => {
       this.complaints.length = 0;
       this.world = new FakeWorld(dice(3), 0);

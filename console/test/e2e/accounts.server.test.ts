@@ -2,7 +2,7 @@
 // device by a link; the server is killed on the way.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { call, Program } from '../program.ts';
 
 const LONG = { timeout: 180_000 };
@@ -13,7 +13,7 @@ let bots: string;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
   [server, bots] = await Promise.all([program.serve(), program.bots()]);
   // A game of the standard ladder takes four bots, each of another account and with a URL of its own.
   const [standard] = Object.values(await call(server, program.token, 'GET', '/api/leaderboards')) as { id: string }[];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await program.stop();
 });
 

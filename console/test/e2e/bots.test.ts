@@ -19,6 +19,7 @@ test('pages of bots are accessible, in every scheme', { timeout: 120_000 }, asyn
   await page.getByRole('link', { name: 'Ophidia' }).click();
   await charts(page).waitFor();
   await page.getByText('Figures of').click();
+  await page.locator('figure tbody tr').first().waitFor();
   await expectGoodInEveryScheme(page);
   await page.getByRole('link', { name: 'Answers' }).click();
   await page.getByRole('button', { name: 'Call it now' }).click();

@@ -2,7 +2,7 @@
 // champion watched live, a duel until its verdict.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { call, Program } from '../program.ts';
 
 const LONG = { timeout: 180_000 };
@@ -13,14 +13,14 @@ let bots: string;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
   [server, bots] = await Promise.all([program.serve(), program.bots()]);
   for (const [name, path] of [['Flood', 'flood'], ['Hungry', 'hungry'], ['Random', 'random'], ['Seven', 'hungry/seed-7'], ['Eight', 'flood/seed-8']]) {
     await call(server, program.token, 'POST', '/api/snakes', { name, url: `${bots}/${path}`, is_public: true });
   }
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await program.stop();
 });
 

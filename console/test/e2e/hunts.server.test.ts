@@ -1,7 +1,7 @@
 // Hunts of the real server by pages alone: two are found a game, and one hunt is played from the lobby to its winner, while its server dies.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { Program } from '../program.ts';
 
 const LONG = { timeout: 240_000 };
@@ -12,12 +12,12 @@ let browser: Browser;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
   server = await program.serve();
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await program.stop();
 });
 

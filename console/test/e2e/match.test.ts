@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { FakeMatch, ID } from '../match.ts';
 import { expectGood, expectGoodInEveryScheme } from '../pages.ts';
 
@@ -13,9 +13,9 @@ let complaints: string[];
 const EXPECTED = /Failed to load resource|net::ERR_FAILED|WebSocket connection/;
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
 });
-afterAll(() => browser.close());
+afterAll(closePages);
 beforeEach(() => {
   complaints = [];
 });

@@ -62,7 +62,7 @@ test('without a server the list stays, and the page says so', async () => {
   await page.getByText('Connected again').waitFor({ timeout: 20_000 });
 });
 
-test('a thousand matches, page by page', async () => {
+test('a thousand matches, page by page', { timeout: 120_000 }, async () => {
   const page = await pages.open(server({ games: Array.from({ length: 1_000 }, (_, n) => game(n)) }), '/games?tab=recent');
   for (let shown = 20; shown < 1_000; shown += 20) {
     await expect.poll(() => page.locator('[data-status]').count()).toBe(shown);

@@ -2,7 +2,7 @@
 // guest is told. Whom the server does not let, the page does not either. An admin deletes a token of somebody else, and drains the server.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { call, Program } from '../program.ts';
 
 const LONG = { timeout: 180_000 };
@@ -13,11 +13,11 @@ let server: string;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
   server = await program.serve();
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await program.stop();
 });
 

@@ -1,12 +1,14 @@
-// The page for operators: load, limits, ending something, accounts and settings in every state and scheme, and who may see it.
+// The page for operators: each of its parts in every state and scheme, and who may see it; what load, limits, ending something and accounts do.
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { FakeApi, problem } from '../api.ts';
-import { ADMIN, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, remembered, stats, table, tokenOf, uuid } from '../operate.ts';
+import { ADMIN, BANS, ENTRIES, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, remembered, stats, table, tokenOf, uuid } from '../operate.ts';
 import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
 
 const pages = new Pages();
 const PAGE = '/operate';
+const BANS_PAGE = `${PAGE}?tab=bans`;
+const LOG = `${PAGE}?tab=audit`;
 const text = (page: Page, what: string | RegExp) => page.getByText(what).first().waitFor();
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -45,6 +47,18 @@ const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string
   ['an account without tokens', `${PAGE}?tab=accounts&account=${uuid(2)}`, (api) => api.on('GET /api/admin/accounts/{id}/tokens', { json: [] }), /nobody is signed in with it/],
   ['no such account', `${PAGE}?tab=accounts&account=${ID}`, (api) => api.on('GET /api/admin/accounts/{id}/tokens', problem(404, 'no_such_account', 'there is no such account')), 'There is no account of this id: the link is wrong.'],
   ['no invitations', `${PAGE}?tab=accounts`, (api) => api.on('GET /api/invites', { json: [] }), 'None is open.'],
+  ['bans', BANS_PAGE, () => {}, '2001:db8::/32'],
+  ['bans for an operator', BANS_PAGE, (api) => Object.assign(api, { session: OPERATOR }).on('GET /api/admin/bans', { json: BANS.map((one, at) => ({ ...one, may_lift: at < 3 })) }), 'Only admins enable it.'],
+  ['no bans', BANS_PAGE, (api) => api.on('GET /api/admin/bans', { json: [] }), 'Nobody is banned.'],
+  ['bans that nothing matches', `${BANS_PAGE}&q=zzz`, () => {}, 'No ban in what was looked through is so.'],
+  ['a ban of a player from a link', `${BANS_PAGE}&player=${uuid(7)}`, () => {}, 'Id of the player'],
+  ['the audit log', LOG, () => {}, 'refused: bad_value'],
+  ['no entries', LOG, (api) => api.on('GET /api/admin/audit', { json: [] }), 'Nothing was changed yet.'],
+  ['no entries of a filter', `${LOG}&action=drain&target=node:a`, (api) => api.on('GET /api/admin/audit', { json: [] }), 'No entry in what was looked through is so.'],
+  ['entries that were refused', `${LOG}&outcome=refused`, () => {}, 'refused: bad_value'],
+  ['an entry', `${LOG}&entry=${ENTRIES[0]?.id}`, () => {}, 'All that they did'],
+  ['an entry of the command line', `${LOG}&entry=${ENTRIES[2]?.id}`, () => {}, 'none was given'],
+  ['an entry that is gone', `${LOG}&entry=${ID}`, () => {}, /There is no such entry/],
   ['settings', `${PAGE}?tab=settings`, () => {}, 'flag --port'],
   ['settings that nothing matches', `${PAGE}?tab=settings&q=zzz`, () => {}, 'No setting has these letters.'],
   ['a stranger', PAGE, (api) => Object.assign(api, { session: null }), /You are not signed in/],
@@ -54,7 +68,7 @@ const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string
 test.each(STATES)('%s: good to read in every scheme', { timeout: 120_000 }, async (_, path, play, shown) => {
   const api = operated();
   play(api);
-  const page = await pages.open(api, path);
+  const page = await pages.visit(api, path);
   await text(page, shown);
   await expectGoodInEveryScheme(page);
 });
@@ -68,26 +82,22 @@ const PARTS: readonly [string, string, string][] = [
   [`${PAGE}?tab=accounts`, 'GET /api/invites', 'Friend 1'],
   [`${PAGE}?tab=accounts`, 'GET /api/admin/accounts', 'guild-1'],
   [`${PAGE}?tab=accounts&account=${uuid(2)}`, 'GET /api/admin/accounts/{id}/tokens', 'script 2'],
+  [BANS_PAGE, 'GET /api/admin/bans', '2001:db8::/32'],
+  [LOG, 'GET /api/admin/audit', 'refused: bad_value'],
   [`${PAGE}?tab=settings`, 'GET /api/admin/config', 'server.port'],
 ];
 
-test.each(PARTS)('%s says why it cannot be shown, with the code to quote', async (path, what) => {
-  const api = operated().on(what, problem(403, 'role_too_weak', 'this takes the role operator'));
-  const page = await pages.open(api, path);
-  await text(page, 'This takes the role operator (role_too_weak)');
-  await expectGood(page);
-});
-
-test.each(PARTS)('%s says that it loads, and comes back by itself from a lost connection', { timeout: 60_000 }, async (path, what, shown) => {
+test.each(PARTS)('%s says that it loads, why it is refused with the code to quote, and comes back by itself from a lost connection', { timeout: 60_000 }, async (path, what, shown) => {
   const api = operated();
   const answer = operated();
   let arrive = () => {};
-  api.on(what, () => new Promise((resolve) => (arrive = () => resolve(problem(503, 'unavailable', 'the store is away')))));
+  api.on(what, () => new Promise((resolve) => (arrive = () => resolve(problem(403, 'role_too_weak', 'this takes the role operator')))));
   const page = await pages.open(api, path);
   await page.locator('main [data-standing=loading]').first().waitFor();
   await expectGood(page);
   arrive();
-  await text(page, 'The store is away (unavailable)');
+  await text(page, 'This takes the role operator (role_too_weak)');
+  await expectGood(page);
   api.isDown = true;
   await button(page, 'Try again').first().click();
   await text(page, /The server cannot be reached. What you see stays/);

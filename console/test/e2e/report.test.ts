@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { findingsOf } from '../axe.ts';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { expectGood, expectGoodInEveryScheme } from '../pages.ts';
 import { expectDrawn, reportPage, sampleReport } from '../report.ts';
 
@@ -19,10 +19,10 @@ let page: Page;
 
 beforeAll(async () => {
   writeFileSync(join(folder, 'report.html'), reportPage(sampleReport()));
-  browser = await launch();
+  browser = await sharedBrowser();
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages();
   rmSync(folder, { recursive: true });
 });
 afterEach(async () => {
@@ -93,7 +93,7 @@ test('every chart has its figures as a table, and gaps have none', async () => {
   await open();
   await page.getByText('Figures of “create: throughput”').click();
   const rows = page.getByRole('group', { name: 'Figures of create: throughput' }).locator('tbody tr');
-  expect(await rows.count()).toBe(100);
+  await expect.poll(() => rows.count()).toBe(100);
   const gap = rows.filter({ has: page.getByRole('rowheader', { name: '1:05', exact: true }) });
   expect(await gap.locator('td').allInnerTexts()).toEqual(['–', '–']);
   await page.getByText('Figures of “How every load step ended”').click();

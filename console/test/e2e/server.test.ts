@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 
 const PROGRAM = process.env['CONSOLE_SERVER_BIN'] ?? join(import.meta.dirname, '../../../target/debug/gauntlet');
 
@@ -20,12 +20,12 @@ beforeAll(async () => {
   if (!existsSync(PROGRAM)) {
     throw new Error(`There is no ${PROGRAM}: build it (cargo build -p gauntlet), or name the program in CONSOLE_SERVER_BIN.`);
   }
-  browser = await launch();
+  browser = await sharedBrowser();
   await start(0);
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await stop();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -2,7 +2,7 @@
 // no browser gets what its viewer may not know.
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { Program } from '../program.ts';
 import { CARDS, cardTitle } from '../../src/stories/cards.ts';
 import type { Update, View } from '../../src/stories/protocol.ts';
@@ -13,11 +13,11 @@ let browser: Browser;
 let address: string;
 
 beforeAll(async () => {
-  browser = await launch();
+  browser = await sharedBrowser();
   address = await program.serve();
 });
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   await program.stop();
 });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch } from '../chromium.ts';
+import { closePages, sharedBrowser } from '../chromium.ts';
 import { expectGood } from '../pages.ts';
 import { call, Program } from '../program.ts';
 
@@ -19,10 +19,10 @@ let browser: Browser;
 
 beforeAll(async () => {
   mkdirSync(runs);
-  [server, browser] = await Promise.all([program.serve(WORDS), launch()]);
+  [server, browser] = await Promise.all([program.serve(WORDS), sharedBrowser()]);
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages();
   await program.stop();
 });
 
