@@ -239,6 +239,21 @@ export const END = {
 
 export const ACCOUNTS = {
   disabled: 'disabled',
+  disabledWhy: (account: string) => `disabled: why ${account} is, and who did it`,
+  own: 'your own',
+  disable: 'Disable',
+  enable: 'Enable',
+  disableOf: (account: string) => `Disable ${account}`,
+  enableOf: (account: string) => `Enable ${account}`,
+  disableQuestion: (account: string) => `Disable the account ${account}?`,
+  disableDoes: 'Disable it',
+  disableMeans: [
+    'Every request with its tokens is refused from now on, with your reason, and what it has open ends: here at once, on other nodes within two seconds.',
+    'Its games that wait to be played are cancelled, but for those of competitions. Games that are played go on.',
+    'Nothing of it is deleted: it can be enabled again, here or under Bans. What was cancelled stays so.',
+  ],
+  disableReasonHelp: 'Its owner reads it: one line of at most 200 characters.',
+  disabledNow: (account: string, games: number) => `The account ${account} is disabled${games > 0 ? `; ${number(games)} ${games === 1 ? 'game that waited is' : 'games that waited are'} cancelled` : ''}.`,
   accountTitle: 'Make an account',
   accountLead: 'Without an invitation: for a program, or before its owner comes. An account of this name is found, and not made twice.',
   tokenTitle: 'Make a token for an account',

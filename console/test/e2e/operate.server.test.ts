@@ -1,5 +1,6 @@
 // An operator of the real server finds a table that a guest made, by its link, and ends its game, though the server is killed in between; the
-// guest is told. Whom the server does not let, the page does not either. An admin deletes a token of somebody else, and drains the server.
+// guest is told. Whom the server does not let, the page does not either. An admin deletes a token of somebody else, disables and enables that
+// account, and drains the server.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closePages, sharedBrowser } from '../chromium.ts';
@@ -152,7 +153,7 @@ test('an admin sees the load, sets a policy and takes it away', LONG, async () =
   expect(complaints).toEqual([]);
 });
 
-test('an admin deletes a token of another account, and drains the server', LONG, async () => {
+test('an admin deletes a token of another account, disables and enables that account, and drains the server', LONG, async () => {
   const lost = await tokenOf('player');
   const page = await open('/operate?tab=accounts', program.token);
   await page.getByLabel('The name begins with').fill('play');
@@ -162,6 +163,21 @@ test('an admin deletes a token of another account, and drains the server', LONG,
   await exactly(page, 'Delete it').click();
   await page.getByText('The token pages is deleted.').waitFor(WAIT);
   expect((await fetch(`${server}/api/games`, { headers: { authorization: `Bearer ${lost}` } })).status).toBe(401);
+
+  const kept = await tokenOf('player');
+  const answer = async () => {
+    const response = await fetch(`${server}/api/games`, { headers: { authorization: `Bearer ${kept}` } });
+    return [response.status, response.ok ? '' : ((await response.json()) as { code: string }).code];
+  };
+  await exactly(page, 'Disable player').click(WAIT);
+  await page.getByLabel('Reason').fill('left the club');
+  await exactly(page, 'Disable it').click();
+  await page.getByText('The account player is disabled.').waitFor(WAIT);
+  expect(await answer()).toEqual([403, 'account_disabled']);
+  await exactly(page, 'Enable player').click(WAIT);
+  await exactly(page, 'Enable it').click();
+  await page.getByText('The account player is enabled.').waitFor(WAIT);
+  expect(await answer()).toEqual([200, '']);
 
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('1 node lives.').waitFor(WAIT);

@@ -343,6 +343,45 @@ test('an account is found by how its name begins, and one of its tokens is delet
   expect(await page.locator('[data-account]').count()).toBe(0);
 });
 
+test('an account is disabled with a reason after a question, and enabled again; nobody disables his own', async () => {
+  const rows = [1, 2, 7].map(listedAccount);
+  const disables = (at: number, is_disabled: boolean) => (rows[at] = { ...listedAccount(at === 1 ? 2 : 7), is_disabled });
+  const api = operated(ADMIN).on('GET /api/admin/accounts', () => ({ json: rows })).on('POST /api/admin/accounts/{id}/disable', problem(409, 'too_many', '10,000 bans are in force'));
+  const page = await pages.open(api, `${PAGE}?tab=accounts`);
+  await exactly(page, 'Disable guild-2').click();
+  await text(page, 'Its games that wait to be played are cancelled, but for those of competitions.');
+  const reason = page.getByLabel('Reason');
+  // A reason of blanks is none: the browser says so at the field, and nothing is sent.
+  await reason.fill('  ');
+  await exactly(page, 'Disable it').click();
+  expect(await reason.evaluate((input: HTMLInputElement) => input.validity.patternMismatch)).toBe(true);
+  await exactly(page, 'Leave it as it is').click();
+  expect(askedFor(api, 'POST', `/api/admin/accounts/${uuid(2)}/disable`)).toHaveLength(0);
+  await exactly(page, 'Disable guild-2').click();
+  await reason.fill(' left the club ');
+  await reason.press('Enter');
+  await text(page, '10,000 bans are in force (too_many)');
+  await expectGood(page);
+  api.on('POST /api/admin/accounts/{id}/disable', () => (disables(1, true), { json: { id: uuid(2), reason: 'left the club', since: '2026-01-02T03:04:05Z', games_cancelled: 3 } }));
+  await exactly(page, 'Disable it').click();
+  await text(page, 'The account guild-2 is disabled; 3 games that waited are cancelled.');
+  expect(askedFor(api, 'POST', `/api/admin/accounts/${uuid(2)}/disable`).map(({ body }) => body)).toEqual(Array.from({ length: 2 }, () => ({ reason: 'left the club' })));
+  await page.getByRole('link', { name: /^disabled: why guild-2 is/ }).waitFor();
+  await expectGood(page);
+  api.on('POST /api/admin/accounts/{id}/enable', problem(404, 'no_such_account', 'there is no such account'));
+  await exactly(page, 'Enable guild-7').click();
+  await text(page, 'Its games that were cancelled stay so.');
+  await exactly(page, 'Enable it').click();
+  await text(page, 'There is no such account (no_such_account)');
+  api.on('POST /api/admin/accounts/{id}/enable', () => (disables(2, false), { status: 204 }));
+  await exactly(page, 'Enable it').click();
+  await text(page, 'The account guild-7 is enabled.');
+  await exactly(page, 'Disable guild-7').waitFor();
+  expect(await page.locator('tbody tr').filter({ hasText: 'guild-1' }).getByRole('button').allInnerTexts()).toEqual(['Tokens']);
+  await page.getByRole('link', { name: /^disabled: why guild-2 is/ }).click();
+  await expect.poll(() => page.url()).toContain(`tab=bans&q=${uuid(2)}`);
+});
+
 test('a thousand accounts are read in pages', { timeout: 60_000 }, async () => {
   const api = operated().on('GET /api/admin/accounts', paged<unknown>('/api/admin/accounts', 1_000, listedAccount));
   const page = await pages.open(api, `${PAGE}?tab=accounts`);
