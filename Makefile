@@ -40,6 +40,9 @@ test: deps-test ## Everything that must hold: format, lints, all tests, document
 check-long: deps-test ## What takes hours: more seeds for every simulator, more cases for laws, every map beside the official program, full ladders
 	@scripts/check-long.sh
 
+simulate: ## Play what can go wrong with servers, from fresh seeds, for 10 minutes; or make simulate MINUTES=120 SIMULATOR=tables, or SEEDS=5000
+	@scripts/simulate.py MINUTES=$(or $(MINUTES),$(if $(SEEDS),,10)) SEEDS=$(SEEDS) SIMULATOR=$(SIMULATOR) SEED=$(SEED) FIRST=$(FIRST) PROCESSES=$(PROCESSES)
+
 fuzz: ## Search for bytes that break a parser: a minute over all of them, or make fuzz SECONDS=3600 TARGET=websocket
 	@scripts/fuzz.py $(or $(SECONDS),60) $(TARGET)
 
@@ -64,4 +67,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, a C++ compiler, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build static package pages console screenshots test check-long fuzz fuzz-selftest format deny sbom bench deps deps-test
+.PHONY: help demo build static package pages console screenshots test check-long simulate fuzz fuzz-selftest format deny sbom bench deps deps-test

@@ -3,10 +3,10 @@
 # fields of tournaments, every map beside the official program, ratings beside another implementation, duels of known strength, full ladders, one of
 # them under kill -9, and every state of the console in every scheme. Each part runs whatever the others come to.
 # Ends with 0: all passed, 1: one failed, 77: none failed, and one could not run here, which counts as not shown.
-# usage: scripts/check-long.sh [seeds] [fields] [games a map] [minutes of the ladder] [kills]
+# usage: scripts/check-long.sh [seeds a simulator] [fields] [games a map] [minutes of the ladder] [kills]
 set -uo pipefail
 cd "$(dirname "$0")/.."
-seeds=${1:-3000} fields=${2:-10000} games=${3:-200} minutes=${4:-20} kills=${5:-150}
+seeds=${1:-1000} fields=${2:-10000} games=${3:-200} minutes=${4:-20} kills=${5:-150}
 
 passed=0 failed=0 not_shown=0
 part() { # name, command...
@@ -26,7 +26,7 @@ console_in_every_scheme() {
         && CONSOLE_LONG=1 CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/release/gauntlet" scripts/console.sh e2e
 }
 
-part "simulators, $seeds seeds each" env SIM_SEEDS="$seeds" cargo test --release --locked -p sim
+part "simulators, $seeds seeds each" scripts/simulate.py SEEDS="$seeds"
 part "a disk that fails at every call" env EVERY_FAULT=1 cargo test --locked -p store --test conformance faults::
 part "random commands on both databases" env PROPTEST_CASES=2000 cargo test --locked -p store --test conformance model::
 part "$fields fields of tournaments, and kill -9 in every round" env FIELDS="$fields" bench/tournaments.sh

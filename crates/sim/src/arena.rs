@@ -11,8 +11,8 @@ use store::{Reader, StoreError};
 
 impl<S: Workload> LeaderContext for Node<S> {
     async fn leader(&self, job: LeaderJob) -> Result<Option<WorldOwner>, StoreError> {
-        self.reach_store().await?;
-        let now = self.world.now();
+        self.reach_store_to_read().await?;
+        let now = self.read_now();
         Ok(self.world.read(|reader| reader.leader(job, now)))
     }
 }
@@ -22,7 +22,7 @@ impl<S: Workload> ArenaEnvironment for Node<S> {
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.reach_store().await?;
+        self.reach_store_to_read().await?;
         Ok(self.world.read(query))
     }
 

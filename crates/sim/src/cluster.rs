@@ -59,10 +59,52 @@ pub struct Faults {
     pub stall_for: Duration,
     /// Clocks of processes differ from the store's by up to this many milliseconds.
     pub skew_ms_max: u64,
+    /// Of 1,000 reads, so many have no answer.
+    pub read_lost_per_mille: u64,
+    /// Of 1,000 commands, so many are refused because too many wait.
+    pub overloaded_per_mille: u64,
+    /// Of 1,000 requests of clients, so many are lost, or their answers.
+    pub request_lost_per_mille: u64,
+    /// For up to eight seconds all commits fail about this often, before they are saved or after it, while reads go on; `None` for never.
+    pub disk_failure_interval: Option<Duration>,
+    /// Whether processes are also cut off from the store, and their clocks set.
+    pub has_cuts_and_clock_changes: bool,
 }
 
 impl Faults {
-    pub(crate) fn of(dice: &mut Dice) -> Self {
+    /// The faults of a seed; `dice` are those of its plan.
+    pub(crate) fn of(dice: &mut Dice, seed: u64) -> Self {
+        let first = Self::first_kinds(dice);
+        // By dice of their own: what else a seed stands for is as it was.
+        let mut dice = Dice::new(seed ^ 0xd15c);
+        Self {
+            stall_interval: dice.bool_per_mille(200).then(|| Duration::from_millis(10_000 + dice.below(20_000))),
+            stall_for: Duration::from_millis(500 + dice.below(STALL.as_millis() as u64)),
+            read_lost_per_mille: dice.below(60),
+            overloaded_per_mille: dice.below(40),
+            request_lost_per_mille: dice.below(60),
+            disk_failure_interval: dice.bool_per_mille(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
+            has_cuts_and_clock_changes: dice.bool_per_mille(800),
+            ..first
+        }
+    }
+
+    /// Only the kinds that there were when the first seeds were kept: with them a kept seed is what it was when it failed.
+    #[must_use]
+    pub fn of_first_kinds(self) -> Self {
+        Self {
+            stall_interval: None,
+            stall_for: STALL,
+            read_lost_per_mille: 0,
+            overloaded_per_mille: 0,
+            request_lost_per_mille: 0,
+            disk_failure_interval: None,
+            has_cuts_and_clock_changes: false,
+            ..self
+        }
+    }
+
+    fn first_kinds(dice: &mut Dice) -> Self {
         Self {
             faulty_for: Duration::from_secs(20 + dice.below(40)),
             commit_lost_per_mille: dice.below(60),
@@ -75,6 +117,11 @@ impl Faults {
             stall_interval: None,
             stall_for: STALL,
             skew_ms_max: dice.below(300),
+            read_lost_per_mille: 0,
+            overloaded_per_mille: 0,
+            request_lost_per_mille: 0,
+            disk_failure_interval: None,
+            has_cuts_and_clock_changes: false,
         }
     }
 
@@ -93,6 +140,11 @@ impl Faults {
             stall_interval: Some(STALL / 2),
             stall_for: STALL,
             skew_ms_max: 0,
+            read_lost_per_mille: 0,
+            overloaded_per_mille: 0,
+            request_lost_per_mille: 0,
+            disk_failure_interval: None,
+            has_cuts_and_clock_changes: false,
         }
     }
 

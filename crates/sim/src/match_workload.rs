@@ -56,7 +56,7 @@ impl MatchEnvironment for Node<MatchWorkload> {
     }
 
     async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
-        self.reach_store().await?;
+        self.reach_store_to_read().await?;
         Ok(self.world.page(id).rows)
     }
 

@@ -8,6 +8,9 @@ use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::{BoardSizes, Map, Rules, Ruleset, Settings};
 
+/// So many claims without progress no match has that can be played, whatever goes wrong.
+const ATTEMPTS_MAX: u32 = 60;
+
 /// The options of one simulation.
 #[derive(Clone, Debug)]
 pub struct MatchPlan {
@@ -29,9 +32,21 @@ impl MatchPlan {
         let mut dice = Dice::new(seed);
         let count = 2 + dice.below(9) as usize;
         let (nodes, matches_at_once) = (1 + dice.below(3) as usize, 1 + dice.below(8) as usize);
-        let matches = (0..count).map(|at| spec(at, &mut dice)).collect();
-        let cluster = ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice) };
-        Self { cluster, matches_at_once, matches, poisoned: None, attempts_max: u32::MAX }
+        let matches: Vec<MatchSpec> = (0..count).map(|at| spec(at, &mut dice)).collect();
+        let cluster = ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice, seed) };
+        // By dice of their own: what else a seed stands for is as it was.
+        let mut dice = Dice::new(seed ^ 0x9015);
+        let poisoned = dice.bool_per_mille(250).then(|| (matches[0].id, 0));
+        Self { cluster, matches_at_once, matches, poisoned, attempts_max: ATTEMPTS_MAX }
+    }
+
+    /// As the seeds were before there were faults and poison of later kinds: with it a kept seed is what it was when it failed.
+    #[must_use]
+    pub fn of_first_kinds(seed: u64) -> Self {
+        let mut plan = Self::of_seed(seed);
+        plan.cluster.faults = plan.cluster.faults.of_first_kinds();
+        (plan.poisoned, plan.attempts_max) = (None, u32::MAX);
+        plan
     }
 }
 

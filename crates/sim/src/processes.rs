@@ -1,6 +1,7 @@
 //! Processes of a simulation, and their faults: killed as `kill -9` does, drained, or suspended for a while.
 
-use crate::world::{Freeze, Node, SimWorld, Workload};
+use crate::fault_counts::FaultKind;
+use crate::world::{DiskFailure, Node, ProcessConditions, SimWorld, Workload};
 use engine::limits::LEASE_DURATION;
 use node::drain::Drain;
 use node::lease;
@@ -18,12 +19,16 @@ const DRAIN_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(6);
 pub(crate) struct Process {
     task: JoinHandle<()>,
     drain: Drain,
-    freeze: Arc<Freeze>,
+    conditions: Arc<ProcessConditions>,
 }
 
 impl Process {
-    pub(crate) fn new(task: impl Future<Output = ()> + Send + 'static, drain: Drain, freeze: Arc<Freeze>) -> Self {
-        Self { task: tokio::spawn(task), drain, freeze }
+    pub(crate) fn new(
+        task: impl Future<Output = ()> + Send + 'static,
+        drain: Drain,
+        conditions: Arc<ProcessConditions>,
+    ) -> Self {
+        Self { task: tokio::spawn(task), drain, conditions }
     }
 
     /// As `kill -9` does: everything in memory is gone at once.
@@ -55,50 +60,54 @@ pub(crate) fn block_on<T>(simulation: impl Future<Output = T>) -> T {
     runtime.expect("a runtime without input and output can be built").block_on(simulation)
 }
 
-/// Everything that goes wrong, for as long as the world is faulty; then all is well again. How often a process was troubled.
+/// Everything that goes wrong, for as long as the world is faulty; then all is well again.
 pub(crate) async fn inject_faults<S: Workload>(
     world: &Arc<SimWorld<S>>,
     nodes: &mut Vec<Process>,
     start: impl Fn() -> Process,
-) -> u32 {
-    let outages = tokio::spawn(inject_outages(world.clone()));
-    let stalls = tokio::spawn(inject_stalls(world.clone()));
-    let troubles = inject_process_faults(world, nodes, start).await;
-    outages.abort();
-    stalls.abort();
+) {
+    let of_store = [
+        tokio::spawn(inject_outages(world.clone())),
+        tokio::spawn(inject_stalls(world.clone())),
+        tokio::spawn(inject_disk_failures(world.clone())),
+    ];
+    inject_process_faults(world, nodes, start).await;
+    of_store.iter().for_each(JoinHandle::abort);
     world.set_store_up(true);
     world.set_stalled(false);
-    nodes.iter().for_each(|node| node.freeze.set(false));
-    troubles
+    world.set_disk_failure(None);
+    for node in nodes {
+        node.conditions.suspended.set(false);
+        node.conditions.cut_off.set(false);
+    }
 }
 
-/// Troubles processes while the world is faulty; how often it did.
+/// Troubles processes while the world is faulty.
 async fn inject_process_faults<S: Workload>(
     world: &SimWorld<S>,
     nodes: &mut Vec<Process>,
     start: impl Fn() -> Process,
-) -> u32 {
-    let mut troubles = 0;
-    let Some(every) = world.cluster().faults.process_fault_interval else {
-        sleep(world.cluster().faults.faulty_for).await;
-        return troubles;
-    };
+) {
+    let faults = &world.cluster().faults;
+    let Some(every) = faults.process_fault_interval else { return sleep(faults.faulty_for).await };
+    let kinds = if faults.has_cuts_and_clock_changes { 5 } else { 3 };
     while world.is_faulty() {
         let (pause, which, kind, away) = world.random(|dice| {
             let pause = dice.below(2 * every.as_micros() as u64);
-            (Duration::from_micros(pause), dice.below(64) as usize, dice.below(3), dice.below(9_000))
+            (Duration::from_micros(pause), dice.below(64) as usize, dice.below(kinds), dice.below(9_000))
         });
         sleep(pause).await;
         let at = which % nodes.len();
         let away = Duration::from_millis(away);
-        troubles += 1;
         match kind {
             0 => {
+                world.record_fault(FaultKind::Killed);
                 nodes.swap_remove(at).kill().await;
                 sleep(away / 4).await;
                 nodes.push(start());
             }
             1 => {
+                world.record_fault(FaultKind::Drained);
                 let leaving = nodes.swap_remove(at);
                 if !world.cluster().has_exclusive_store {
                     nodes.push(start());
@@ -110,14 +119,22 @@ async fn inject_process_faults<S: Workload>(
                     nodes.push(start());
                 }
             }
-            _ => {
-                nodes[at].freeze.set(true);
+            // A store of its own is in the process itself.
+            3 if !world.cluster().has_exclusive_store => {
+                world.record_fault(FaultKind::CutOff);
+                nodes[at].conditions.cut_off.set(true);
                 sleep(away).await;
-                nodes[at].freeze.set(false);
+                nodes[at].conditions.cut_off.set(false);
+            }
+            4 => world.set_clock(&nodes[at].conditions),
+            _ => {
+                world.record_fault(FaultKind::Suspended);
+                nodes[at].conditions.suspended.set(true);
+                sleep(away).await;
+                nodes[at].conditions.suspended.set(false);
             }
         }
     }
-    troubles
 }
 
 /// Lets the disk stall now and then while the world is faulty.
@@ -126,9 +143,25 @@ async fn inject_stalls<S: Workload>(world: Arc<SimWorld<S>>) {
     while world.is_faulty() {
         let pause = world.random(|dice| dice.below(2 * every.as_micros() as u64));
         sleep(Duration::from_micros(pause)).await;
+        world.record_fault(FaultKind::DiskStalled);
         world.set_stalled(true);
         sleep(world.cluster().faults.stall_for).await;
         world.set_stalled(false);
+    }
+}
+
+/// Lets all commits fail now and then while the world is faulty.
+async fn inject_disk_failures<S: Workload>(world: Arc<SimWorld<S>>) {
+    let Some(every) = world.cluster().faults.disk_failure_interval else { return };
+    while world.is_faulty() {
+        let (pause, lasts, is_saved) = world.random_of_faults(|dice| {
+            (dice.below(2 * every.as_micros() as u64), dice.below(8_000), dice.bool_per_mille(300))
+        });
+        sleep(Duration::from_micros(pause)).await;
+        world.record_fault(FaultKind::DiskFailed);
+        world.set_disk_failure(Some(if is_saved { DiskFailure::AfterCommit } else { DiskFailure::BeforeCommit }));
+        sleep(Duration::from_millis(lasts)).await;
+        world.set_disk_failure(None);
     }
 }
 
@@ -152,6 +185,7 @@ async fn inject_outages<S: Workload>(world: Arc<SimWorld<S>>) {
     while world.is_faulty() {
         let (pause, away) = world.random(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
         sleep(Duration::from_micros(pause)).await;
+        world.record_fault(FaultKind::StoreAway);
         world.set_store_up(false);
         sleep(Duration::from_millis(away)).await;
         world.set_store_up(true);

@@ -1,9 +1,10 @@
 //! One simulation from its plan to its verdict.
 
+use crate::fault_counts::FaultCounts;
 use crate::match_workload::MatchWorkload;
 use crate::plan::MatchPlan;
 use crate::processes::{Process, acquire_store, block_on, inject_faults};
-use crate::world::{Freeze, Node, SimWorld};
+use crate::world::{Node, ProcessConditions, SimWorld};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
 use engine::matches::lifecycle::MatchState;
@@ -25,10 +26,8 @@ pub struct MatchReport {
     pub trace: u64,
     /// Calls that bots got.
     pub calls: u64,
-    /// Processes that were killed, drained or frozen.
-    pub process_faults: u32,
-    /// Times that the disk stalled.
-    pub stalls: u32,
+    /// What went wrong.
+    pub faults: FaultCounts,
     /// Workers: each had a lease of its own.
     pub workers: usize,
     /// Made-up time that passed, in milliseconds.
@@ -51,7 +50,7 @@ async fn simulate(plan: MatchPlan) -> MatchReport {
     let world = MatchWorkload::world(plan);
     create(&world);
     let mut nodes: Vec<Process> = (0..world.cluster().nodes).map(|_| start(&world)).collect();
-    let process_faults = inject_faults(&world, &mut nodes, || start(&world)).await;
+    inject_faults(&world, &mut nodes, || start(&world)).await;
     if timeout(HEALED_FOR_MAX, wait_until_ended(&world)).await.is_err() {
         world.with_oracle(|oracle| oracle.violations.assert_none());
         panic!("not everything is over although the world was healed long ago: {:#?}", statuses(&world));
@@ -63,8 +62,7 @@ async fn simulate(plan: MatchPlan) -> MatchReport {
     MatchReport {
         trace: world.trace(),
         calls: world.with_oracle(|oracle| oracle.calls),
-        process_faults,
-        stalls: world.stalls(),
+        faults: world.faults(),
         workers: world.worker_count(),
         elapsed_ms: world.elapsed().as_millis() as u64,
         statuses: statuses(&world),
@@ -81,8 +79,8 @@ fn create(world: &SimWorld<MatchWorkload>) {
 }
 
 fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
-    let freeze = Arc::<Freeze>::default();
-    let node = Node::new(world.clone(), "node.example:4000".to_owned(), freeze.clone());
+    let conditions = Arc::<ProcessConditions>::default();
+    let node = Node::new(world.clone(), "node.example:4000".to_owned(), conditions.clone());
     let plan = &world.workload.plan;
     let settings = RunnerConfig {
         matches_at_once: plan.matches_at_once,
@@ -96,7 +94,7 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
         acquire_store(&node, &leave).await;
         matches::run(node, settings, LeaseSlot::default(), leave).await;
     };
-    Process::new(task, drain, freeze)
+    Process::new(task, drain, conditions)
 }
 
 fn statuses(world: &SimWorld<MatchWorkload>) -> Vec<MatchStatus> {

@@ -3,13 +3,14 @@
 
 use crate::cluster::ClusterPlan;
 use crate::dice::{Dice, hash};
+use crate::fault_counts::{FaultCounts, FaultKind};
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::time::UnixMs;
 use metrics::Metrics;
 use node::lease::LeaseContext;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::testing::MemoryDatabase;
@@ -19,6 +20,8 @@ use tokio::time::{Instant, sleep};
 
 /// When the made-up time begins.
 const EPOCH: UnixMs = UnixMs(1_700_000_100_000);
+/// What the store says of its limit when it refuses a commit.
+const COMMANDS_WAITING_MAX: usize = 4_096;
 
 /// What happens in a world.
 pub(crate) trait Workload: Sized + Send + Sync + 'static {
@@ -66,12 +69,15 @@ pub(crate) struct SimWorld<S: Workload> {
 
 struct SimState<O> {
     dice: Dice,
+    /// For kinds of faults that came later: what the other dice give does not depend on them.
+    fault_dice: Dice,
+    faults: FaultCounts,
+    disk_failure: Option<DiskFailure>,
     writer: Box<dyn Backend>,
     reader: Box<dyn Reader>,
     oracle: O,
     /// Workers that ever had a lease.
     workers: BTreeSet<WorkerId>,
-    stalls: u32,
     /// A running hash of all that happened: equal seeds give equal traces.
     trace: u64,
 }
@@ -82,11 +88,13 @@ impl<S: Workload> SimWorld<S> {
         let open = "a store in memory opens";
         let state = SimState {
             dice: Dice::new(workload.cluster().seed ^ 0xd1ce),
+            fault_dice: Dice::new(workload.cluster().seed ^ 0xfa17),
+            faults: FaultCounts::default(),
+            disk_failure: None,
             writer: database.writer().expect(open),
             reader: database.reader().expect(open),
             oracle: S::Oracle::default(),
             workers: BTreeSet::new(),
-            stalls: 0,
             trace: 0,
         };
         Arc::new(Self {
@@ -119,13 +127,29 @@ impl<S: Workload> SimWorld<S> {
 
     /// Stalls the disk, or resumes it.
     pub(crate) fn set_stalled(&self, is_stalled: bool) {
-        self.lock().stalls += u32::from(is_stalled);
         self.disk.set(is_stalled);
     }
 
-    /// How often the disk stalled.
-    pub(crate) fn stalls(&self) -> u32 {
-        self.lock().stalls
+    /// Lets all commits fail, or none.
+    pub(crate) fn set_disk_failure(&self, failure: Option<DiskFailure>) {
+        self.lock().disk_failure = failure;
+    }
+
+    /// Sets a process's clock to another difference.
+    pub(crate) fn set_clock(&self, conditions: &ProcessConditions) {
+        self.record_fault(FaultKind::ClockSet);
+        let max = self.cluster().faults.skew_ms_max;
+        let skew_ms = self.random_of_faults(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
+        conditions.skew_ms.store(skew_ms, Ordering::SeqCst);
+    }
+
+    pub(crate) fn record_fault(&self, kind: FaultKind) {
+        self.lock().faults.record(kind);
+    }
+
+    /// What went wrong so far.
+    pub(crate) fn faults(&self) -> FaultCounts {
+        self.lock().faults
     }
 
     /// Workers so far: each had a lease.
@@ -139,6 +163,19 @@ impl<S: Workload> SimWorld<S> {
 
     pub(crate) fn random<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
         roll(&mut self.lock().dice)
+    }
+
+    pub(crate) fn random_of_faults<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
+        roll(&mut self.lock().fault_dice)
+    }
+
+    /// Whether a fault of this kind happens now, which it does in `per_mille` of 1,000 cases while the world is faulty.
+    pub(crate) fn happens(&self, kind: FaultKind, per_mille: u64) -> bool {
+        let happens = per_mille > 0 && self.is_faulty() && self.random_of_faults(|dice| dice.bool_per_mille(per_mille));
+        if happens {
+            self.record_fault(kind);
+        }
+        happens
     }
 
     /// Commits one command at once, without faults: for setting up.
@@ -197,6 +234,10 @@ impl Freeze {
         }
     }
 
+    pub(crate) fn is_set(&self) -> bool {
+        self.is_frozen.load(Ordering::SeqCst)
+    }
+
     pub(crate) async fn thawed(&self) {
         while self.is_frozen.load(Ordering::SeqCst) {
             self.thaw.notified().await;
@@ -204,31 +245,63 @@ impl Freeze {
     }
 }
 
+/// How all commits fail while the disk does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DiskFailure {
+    BeforeCommit,
+    /// They are saved, and that cannot be said.
+    AfterCommit,
+}
+
+/// What happens to one process from outside.
+#[derive(Default)]
+pub(crate) struct ProcessConditions {
+    pub(crate) suspended: Freeze,
+    /// Whether its packets to the store are lost.
+    pub(crate) cut_off: Freeze,
+    /// How far its clock is before the store's.
+    skew_ms: AtomicI64,
+}
+
 /// One process in the world.
 pub(crate) struct Node<S: Workload> {
     pub(crate) world: Arc<SimWorld<S>>,
     address: String,
-    skew_ms: i64,
-    freeze: Arc<Freeze>,
+    conditions: Arc<ProcessConditions>,
+    /// How far its clock was before the store's when it started.
+    steady_skew_ms: i64,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl<S: Workload> Clone for Node<S> {
     fn clone(&self) -> Self {
-        let (world, freeze, metrics) = (self.world.clone(), self.freeze.clone(), self.metrics.clone());
-        Self { world, address: self.address.clone(), skew_ms: self.skew_ms, freeze, metrics }
+        let (world, conditions, metrics) = (self.world.clone(), self.conditions.clone(), self.metrics.clone());
+        Self { world, address: self.address.clone(), conditions, steady_skew_ms: self.steady_skew_ms, metrics }
     }
 }
 
 impl<S: Workload> Node<S> {
-    pub(crate) fn new(world: Arc<SimWorld<S>>, address: String, freeze: Arc<Freeze>) -> Self {
-        let max = world.cluster().faults.skew_ms_max;
+    pub(crate) fn new(world: Arc<SimWorld<S>>, address: String, conditions: Arc<ProcessConditions>) -> Self {
+        let faults = &world.cluster().faults;
+        let max = faults.skew_ms_max;
         let skew_ms = world.random(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
-        Self { world, address, skew_ms, freeze, metrics: Arc::default() }
+        conditions.skew_ms.store(skew_ms, Ordering::SeqCst);
+        let steady_skew_ms = if faults.has_cuts_and_clock_changes { skew_ms } else { 0 };
+        Self { world, address, conditions, steady_skew_ms, metrics: Arc::default() }
     }
 
     pub(crate) async fn thawed(&self) {
-        self.freeze.thawed().await;
+        self.conditions.suspended.thawed().await;
+    }
+
+    /// The time that is not adjusted while the process lives.
+    pub(crate) fn steady_now(&self) -> UnixMs {
+        UnixMs(self.world.now().0 + self.steady_skew_ms)
+    }
+
+    /// The time by which the process reads who owns something.
+    pub(crate) fn read_now(&self) -> UnixMs {
+        if self.world.cluster().faults.has_cuts_and_clock_changes { LeaseContext::now(self) } else { self.world.now() }
     }
 
     pub(crate) async fn delay(&self, most_us: u64) {
@@ -239,7 +312,21 @@ impl<S: Workload> Node<S> {
 
     pub(crate) async fn reach_store(&self) -> Result<(), StoreError> {
         self.delay(3_000).await;
+        if self.conditions.cut_off.is_set() {
+            // A connection breaks, or it waits and what was sent arrives late.
+            if self.world.random_of_faults(|dice| dice.bool_per_mille(500)) {
+                return Err(unavailable("this process cannot reach the store"));
+            }
+            self.conditions.cut_off.thawed().await;
+            self.thawed().await;
+        }
         if self.world.is_store_up.load(Ordering::SeqCst) { Ok(()) } else { Err(unavailable("the store is away")) }
+    }
+
+    pub(crate) async fn reach_store_to_read(&self) -> Result<(), StoreError> {
+        self.reach_store().await?;
+        let is_lost = self.world.happens(FaultKind::ReadLost, self.world.cluster().faults.read_lost_per_mille);
+        if is_lost { Err(unavailable("a read has no answer")) } else { Ok(()) }
     }
 }
 
@@ -278,19 +365,37 @@ impl<S: Workload> Node<S> {
     /// Commits as a process does: over a way on which things get lost and late.
     pub(crate) async fn commit_through_faults(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
         self.reach_store().await?;
+        if self.world.happens(FaultKind::Overloaded, self.world.cluster().faults.overloaded_per_mille) {
+            return Err(StoreError::Overloaded { waiting_max: COMMANDS_WAITING_MAX });
+        }
         self.world.disk.thawed().await;
+        let failure = self.world.lock().disk_failure;
+        match failure {
+            Some(DiskFailure::BeforeCommit) => return Err(unavailable("the disk failed")),
+            Some(DiskFailure::AfterCommit) => {
+                self.world.commit_all(&commands);
+                return Err(unavailable("the disk failed once it was saved"));
+            }
+            None => {}
+        }
         let outcomes = match self.fate() {
-            CommandFate::Lost => return Err(unavailable("lost on the way there")),
+            CommandFate::Lost => {
+                self.world.record_fault(FaultKind::CommitLost);
+                return Err(unavailable("lost on the way there"));
+            }
             CommandFate::SavedUnreported => {
+                self.world.record_fault(FaultKind::OutcomeLost);
                 self.world.commit_all(&commands);
                 return Err(unavailable("lost on the way back"));
             }
             // What a process has under way at its own store ends with it.
             CommandFate::Delayed(delay) if self.world.cluster().has_exclusive_store => {
+                self.world.record_fault(FaultKind::CommitLate);
                 sleep(delay).await;
                 self.world.commit_all(&commands)
             }
             CommandFate::Delayed(delay) => {
+                self.world.record_fault(FaultKind::CommitLate);
                 // On its own way now: it arrives even if its sender dies.
                 let (world, commands) = (self.world.clone(), commands.clone());
                 let arrival = async move {
@@ -311,7 +416,7 @@ impl<S: Workload> Node<S> {
 
 impl<S: Workload> LeaseContext for Node<S> {
     fn now(&self) -> UnixMs {
-        UnixMs(self.world.now().0 + self.skew_ms)
+        UnixMs(self.world.now().0 + self.conditions.skew_ms.load(Ordering::SeqCst))
     }
 
     fn random_bytes(&self) -> [u8; 10] {

@@ -2,14 +2,15 @@
 
 mod common;
 
-use sim::hunts::{HuntReport, run};
+use sim::FaultKind;
+use sim::hunts::{HuntPlan, HuntReport, run};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[1_795_432_807_019_546_905, 1_795_433_369_178_689_672];
 
 #[track_caller]
 fn check(seed: u64) -> HuntReport {
-    run(seed)
+    run(HuntPlan::of_seed(seed))
 }
 
 #[test]
@@ -21,13 +22,21 @@ fn fixed_seeds() {
     assert!(sum(|report| report.opened) > 300, "{reports:#?}");
     assert!(sum(|report| report.fenced) > 60, "{reports:#?}");
     assert!(sum(|report| report.unknown) > 60, "{reports:#?}");
-    assert!(sum(|report| report.killed) > 300, "{reports:#?}");
+    assert!(sum(|report| report.faults.get(Killed)) > 300, "{reports:#?}");
     assert!(sum(|report| report.repeated) > 3_000, "{reports:#?}");
+    use FaultKind::{
+        ClockSet, CommitLate, CommitLost, CutOff, DiskFailed, Killed, OutcomeLost, RequestLost, Suspended,
+    };
+    let kinds = [Killed, Suspended, CutOff, ClockSet, CommitLost, OutcomeLost, CommitLate, DiskFailed, RequestLost];
+    common::check_happened(reports.iter().map(|report| report.faults), &kinds);
 }
 
 #[test]
 fn seeds_that_failed_once_and_fresh_ones() {
-    for seed in common::failed_and_fresh_seeds(FAILED_ONCE, 10) {
+    for seed in FAILED_ONCE {
+        let _ = run(HuntPlan::of_first_kinds(*seed));
+    }
+    for seed in common::fresh_seeds(5) {
         check(seed);
     }
 }

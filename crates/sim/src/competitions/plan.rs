@@ -29,7 +29,7 @@ impl CompetitionPlan {
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0xc095);
         let nodes = 1 + dice.below(3) as usize;
-        let mut faults = Faults::of(&mut dice);
+        let mut faults = Faults::of(&mut dice, seed);
         // Most of what is played is played while things go wrong.
         faults.faulty_for = Duration::from_secs(20);
         let (tournaments, duels) = (1 + dice.below(3), dice.below(3));

@@ -4,9 +4,10 @@
 use super::plan::CompetitionPlan;
 use super::workload::CompetitionWorkload;
 use crate::dice::Dice;
+use crate::fault_counts::FaultCounts;
 use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
 use crate::referee;
-use crate::world::{Freeze, Node, SimWorld};
+use crate::world::{Node, ProcessConditions, SimWorld};
 use arena::duels::{self, DuelStates};
 use arena::tournaments::Tournaments;
 use engine::commands::{Advance, Command, CompetitionCommand, Outcome};
@@ -33,8 +34,8 @@ const HEALED_FOR_MAX: Duration = Duration::from_secs(15 * 60);
 pub struct CompetitionReport {
     /// A hash of everything that was committed, in order.
     pub trace: u64,
-    /// Processes that were killed, drained or frozen.
-    pub process_faults: u32,
+    /// What went wrong.
+    pub faults: FaultCounts,
     /// Processes that led something, one after the other or at the same time.
     pub leaders: usize,
     /// Steps of competitions that were saved.
@@ -43,6 +44,8 @@ pub struct CompetitionReport {
     pub conflicts: u32,
     /// Results of games.
     pub results: u64,
+    /// Made-up time that passed, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 /// Runs a plan, with its faults and without.
@@ -66,7 +69,7 @@ async fn simulate(plan: CompetitionPlan) -> (CompetitionReport, Vec<String>) {
     let ids = create_all(&world);
     let games = tokio::spawn(referee::play(world.clone(), world.workload.0.odds, Arc::default()));
     let mut nodes: Vec<Process> = (0..world.cluster().nodes).map(|number| start(&world, number)).collect();
-    let process_faults = inject_faults(&world, &mut nodes, || start(&world, 9)).await;
+    inject_faults(&world, &mut nodes, || start(&world, 9)).await;
     let rows = || ids.iter().map(|id| row(&world, *id)).collect::<Vec<_>>();
     let are_over = async {
         // The results of games that were called off are passed over when all is decided.
@@ -84,20 +87,22 @@ async fn simulate(plan: CompetitionPlan) -> (CompetitionReport, Vec<String>) {
     }
     let endings = rows().iter().map(|row| check(&world, row)).collect();
     let results = rows().iter().map(|row| row.results).sum();
+    let (faults, elapsed_ms) = (world.faults(), world.elapsed().as_millis() as u64);
     let report = world.with_oracle(|counts| CompetitionReport {
         trace: 0,
-        process_faults,
+        faults,
         leaders: counts.leaders.len(),
         steps: counts.steps,
         conflicts: counts.conflicts,
         results,
+        elapsed_ms,
     });
     (CompetitionReport { trace: world.trace(), ..report }, endings)
 }
 
 fn start(world: &Arc<SimWorld<CompetitionWorkload>>, number: usize) -> Process {
-    let freeze = Arc::<Freeze>::default();
-    let node = Node::new(world.clone(), format!("node-{number}.example:4000"), freeze.clone());
+    let conditions = Arc::<ProcessConditions>::default();
+    let node = Node::new(world.clone(), format!("node-{number}.example:4000"), conditions.clone());
     let drain = Drain::default();
     let leave = drain.clone();
     let task = async move {
@@ -111,7 +116,7 @@ fn start(world: &Arc<SimWorld<CompetitionWorkload>>, number: usize) -> Process {
             lead(node.clone(), LeaderJob::Tournaments, leave, drive_tournaments),
         );
     };
-    Process::new(task, drain, freeze)
+    Process::new(task, drain, conditions)
 }
 
 /// All competitions of the plan, with their bots entered.

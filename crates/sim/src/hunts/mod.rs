@@ -6,6 +6,8 @@
 
 mod hunter;
 mod node;
+mod plan;
 mod run;
 
+pub use plan::HuntPlan;
 pub use run::{HuntReport, run};

@@ -3,6 +3,7 @@
 
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorkerId, WorldId};
+use engine::time::UnixMs;
 use engine::worlds::{Answer, World};
 use store::contract::Backend;
 
@@ -41,9 +42,25 @@ pub(super) struct Node {
     pub(super) held: Option<LoadedWorld>,
     /// Steps for which it does not renew its lease.
     pub(super) asleep: u32,
+    /// Steps for which it cannot reach the store.
+    pub(super) cut_off: u32,
+    /// How far its dates are before the store's.
+    pub(super) skew_us: i64,
+    /// The same when it started: how far the time is before the store's by which it moves its world.
+    pub(super) steady_skew_us: i64,
 }
 
 impl Node {
+    /// The date that it gives to the store.
+    pub(super) fn date(&self, now_us: i64) -> UnixMs {
+        UnixMs((now_us + self.skew_us) / 1_000)
+    }
+
+    /// The time of its world.
+    pub(super) fn steady_us(&self, now_us: i64) -> i64 {
+        now_us + self.steady_skew_us
+    }
+
     pub(super) fn hold(&mut self, world: World, epoch: u32) {
         self.held = Some(LoadedWorld { world, epoch, delayed: None });
     }
@@ -80,6 +97,16 @@ impl Node {
         };
         self.held = None;
         kept
+    }
+
+    /// A snapshot of which the node does not learn whether it was saved.
+    pub(super) fn lose_snapshot(&mut self, store: &mut dyn Backend, id: WorldId, is_saved: bool) {
+        let Some(held) = &mut self.held else { return };
+        let snapshot = held.world.snapshot(false);
+        if is_saved {
+            let (claims_version, bytes) = (snapshot.claims_version, snapshot.into_bytes());
+            let _ = commit_world(store, WorldCommand::Snapshot { id, epoch: held.epoch, claims_version, bytes });
+        }
     }
 
     /// Keeps what is soft.

@@ -30,7 +30,7 @@ impl LadderPlan {
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x1add);
         let nodes = 1 + dice.below(3) as usize;
-        let mut faults = Faults::of(&mut dice);
+        let mut faults = Faults::of(&mut dice, seed);
         faults.faulty_for = Duration::from_secs(20);
         let ladders = 1 + dice.below(2);
         // By dice of its own: the plans of earlier seeds are as they were.

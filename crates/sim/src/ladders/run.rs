@@ -5,9 +5,10 @@ use super::oracle::LadderWorkload;
 use super::people;
 use super::plan::LadderPlan;
 use super::verify::{check_counts, check_ended};
+use crate::fault_counts::{FaultCounts, FaultKind};
 use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
 use crate::referee;
-use crate::world::{Freeze, Node, SimWorld};
+use crate::world::{Freeze, Node, ProcessConditions, SimWorld};
 use engine::competitions::CompetitionRow;
 use engine::ids::CompetitionId;
 use engine::ladders::definition::STANDARD_LADDER;
@@ -35,8 +36,8 @@ const DEATH_DELAY_US: u64 = 20_000;
 pub struct LadderReport {
     /// A hash of everything that was committed, in order.
     pub trace: u64,
-    /// Processes that were killed, drained or frozen.
-    pub process_faults: u32,
+    /// What went wrong.
+    pub faults: FaultCounts,
     /// Processes that led, one after the other or at the same time.
     pub leaders: usize,
     /// Steps of ladders that were saved.
@@ -52,6 +53,8 @@ pub struct LadderReport {
     pub seasons: u32,
     /// Matches under way when the last process took over.
     pub left_under_way: u64,
+    /// Made-up time that passed, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 /// Runs a plan.
@@ -78,8 +81,8 @@ async fn simulate(plan: LadderPlan) -> LadderReport {
     let checks = tokio::spawn(check_all_the_time(world.clone(), ids.clone()));
 
     let mut nodes: Vec<Process> = (0..world.cluster().nodes).map(|number| start(&world, &ids, number).0).collect();
-    let mut process_faults = inject_faults(&world, &mut nodes, || start(&world, &ids, 9).0).await;
-    process_faults += kill_by_step(&world, &mut nodes, || start(&world, &ids, 9).0).await;
+    inject_faults(&world, &mut nodes, || start(&world, &ids, 9).0).await;
+    kill_by_step(&world, &mut nodes, || start(&world, &ids, 9).0).await;
     sleep(HEALED_FOR).await;
 
     suspended.set(true);
@@ -99,15 +102,16 @@ async fn simulate(plan: LadderPlan) -> LadderReport {
     check_counts(&world, &ids);
     world.with_oracle(|oracle| oracle.violations.assert_none());
     let rated = ids.iter().map(|id| check_ended(&world, *id)).sum();
-    report(&world, &ids, process_faults, rated, left_under_way)
+    report(&world, &ids, rated, left_under_way)
 }
 
-fn report(world: &World, ids: &[CompetitionId], process_faults: u32, rated: u64, left_under_way: u64) -> LadderReport {
+fn report(world: &World, ids: &[CompetitionId], rated: u64, left_under_way: u64) -> LadderReport {
     let rows = rows(world, ids);
-    let trace = world.trace();
+    let (trace, faults, elapsed_ms) = (world.trace(), world.faults(), world.elapsed().as_millis() as u64);
     world.with_oracle(|oracle| LadderReport {
         trace,
-        process_faults,
+        faults,
+        elapsed_ms,
         leaders: oracle.leaders.len(),
         steps: oracle.steps,
         conflicts: oracle.conflicts,
@@ -121,8 +125,8 @@ fn report(world: &World, ids: &[CompetitionId], process_faults: u32, rated: u64,
 
 fn start(world: &World, ids: &[CompetitionId], number: usize) -> (Process, Arc<Metrics>) {
     check_counts(world, ids);
-    let freeze = Arc::<Freeze>::default();
-    let node = Node::new(world.clone(), format!("node-{number}.example:4000"), freeze.clone());
+    let conditions = Arc::<ProcessConditions>::default();
+    let node = Node::new(world.clone(), format!("node-{number}.example:4000"), conditions.clone());
     let metrics = node.metrics.clone();
     let drain = Drain::default();
     let leave = drain.clone();
@@ -133,7 +137,7 @@ fn start(world: &World, ids: &[CompetitionId], number: usize) -> (Process, Arc<M
         let lead_ladders = move |lease| arena::ladders::lead(of_ladders.clone(), lease, matches_at_once);
         lead(node, LeaderJob::Ladders, leave, lead_ladders).await;
     };
-    (Process::new(task, drain, freeze), metrics)
+    (Process::new(task, drain, conditions), metrics)
 }
 
 async fn check_all_the_time(world: World, ids: Vec<CompetitionId>) {
@@ -144,17 +148,17 @@ async fn check_all_the_time(world: World, ids: Vec<CompetitionId>) {
 }
 
 /// Kills the process again and again, a moment after it has written something: before it learns that, or in the steps that follow.
-async fn kill_by_step(world: &World, nodes: &mut Vec<Process>, start: impl Fn() -> Process) -> u32 {
+async fn kill_by_step(world: &World, nodes: &mut Vec<Process>, start: impl Fn() -> Process) {
     let stepped = world.with_oracle(|oracle| oracle.stepped.clone());
     let deaths = world.workload.0.deaths_by_step;
     for _ in 0..deaths {
         timeout(HEALED_FOR_MAX, stepped.notified()).await.expect("a ladder that is killed again and again moves on");
         let after_us = world.random(|dice| dice.below(DEATH_DELAY_US));
         sleep(Duration::from_micros(after_us)).await;
+        world.record_fault(FaultKind::Killed);
         nodes.swap_remove(0).kill().await;
         nodes.push(start());
     }
-    deaths
 }
 
 /// While no game ends: all processes die, and the next one knows what is under way. How much that is.

@@ -51,7 +51,18 @@ impl TablePlan {
             presence_grace: Duration::from_millis(500 + dice.below(5_000)),
             healed_for: Duration::from_secs(15),
             ends_abandoned: dice.bool_per_mille(500),
-            cluster: ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice) },
+            cluster: ClusterPlan { seed, nodes, has_exclusive_store: false, faults: Faults::of(&mut dice, seed) },
         }
+    }
+
+    /// Few people and bots who tell in their turn, for longer than usual: processes die while a bot thinks, and tells.
+    #[must_use]
+    pub fn few_people_and_bots(seed: u64) -> Self {
+        let mut plan = Self::of_seed(seed);
+        plan.bots.are_on = true;
+        (plan.tables, plan.players) = (1, 2);
+        plan.presence_grace = Duration::from_secs(5);
+        plan.cluster.faults.faulty_for = Duration::from_secs(300);
+        plan
     }
 }

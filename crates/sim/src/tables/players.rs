@@ -4,6 +4,7 @@
 use super::observations::{Observation, ObservedKind};
 use super::workload::{NodeEndpoint, TableWorkload};
 use crate::dice::Dice;
+use crate::fault_counts::FaultKind;
 use crate::world::SimWorld;
 use engine::ids::{PlayerId, TableId};
 use engine::tables::{Action, GameView, Newcomer, Phase, TableView, ViewerRole};
@@ -101,11 +102,16 @@ impl Player {
         let Some(endpoint) = self.world.workload.endpoint(self.address.get(&table).map(String::as_str), any) else {
             return CallResult::Timeout;
         };
+        let lost_per_mille = self.world.cluster().faults.request_lost_per_mille;
+        if self.world.happens(FaultKind::RequestLost, lost_per_mille / 2) {
+            return CallResult::Timeout;
+        }
         match timeout(REQUEST_TIMEOUT, question(endpoint)).await {
             Err(_) => {
                 self.address.remove(&table);
                 CallResult::Timeout
             }
+            Ok(_) if self.world.happens(FaultKind::RequestLost, lost_per_mille / 2) => CallResult::Timeout,
             Ok(answer) => {
                 match &answer {
                     Err(TableError::Elsewhere { address }) => drop(self.address.insert(table, address.clone())),

@@ -5,8 +5,9 @@ use super::plan::TablePlan;
 use super::players::Player;
 use super::workload::{NodeEndpoint, TableWorkload};
 use crate::dice::Dice;
+use crate::fault_counts::FaultCounts;
 use crate::processes::{Process, acquire_store, block_on, inject_faults, propagate_panic};
-use crate::world::{Freeze, Node, SimWorld};
+use crate::world::{Node, ProcessConditions, SimWorld};
 use engine::ids::TableId;
 use engine::limits::LEASE_DURATION;
 use node::drain::Drain;
@@ -29,10 +30,8 @@ const BOT_GAME_TIMEOUT: Duration = Duration::from_secs(150);
 pub struct TableReport {
     /// A hash of everything that was committed, in order.
     pub trace: u64,
-    /// Processes that were killed, drained or frozen.
-    pub process_faults: u32,
-    /// Times that the disk stalled.
-    pub stalls: u32,
+    /// What went wrong.
+    pub faults: FaultCounts,
     /// Workers: each had a lease of its own.
     pub workers: usize,
     /// Claims of tables that were answered.
@@ -73,7 +72,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
     };
     let mut nodes: Vec<Process> = (0..plan.cluster.nodes).map(|_| start()).collect();
     let players = players(&world);
-    let process_faults = inject_faults(&world, &mut nodes, &start).await;
+    inject_faults(&world, &mut nodes, &start).await;
     for player in players {
         propagate_panic(player.await);
     }
@@ -106,8 +105,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
     let history::ObservationTotals { events, unknown, too_old } = totals;
     TableReport {
         trace: world.trace(),
-        process_faults,
-        stalls: world.stalls(),
+        faults: world.faults(),
         workers,
         claims,
         entries,
@@ -128,9 +126,9 @@ fn world(plan: TablePlan) -> Arc<SimWorld<TableWorkload>> {
 }
 
 fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
-    let freeze = Arc::<Freeze>::default();
+    let conditions = Arc::<ProcessConditions>::default();
     let address = format!("node-{number}.example:4000");
-    let node = Node::new(world.clone(), address.clone(), freeze.clone());
+    let node = Node::new(world.clone(), address.clone(), conditions.clone());
     let plan = &world.workload.plan;
     let settings = TablesConfig {
         owner_tasks: plan.owner_tasks,
@@ -154,7 +152,7 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
         tables::run(node, tables, leave).await;
         drop(guard);
     };
-    Process::new(task, drain, freeze)
+    Process::new(task, drain, conditions)
 }
 
 /// A process can be reached until it ends, in whatever way.

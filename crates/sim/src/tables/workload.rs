@@ -82,15 +82,16 @@ impl TableEnvironment for Node<TableWorkload> {
         let appends: Vec<_> = appends.collect();
         self.world.with_oracle(|log| appends.iter().for_each(|(id, epoch)| log.before_append(*id, *epoch)));
         let sent = self.commit_through_faults(commands).await;
-        if sent.is_err() {
+        // An overloaded store has tried nothing.
+        if sent.as_ref().is_err_and(|error| !matches!(error, StoreError::Overloaded { .. })) {
             self.world.with_oracle(|log| log.unknown_appends.extend(appends));
         }
         Ok(Committed { outcomes: sent?, at_us: self.now_us() })
     }
 
     async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
-        self.reach_store().await?;
-        let now = self.world.now();
+        self.reach_store_to_read().await?;
+        let now = self.read_now();
         Ok(self.world.read(|reader| reader.table_owner(id, now)))
     }
 
@@ -99,10 +100,10 @@ impl TableEnvironment for Node<TableWorkload> {
     }
 
     fn steady_now(&self) -> UnixMs {
-        self.world.now()
+        Node::steady_now(self)
     }
 
     fn now_us(&self) -> i64 {
-        self.world.now().0.saturating_mul(1_000)
+        self.read_now().0.saturating_mul(1_000)
     }
 }
