@@ -2,7 +2,7 @@
 //! drops everything, and the runner begins again as another worker.
 
 use super::environment::MatchEnvironment;
-use super::room::{self, RoomOutcome};
+use super::room;
 use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::ids::{AccountId, MatchId, WorkerId};
 use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
@@ -14,6 +14,9 @@ use std::time::Duration;
 use store::StoreError;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
+
+/// Pause before a release is tried again that was not saved.
+const RELEASE_PAUSE: Duration = Duration::from_millis(500);
 
 /// Limits of a runner.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +71,8 @@ struct HeldMatch {
     id: MatchId,
     account: AccountId,
     epoch: u32,
+    /// Whether its room panicked, and it is being released.
+    is_broken: bool,
 }
 
 struct Worker<O> {
@@ -75,7 +80,7 @@ struct Worker<O> {
     config: RunnerConfig,
     worker: WorkerId,
     lease: Lease,
-    rooms: JoinSet<RoomOutcome>,
+    rooms: JoinSet<()>,
     held: BTreeMap<Id, HeldMatch>,
     /// The slots that they take.
     slots: SlotUsage,
@@ -99,7 +104,7 @@ impl<O: MatchEnvironment> Worker<O> {
                 biased;
                 () = drain.begun() => return WorkerEnd::Drained,
                 Some(ended) = self.rooms.join_next_with_id() => {
-                    self.room_ended(ended).await;
+                    self.room_ended(ended);
                     if std::mem::take(&mut is_passing_over) {
                         look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN);
                     }
@@ -157,34 +162,39 @@ impl<O: MatchEnvironment> Worker<O> {
     }
 
     fn open_room(&mut self, claimed: ClaimedMatch) {
-        let held = HeldMatch { id: claimed.spec.id, account: claimed.account, epoch: claimed.epoch };
+        let held = HeldMatch { id: claimed.spec.id, account: claimed.account, epoch: claimed.epoch, is_broken: false };
         self.slots.take(held.account);
         self.environment.metrics().matches.record_claim(claimed.version > 0);
         let room = room::play(self.environment.clone(), self.lease.clone(), claimed);
-        let handle = self.rooms.spawn(room);
+        let handle = self.rooms.spawn(async move { _ = room.await });
         self.held.insert(handle.id(), held);
     }
 
-    /// A room has ended: forget it, and release what it could not end itself.
-    async fn room_ended(&mut self, ended: Result<(Id, RoomOutcome), JoinError>) {
+    /// A room has ended: forget it. What it could not end itself stays with this worker until it is saved that it is released: as long as the
+    /// worker lives, no other one would take it over.
+    fn room_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
         let (task, is_broken) = match ended {
-            Ok((task, _)) => (task, false),
+            Ok((task, ())) => (task, false),
             Err(error) => (error.id(), true),
         };
         let Some(held) = self.held.remove(&task) else { return };
-        self.slots.release(held.account);
-        self.environment.metrics().matches.running.dec();
         if is_broken {
             tracing::error!(match.id = %held.id, "a room panicked; its match is released and charged one attempt");
-            self.release(held, false).await;
+            let held = HeldMatch { is_broken, ..held };
+            let release = release_until_saved(self.environment.clone(), self.lease.clone(), held);
+            let handle = self.rooms.spawn(release);
+            self.held.insert(handle.id(), held);
+            return;
         }
+        self.slots.release(held.account);
+        self.environment.metrics().matches.running.dec();
     }
 
     /// The drain: abandon turns that are not saved, release every match without charging an attempt, end the lease.
     async fn release_all(mut self, slot: &LeaseSlot) {
         self.rooms.shutdown().await;
         let held: Vec<HeldMatch> = std::mem::take(&mut self.held).into_values().collect();
-        let releases = held.iter().map(|&held| self.release(held, true));
+        let releases = held.iter().map(|&held| self.release(held));
         futures_util::future::join_all(releases).await;
         slot.release(self.environment.node(), self.worker).await;
         tracing::info!(worker.id = %self.worker, released = held.len(), "this worker stops: drained");
@@ -201,8 +211,8 @@ impl<O: MatchEnvironment> Worker<O> {
         tracing::warn!(worker.id = %self.worker, dropped, "this worker stops: its lease is lost");
     }
 
-    async fn release(&self, held: HeldMatch, is_refunded: bool) {
-        let release = Command::ReleaseMatch { id: held.id, epoch: held.epoch, is_refunded };
+    async fn release(&self, held: HeldMatch) {
+        let release = release_command(held);
         for pause_ms in [20, 100, 500] {
             if self.environment.node().commit(release.clone()).await.is_ok() {
                 return;
@@ -210,6 +220,19 @@ impl<O: MatchEnvironment> Worker<O> {
             sleep(Duration::from_millis(pause_ms)).await;
         }
         // Left to the end of the lease: another worker takes it over then.
+    }
+}
+
+/// What a drain takes away is not charged as an attempt.
+fn release_command(held: HeldMatch) -> Command {
+    Command::ReleaseMatch { id: held.id, epoch: held.epoch, is_refunded: !held.is_broken }
+}
+
+/// Releases a match whose room panicked. Once the lease has ended, others find it by themselves.
+async fn release_until_saved<O: MatchEnvironment>(environment: O, lease: Lease, held: HeldMatch) {
+    let release = release_command(held);
+    while lease.is_valid() && environment.node().commit(release.clone()).await.is_err() {
+        sleep(RELEASE_PAUSE).await;
     }
 }
 
