@@ -87,9 +87,12 @@ play() { # folder, map, width, height, most snakes, number
     for ((at = 0; at < snakes; at++)); do
         arguments+=(--name "s$at" --url "http://127.0.0.1:$port/${bots[(at + number) % 3]}/seed-$number")
     done
-    timeout 300 "$official" play -W "$width" -H "$height" -m "$map" -r "$((number + 1))" -o "$folder/$width-$height-$number.jsonl" \
-        --foodSpawnChance "$chance" --minimumFood "$minimum" --hazardDamagePerTurn "$damage" --shrinkEveryNTurns "$shrink" \
-        "${arguments[@]}" >/dev/null 2>&1
+    # On a busy machine the program may not reach a snake in time, and gives up before the first turn: that is no game.
+    for _ in 1 2 3; do
+        timeout 300 "$official" play -W "$width" -H "$height" -m "$map" -r "$((number + 1))" -o "$folder/$width-$height-$number.jsonl" \
+            --foodSpawnChance "$chance" --minimumFood "$minimum" --hazardDamagePerTurn "$damage" --shrinkEveryNTurns "$shrink" \
+            "${arguments[@]}" >/dev/null 2>&1 && return
+    done
 }
 export -f play
 export official port
