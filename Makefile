@@ -43,10 +43,10 @@ check-long: deps-test ## What takes hours: more seeds for every simulator, more 
 simulate: ## Play what can go wrong with servers, from fresh seeds, for 10 minutes; or make simulate MINUTES=120 SIMULATOR=tables, or SEEDS=5000
 	@scripts/simulate.py MINUTES=$(or $(MINUTES),$(if $(SEEDS),,10)) SEEDS=$(SEEDS) SIMULATOR=$(SIMULATOR) SEED=$(SEED) FIRST=$(FIRST) PROCESSES=$(PROCESSES)
 
-fuzz: ## Search for bytes that break a parser: a minute over all of them, or make fuzz SECONDS=3600 TARGET=websocket
+fuzz: deps-test ## Search for bytes that break a parser: a minute over all of them, or make fuzz SECONDS=3600 TARGET=websocket
 	@scripts/fuzz.py $(or $(SECONDS),60) $(TARGET)
 
-fuzz-selftest: ## Find the three bugs that crates/fuzz has on purpose: a panic, an allocation, a round trip
+fuzz-selftest: deps-test ## Find the three bugs that crates/fuzz has on purpose: a panic, an allocation, a round trip
 	@scripts/fuzz.py --selftest
 
 format: ## Format the code in place
