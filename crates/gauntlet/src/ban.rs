@@ -137,7 +137,7 @@ async fn list(config: Config) -> Result<(), CliError> {
     let now = Clock::default().now();
     let read = store.read(move |reader| {
         let bans = reader.bans().ban_page(None, BANS_MAX, now)?;
-        let named = bans.iter().flat_map(|ban| ban.made_by.into_iter().chain(account_of(ban.target)));
+        let named = bans.iter().flat_map(|ban| ban.made_by.into_iter().chain(ban.target.account()));
         let names = audit_entries::names(reader, named)?;
         Ok((bans, names))
     });
@@ -171,17 +171,10 @@ async fn remove(config: Config, id: &str) -> Result<(), CliError> {
 /// One ban, with the names of accounts where they are known.
 fn line(ban: &Ban, names: &BTreeMap<AccountId, String>) -> String {
     let end = ban.expires_at.map_or_else(|| "until lifted".to_owned(), |end| format!("until {}", Timestamp(end.0)));
-    let name = account_of(ban.target).and_then(|id| names.get(&id));
+    let name = ban.target.account().and_then(|id| names.get(&id));
     let target = name.map_or_else(|| ban.target.to_string(), |name| format!("{} ({})", ban.target, printable(name)));
     let (made_at, made_by) = (Timestamp(ban.created_at.0), audit_entries::name(names, ban.made_by));
     format!("{}  {target}  {end}  {}  (made {made_at} by {made_by})", ban.id, printable(&ban.reason))
-}
-
-fn account_of(target: BanTarget) -> Option<AccountId> {
-    match target {
-        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
-        BanTarget::Guest(_) | BanTarget::Address(_) => None,
-    }
 }
 
 fn parse<T: FromStr<Err: Display>>(flag: &str, text: &str) -> Result<T, CliError> {

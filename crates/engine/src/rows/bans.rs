@@ -125,6 +125,17 @@ pub enum BanTarget {
     Disabled(AccountId),
 }
 
+impl BanTarget {
+    /// The account that is banned or disabled.
+    #[must_use]
+    pub fn account(self) -> Option<AccountId> {
+        match self {
+            Self::Account(id) | Self::Disabled(id) => Some(id),
+            Self::Guest(_) | Self::Address(_) => None,
+        }
+    }
+}
+
 /// A text that is no [`BanTarget`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the target of a ban: expected account:ID, guest:ID, address:ADDRESS or disabled:ID")]

@@ -229,7 +229,7 @@ async fn strongest_role(app: &App, id: AccountId, now: UnixMs) -> ApiResult<Role
 /// Bans as this caller sees them.
 async fn views(app: &App, caller: Caller, bans: Vec<Ban>) -> ApiResult<Vec<BanView>> {
     let named: BTreeSet<AccountId> =
-        bans.iter().flat_map(|ban| [account_of(ban.target), ban.made_by]).flatten().collect();
+        bans.iter().flat_map(|ban| [ban.target.account(), ban.made_by]).flatten().collect();
     let names = app.node.store.read(move |reader| {
         let mut names = BTreeMap::new();
         for id in named {
@@ -245,16 +245,9 @@ async fn views(app: &App, caller: Caller, bans: Vec<Ban>) -> ApiResult<Vec<BanVi
     Ok(views.collect())
 }
 
-fn account_of(target: BanTarget) -> Option<AccountId> {
-    match target {
-        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
-        BanTarget::Guest(_) | BanTarget::Address(_) => None,
-    }
-}
-
 fn view(ban: Ban, names: &BTreeMap<AccountId, Option<String>>, may_lift: bool) -> BanView {
     let name = |id: Option<AccountId>| id.and_then(|id| names.get(&id).cloned().flatten());
-    let account = account_of(ban.target);
+    let account = ban.target.account();
     BanView {
         id: ban.id.to_string(),
         account: account.map(|id| id.to_string()),

@@ -7,7 +7,7 @@ use crate::contract::{BanReader, StoreError};
 use engine::commands::{BanCommand, Outcome};
 use engine::ids::{AccountId, BanId, MatchId};
 use engine::limits::BANS_MAX;
-use engine::rows::{Ban, BanList, BanTarget, Role};
+use engine::rows::{Ban, BanList, Role};
 use engine::time::UnixMs;
 
 /// By the index of waiting matches by account.
@@ -28,13 +28,6 @@ fn page(session: &mut impl Session, before: Option<BanId>, limit: usize, now: Un
 fn version(session: &mut impl Session) -> Result<u64, StoreError> {
     let version = session.first("SELECT version FROM ban_figures WHERE id = 1", &[], |row| row.number())?;
     Ok(version.unwrap_or_default())
-}
-
-fn account_of(target: BanTarget) -> Option<AccountId> {
-    match target {
-        BanTarget::Account(id) | BanTarget::Disabled(id) => Some(id),
-        BanTarget::Guest(_) | BanTarget::Address(_) => None,
-    }
 }
 
 impl<R: SqlReader> BanReader for R {
@@ -70,7 +63,7 @@ impl<S: Dialect> Batch<'_, S> {
         // One that has expired leaves its target to the next.
         self.session
             .run("DELETE FROM bans WHERE target = ?1 AND expires_at <= ?2", values![target.as_str(), ban.created_at])?;
-        let account = account_of(ban.target);
+        let account = ban.target.account();
         if let Some(account) = account
             && !self.has_account(account)?
         {
