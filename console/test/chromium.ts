@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = [process.env['CONSOLE_CHROMIUM'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** What will come has come by then, also where compilers have the machine: too long costs nothing where nothing is broken. */
+export const PATIENCE_MS = 180_000;
 let shared: Promise<Browser> | null = null;
 
 /** The browser of this process; another one where the last is gone. */
@@ -18,10 +20,12 @@ export async function closePages() {
   await Promise.all(contexts.map((context) => context.close()));
 }
 
-function start(): Promise<Browser> {
+async function start(): Promise<Browser> {
   const executablePath = PLACES.find((place): place is string => place !== undefined && existsSync(place));
   if (!executablePath) {
     throw new Error('These tests need Chromium: apt-get install chromium-headless-shell, or name the program in CONSOLE_CHROMIUM.');
   }
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE_MS));
+  return browser;
 }

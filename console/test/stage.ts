@@ -65,4 +65,4 @@ export class Stage {
 }
 
 /** Waits until it is so. */
-export const until = (holds: () => boolean) => expect.poll(holds, { timeout: 10_000, interval: 20 }).toBe(true);
+export const until = (holds: () => boolean) => expect.poll(holds, { interval: 20 }).toBe(true);

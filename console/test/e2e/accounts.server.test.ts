@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closePages, sharedBrowser } from '../chromium.ts';
 import { call, Program } from '../program.ts';
 
-const LONG = { timeout: 180_000 };
 const program = new Program();
 let browser: Browser;
 let server: string;
@@ -44,7 +43,7 @@ async function open(context: BrowserContext, url: string): Promise<Page> {
 const link = async (page: Page, kind: string) => (await page.getByText(`${server}/${kind}#`).innerText()).trim();
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-test('from an invitation to the first rated match of a bot of one’s own, and in again on a phone', LONG, async () => {
+test('from an invitation to the first rated match of a bot of one’s own, and in again on a phone', async () => {
   const desk = await device();
   await desk.request.post(`${server}/api/session`, { headers: { authorization: `Bearer ${program.token}` } });
   const operator = await open(desk, `${server}/operate?tab=accounts`);
@@ -84,7 +83,7 @@ test('from an invitation to the first rated match of a bot of one’s own, and i
         await page.getByText(/It has no rated game on|Rating on/).first().waitFor();
         return page.getByText(/Rating on Standard 11x11/).count();
       },
-      { timeout: 90_000, interval: 1_000 },
+      { interval: 1_000 },
     )
     .toBeGreaterThan(0);
   await page.goto(`${server}${bot}?tab=matches`);

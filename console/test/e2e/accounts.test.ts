@@ -37,7 +37,7 @@ const asked = (api: FakeApi, path: string) => api.asked.filter((one) => one.path
 /** Everywhere a page could leave a secret where somebody finds it later. */
 const leftBehind = (page: Page) => page.evaluate(() => [location.href, document.documentElement.outerHTML, JSON.stringify({ ...sessionStorage, ...localStorage })].join('\n'));
 
-test('the pages of accounts are accessible, in every scheme', { timeout: 120_000 }, async () => {
+test('the pages of accounts are accessible, in every scheme', async () => {
   let page = await pages.open(server(), `/join#${INVITE}`);
   await page.getByLabel('Your name').waitFor();
   await expectGoodInEveryScheme(page);
@@ -147,7 +147,7 @@ test('without a server what was opened waits, and comes', async () => {
   const page = await pages.open(api, `/join#${INVITE}`);
   await page.getByText('The server cannot be reached').first().waitFor();
   api.isDown = false;
-  await page.getByText('Bob invites you').waitFor({ timeout: 20_000 });
+  await page.getByText('Bob invites you').waitFor();
 });
 
 test('a page that is opened without a code says how', async () => {

@@ -10,7 +10,7 @@ const pages = new Pages();
 const asked = (api: FakeApi, what: string) => api.asked.filter(({ method, path }) => `${method} ${path}` === what);
 const charts = (page: Page) => page.locator('[data-chart=shown] canvas');
 
-test('pages of bots are accessible, in every scheme', { timeout: 120_000 }, async () => {
+test('pages of bots are accessible, in every scheme', async () => {
   const api = signedIn(server()).on('GET /api/snakes/{id}/profile', { json: profile({ leaderboards: [ladder(), ladder({ id: GAME, name: 'x'.repeat(100), rank: null, games_played: 0, active: false })] }) });
   api.on('POST /api/snakes/{id}/check', { json: check(false) });
   const page = await pages.open(api, '/bots?register');
@@ -32,7 +32,7 @@ test('pages of bots are accessible, in every scheme', { timeout: 120_000 }, asyn
   await expectGoodInEveryScheme(page);
 });
 
-test('evidence is accessible, in every scheme', { timeout: 120_000 }, async () => {
+test('evidence is accessible, in every scheme', async () => {
   const page = await pages.open(signedIn(server()), `/games/${GAME}/bots/0?turn=8`);
   await page.locator('[data-evidence="8"] canvas').waitFor();
   await expectGoodInEveryScheme(page);
@@ -61,7 +61,7 @@ test('own bots come by themselves up to a thousand, the rest on request', async 
   const own = Array.from({ length: 1_150 }, (_, n) => ({ ...publicBot(n), url: 'https://snake.example', is_public: false }));
   const page = await pages.open(signedIn(server({ own, bots: [] })), '/bots');
   const rows = page.getByRole('region', { name: 'Yours' }).locator('.bots li');
-  await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(1_000);
+  await expect.poll(() => rows.count()).toBe(1_000);
   await page.getByRole('button', { name: 'Show more' }).click();
   await expect.poll(() => rows.count()).toBe(1_100);
 });

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closePages, sharedBrowser } from '../chromium.ts';
 import { call, Program } from '../program.ts';
 
-const LONG = { timeout: 180_000 };
 const program = new Program();
 let browser: Browser;
 let server: string;
@@ -39,7 +38,7 @@ async function open(path: string): Promise<Page> {
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const named = (page: Page) => page.getByRole('textbox', { name: 'Name', exact: true });
 
-test('a ladder is made, entered, and plays while one looks', LONG, async () => {
+test('a ladder is made, entered, and plays while one looks', async () => {
   const page = await open('/ladders');
   await page.getByRole('link', { name: 'Standard 11x11' }).waitFor();
   await button(page, 'New ladder').click();
@@ -55,9 +54,9 @@ test('a ladder is made, entered, and plays while one looks', LONG, async () => {
     await button(page, `Take out ${bot}`).waitFor();
   }
   await page.keyboard.press('Escape');
-  await page.getByText(/[1-9]\d* games? played/).waitFor({ timeout: 90_000 });
-  await button(page, 'Flood').click({ timeout: 60_000 });
-  await page.getByRole('link', { name: /^Watch game / }).first().waitFor({ timeout: 60_000 });
+  await page.getByText(/[1-9]\d* games? played/).waitFor();
+  await button(page, 'Flood').click();
+  await page.getByRole('link', { name: /^Watch game / }).first().waitFor();
   await page.keyboard.press('Escape');
   await button(page, 'End this ladder').click();
   await button(page, 'End it for good').click();
@@ -66,7 +65,7 @@ test('a ladder is made, entered, and plays while one looks', LONG, async () => {
   expect(complaints).toEqual([]);
 });
 
-test('a tournament is made, filled, started, and watched to its champion', LONG, async () => {
+test('a tournament is made, filled, started, and watched to its champion', async () => {
   const page = await open('/tournaments');
   await button(page, 'New tournament').click();
   await named(page).fill('Cup');
@@ -90,7 +89,7 @@ test('a tournament is made, filled, started, and watched to its champion', LONG,
   await button(page, 'Start now').click();
   await button(page, 'Start it').click();
   await stranger.locator('[data-bracket=winners]').waitFor();
-  await Promise.all([page, stranger].map((each) => each.getByText('Champion', { exact: true }).waitFor({ timeout: 120_000 })));
+  await Promise.all([page, stranger].map((each) => each.getByText('Champion', { exact: true }).waitFor()));
   const champion = await page.locator('.champion span').innerText();
   expect(await stranger.locator('.champion span').innerText()).toBe(champion);
   await stranger.getByRole('link', { name: 'What happened' }).click();
@@ -101,7 +100,7 @@ test('a tournament is made, filled, started, and watched to its champion', LONG,
   expect(complaints).toEqual([]);
 });
 
-test('a duel narrows to its verdict', LONG, async () => {
+test('a duel narrows to its verdict', async () => {
   const page = await open('/duels?new=');
   await page.getByRole('combobox', { name: 'Baseline: what plays today' }).selectOption('Random');
   await page.getByRole('combobox', { name: 'Candidate: the new one' }).selectOption('Another one …');
@@ -111,8 +110,8 @@ test('a duel narrows to its verdict', LONG, async () => {
   await page.getByRole('combobox', { name: 'Board', exact: true }).fill('7x7');
   await button(page, 'Begin').click();
   await page.getByRole('heading', { name: 'Random against newer' }).waitFor();
-  await page.locator('[data-chart=shown]').waitFor({ timeout: 90_000 });
-  await page.locator('.known').waitFor({ timeout: 120_000 });
+  await page.locator('[data-chart=shown]').waitFor();
+  await page.locator('.known').waitFor();
   expect(await page.locator('.known').innerText()).toMatch(/newer is (not )?better|Undecided/);
   // Whoever may not see it is told that there is none.
   const stranger = await (await browser.newContext()).newPage();

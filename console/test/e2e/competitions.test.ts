@@ -53,7 +53,7 @@ const STATES: readonly [string, string, (api: FakeApi) => void, string | RegExp]
   ['a league', DUEL, (api) => playDuel(api, () => duel({ bots: 8 })), 'against v8'],
 ];
 
-test.each(STATES)('%s: good to read in every scheme', { timeout: 120_000 }, async (_, path, play, shown) => {
+test.each(STATES)('%s: good to read in every scheme', async (_, path, play, shown) => {
   const api = new FakeApi();
   play(api);
   const page = await pages.visit(api, path);
@@ -86,7 +86,7 @@ test.each(PAGES)('%s says that it loads, why it is refused with the code to quot
   await expectGood(page);
   api.isDown = false;
   api.on(what, { json: { 'GET /api/leaderboards': [ladder()], 'GET /api/leaderboards/{id}': ladder(), 'GET /api/tournaments': [fake.of], 'GET /api/tournaments/{id}': fake.of, 'GET /api/duels': [duel()], 'GET /api/duels/{id}': duel() }[what] });
-  await page.getByRole('heading', { name: /Standard 11x11|Spring cup|old against new/ }).waitFor({ timeout: 20_000 });
+  await page.getByRole('heading', { name: /Standard 11x11|Spring cup|old against new/ }).waitFor();
 });
 
 test('figures that cannot be asked for again are said to be old', async () => {

@@ -9,7 +9,7 @@ const pages = new Pages();
 const OPENAPI = readFileSync(join(import.meta.dirname, '../../../docs/openapi.json'), 'utf8');
 const withDocument = () => new FakeApi().on('GET /api/openapi.json', { body: OPENAPI });
 
-test('documents are readable, in every scheme', { timeout: 120_000 }, async () => {
+test('documents are readable, in every scheme', async () => {
   const page = await pages.open(withDocument(), '/docs');
   await page.getByRole('main').getByRole('link', { name: 'Stories', exact: true }).waitFor();
   await expectGoodInEveryScheme(page);
@@ -19,7 +19,7 @@ test('documents are readable, in every scheme', { timeout: 120_000 }, async () =
   await expectGoodInEveryScheme(page);
 });
 
-test('the API reference is readable, in every scheme', { timeout: 120_000 }, async () => {
+test('the API reference is readable, in every scheme', async () => {
   const page = await pages.open(withDocument(), '/docs/api?operation=post+/api/games');
   await page.getByRole('heading', { name: 'Answers' }).waitFor();
   await expectGoodInEveryScheme(page);

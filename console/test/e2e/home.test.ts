@@ -13,13 +13,13 @@ function busy() {
   return api;
 }
 
-test('it is good when much goes on, in every scheme', { timeout: 120_000 }, async () => {
+test('it is good when much goes on, in every scheme', async () => {
   const page = await pages.open(busy(), '/');
   await page.locator('[data-turn="29"]').waitFor();
   await page.getByText('10,000+').first().waitFor();
   await expectGoodInEveryScheme(page);
 });
-test('it is good when nothing goes on, in every scheme', { timeout: 120_000 }, async () => {
+test('it is good when nothing goes on, in every scheme', async () => {
   const page = await pages.open(new HomeApi(QUIET), '/');
   await page.getByText('The boards are asleep').waitFor();
   await page.getByText('It is quiet here').waitFor();

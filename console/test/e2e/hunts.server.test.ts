@@ -4,8 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { closePages, sharedBrowser } from '../chromium.ts';
 import { Program } from '../program.ts';
 
-const LONG = { timeout: 240_000 };
-const SOON = { timeout: 30_000 };
 const program = new Program();
 let server: string;
 let browser: Browser;
@@ -32,7 +30,7 @@ async function come(name: string, viewport = { width: 1_000, height: 800 }): Pro
   return page;
 }
 
-const playing = (page: Page) => page.waitForSelector('[data-phase=playing]', SOON);
+const playing = (page: Page) => page.waitForSelector('[data-phase=playing]');
 const score = async (page: Page) => Number(await page.getAttribute('[data-score]', 'data-score'));
 
 /** Walks to what lies nearest, again and again, until it has more points than these. */
@@ -46,12 +44,12 @@ async function hunt(page: Page, more: number) {
         else await page.keyboard.press('KeyD');
         return score(page);
       },
-      { timeout: 60_000, interval: 300 },
+      { interval: 300 },
     )
     .toBeGreaterThan(more);
 }
 
-test('two who search are found a game, and only they are let in', LONG, async () => {
+test('two who search are found a game, and only they are let in', async () => {
   const [ann, ben] = [await come('Ann'), await come('Ben')];
   for (const page of [ann, ben]) {
     await page.getByRole('combobox', { name: 'Players' }).selectOption('2');
@@ -63,11 +61,11 @@ test('two who search are found a game, and only they are let in', LONG, async ()
   await hunt(ann, 0);
   const stranger = await come('Eve');
   await stranger.goto(`${server}/world?world=${world}`);
-  await stranger.waitForSelector('[data-phase=refused]', SOON);
+  await stranger.waitForSelector('[data-phase=refused]');
   await Promise.all([ann, ben, stranger].map((page) => page.context().close()));
 });
 
-test('a party gathers by its link, and is found a game together', LONG, async () => {
+test('a party gathers by its link, and is found a game together', async () => {
   const ann = await come('Ann');
   await ann.getByRole('combobox', { name: 'Players' }).selectOption('3');
   await ann.getByRole('combobox', { name: 'I come' }).selectOption({ label: 'with 1 friend' });
@@ -85,7 +83,7 @@ test('a party gathers by its link, and is found a game together', LONG, async ()
   await Promise.all(all.map((page) => page.context().close()));
 });
 
-test('a hunt from the lobby to its winner, on a desk and a phone, while its server dies', LONG, async () => {
+test('a hunt from the lobby to its winner, on a desk and a phone, while its server dies', async () => {
   const ann = await come('Ann');
   await ann.getByText('Begin a hunt of your own').click();
   await ann.getByRole('textbox', { name: 'Name' }).fill('harbour');
@@ -105,20 +103,20 @@ test('a hunt from the lobby to its winner, on a desk and a phone, while its serv
   const before = await score(ann);
 
   await program.end('SIGKILL');
-  await Promise.all([ann, ben].map((page) => page.waitForSelector('[data-phase=waiting]', SOON)));
+  await Promise.all([ann, ben].map((page) => page.waitForSelector('[data-phase=waiting]')));
   await program.serve();
   await Promise.all([ann, ben].map(playing));
   // What was dug and answered is kept.
-  await expect.poll(() => score(ann), SOON).toBeGreaterThanOrEqual(before);
+  await expect.poll(() => score(ann)).toBeGreaterThanOrEqual(before);
   await hunt(ann, before);
 
   const link = ann.getByRole('link', { name: 'See who won' });
-  await link.click({ timeout: 150_000 }).catch(async () => expect.fail(`the hunt did not end on this page: ${await ann.locator('main').innerText()}`));
+  await link.click().catch(async () => expect.fail(`the hunt did not end on this page: ${await ann.locator('main').innerText()}`));
   await ann.waitForURL(`${server}/hunts/harbour`);
-  await ann.locator('ol strong').getByText('Ann').waitFor(SOON);
+  await ann.locator('ol strong').getByText('Ann').waitFor();
   await ann.getByRole('main').getByRole('link', { name: 'Ann' }).click();
-  await ann.getByRole('heading', { name: 'Ann' }).waitFor(SOON);
+  await ann.getByRole('heading', { name: 'Ann' }).waitFor();
   await ann.goto(`${server}/hunts`);
-  await ann.locator('tr.own').getByText('Ann').waitFor(SOON);
+  await ann.locator('tr.own').getByText('Ann').waitFor();
   expect(complaints).toEqual([]);
 });

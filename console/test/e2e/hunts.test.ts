@@ -240,7 +240,7 @@ test('a hunter of whom nothing was counted, and a hunt that is not there', async
   await expectGood(other);
 });
 
-test('every state is good in every scheme', { timeout: 120_000 }, async () => {
+test('every state is good in every scheme', async () => {
   const full = await pages.open(api(), '/hunts');
   await full.waitForSelector('tbody tr');
   await full.click('text="Begin a hunt of your own"');

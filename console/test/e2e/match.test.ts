@@ -35,7 +35,7 @@ async function open(match: FakeMatch, query = '', options: BrowserContextOptions
 
 const phase = (name: string) => page.waitForSelector(`[data-match=${name}]`);
 const turn = async () => Number(await page.locator('[data-turn]').getAttribute('data-turn'));
-const atTurn = (wanted: number) => expect.poll(turn, { timeout: 15_000 }).toBe(wanted);
+const atTurn = (wanted: number) => expect.poll(turn).toBe(wanted);
 
 function played(turns: number, options = {}) {
   const match = new FakeMatch(options);
@@ -43,7 +43,7 @@ function played(turns: number, options = {}) {
   return match;
 }
 
-test('a match is accessible, in every scheme', { timeout: 120_000 }, async () => {
+test('a match is accessible, in every scheme', async () => {
   await open(played(40, { snakes: 4 }), '?turn=9', { reducedMotion: 'reduce' });
   await atTurn(9);
   await expectGoodInEveryScheme(page);

@@ -6,7 +6,7 @@ import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
 
 const pages = new Pages();
 
-test('matches and the form are accessible, in every scheme', { timeout: 120_000 }, async () => {
+test('matches and the form are accessible, in every scheme', async () => {
   const page = await pages.open(signedIn(server({ games: [game(1), game(2, { status: 'running', snakes: [{ id: BOT, name: '<b>x</b>'.repeat(30), owner: '' }] })] })), '/games?tab=recent&start');
   await page.getByText('Why Ophidia lost').waitFor();
   await page.getByRole('button', { name: 'Add Bot 1' }).waitFor();
@@ -55,14 +55,14 @@ test('without a server the list stays, and the page says so', async () => {
   const page = await pages.open(api, '/games');
   await page.locator('[data-status]').waitFor();
   api.isDown = true;
-  await page.getByText('The server cannot be reached').waitFor({ timeout: 20_000 });
+  await page.getByText('The server cannot be reached').waitFor();
   expect(await page.locator('[data-status]').count()).toBe(1);
   await expectGood(page);
   api.isDown = false;
-  await page.getByText('Connected again').waitFor({ timeout: 20_000 });
+  await page.getByText('Connected again').waitFor();
 });
 
-test('a thousand matches, page by page', { timeout: 120_000 }, async () => {
+test('a thousand matches, page by page', async () => {
   const page = await pages.open(server({ games: Array.from({ length: 1_000 }, (_, n) => game(n)) }), '/games?tab=recent');
   for (let shown = 20; shown < 1_000; shown += 20) {
     await expect.poll(() => page.locator('[data-status]').count()).toBe(shown);

@@ -108,7 +108,7 @@ test('a ban is lifted after a question, and a disabled account is enabled', asyn
   await page.locator('ul[data-count="3"]').waitFor();
 });
 
-test('bans are found by letters and kind, which the URL names, beyond the first page too', { timeout: 120_000 }, async () => {
+test('bans are found by letters and kind, which the URL names, beyond the first page too', async () => {
   const api = operated().on('GET /api/admin/bans', paged<unknown>('/api/admin/bans', 1_000, (at) => ban(at, at === 777 ? { address: '203.0.113.9', reason: 'the one that is looked for' } : at % 10 === 0 ? { address: null, guest: uuid(at) } : {})));
   const page = await pages.open(api, PAGE);
   await page.locator('ul[data-count="100"]').waitFor();
@@ -135,7 +135,7 @@ test('bans are found by letters and kind, which the URL names, beyond the first 
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
 });
 
-test('a thousand entries are read in pages by their cursor', { timeout: 60_000 }, async () => {
+test('a thousand entries are read in pages by their cursor', async () => {
   const api = operated().on('GET /api/admin/audit', paged<unknown>('/api/admin/audit', 1_000, (at) => entry(at)));
   const page = await pages.open(api, LOG);
   await page.locator('ol[data-count="100"]').waitFor();
@@ -149,7 +149,7 @@ test('a thousand entries are read in pages by their cursor', { timeout: 60_000 }
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
 });
 
-test('refused entries are looked for no further than a thousand rows, then on request, and a failure stops it', { timeout: 60_000 }, async () => {
+test('refused entries are looked for no further than a thousand rows, then on request, and a failure stops it', async () => {
   const answer = paged<unknown>('/api/admin/audit', 2_500, (at) => entry(at, at === 2_345 ? { outcome: 'role_too_weak' } : {}));
   let isBroken = false;
   const api = operated().on('GET /api/admin/audit', (asked) => (isBroken ? problem(503, 'unavailable', 'the store is away') : answer(asked)));

@@ -65,7 +65,7 @@ const STATES: readonly (readonly [string, string, (api: FakeApi) => void, string
   ['a player', PAGE, (api) => Object.assign(api, { session: { ...OPERATOR, role: 'player' } }), /You are signed in as player/],
 ];
 
-test.each(STATES)('%s: good to read in every scheme', { timeout: 120_000 }, async (_, path, play, shown) => {
+test.each(STATES)('%s: good to read in every scheme', async (_, path, play, shown) => {
   const api = operated();
   play(api);
   const page = await pages.visit(api, path);
@@ -87,7 +87,7 @@ const PARTS: readonly [string, string, string][] = [
   [`${PAGE}?tab=settings`, 'GET /api/admin/config', 'server.port'],
 ];
 
-test.each(PARTS)('%s says that it loads, why it is refused with the code to quote, and comes back by itself from a lost connection', { timeout: 60_000 }, async (path, what, shown) => {
+test.each(PARTS)('%s says that it loads, why it is refused with the code to quote, and comes back by itself from a lost connection', async (path, what, shown) => {
   const api = operated();
   const answer = operated();
   let arrive = () => {};
@@ -104,7 +104,7 @@ test.each(PARTS)('%s says that it loads, why it is refused with the code to quot
   await expectGood(page);
   api.isDown = false;
   api.replay(what, answer);
-  await page.getByText(shown).first().waitFor({ timeout: 20_000 });
+  await page.getByText(shown).first().waitFor();
 });
 
 test('nothing of operators is asked for by others', async () => {
@@ -150,7 +150,7 @@ test('charts grow with what is read, not while the page is hidden', async () => 
   await page.reload();
   const refusedOf = page.getByRole('row', { name: /^search/ }).getByRole('cell').nth(4);
   await expect.poll(() => refusedOf.innerText()).toBe('0');
-  await expect.poll(async () => (await page.clock.runFor(5_100), refusedOf.innerText()), { timeout: 10_000 }).not.toBe('0');
+  await expect.poll(async () => (await page.clock.runFor(5_100), refusedOf.innerText())).not.toBe('0');
   await page.evaluate(() => {
     Object.defineProperty(document, 'hidden', { configurable: true, value: true });
     document.dispatchEvent(new Event('visibilitychange'));
@@ -229,7 +229,7 @@ test('a match that failed is put back into the queue', async () => {
 test.each([
   ['tables', 'GET /api/stories/lobby', '/api/stories/lobby', listedTable],
   ['games', 'GET /api/games', '/api/games', listedGame],
-] as const)('a thousand %s are read in pages', { timeout: 60_000 }, async (kind, route, path, row) => {
+] as const)('a thousand %s are read in pages', async (kind, route, path, row) => {
   const api = operated().on(route, paged<unknown>(path, 1_000, row));
   const page = await pages.open(api, `${PAGE}?tab=end&kind=${kind}`);
   await page.locator('ul[data-count="100"]').waitFor();
@@ -382,7 +382,7 @@ test('an account is disabled with a reason after a question, and enabled again; 
   await expect.poll(() => page.url()).toContain(`tab=bans&q=${uuid(2)}`);
 });
 
-test('a thousand accounts are read in pages', { timeout: 60_000 }, async () => {
+test('a thousand accounts are read in pages', async () => {
   const api = operated().on('GET /api/admin/accounts', paged<unknown>('/api/admin/accounts', 1_000, listedAccount));
   const page = await pages.open(api, `${PAGE}?tab=accounts`);
   await page.locator('table[data-count="100"]').waitFor();
@@ -417,10 +417,10 @@ test.each([
   await text(page, /The server cannot be reached. What you see stays/);
   await expectGood(page);
   api.isDown = false;
-  await page.getByText(/The server cannot be reached/).waitFor({ state: 'detached', timeout: 20_000 });
+  await page.getByText(/The server cannot be reached/).waitFor({ state: 'detached' });
 });
 
-test('as many nodes as the server lists', { timeout: 60_000 }, async () => {
+test('as many nodes as the server lists', async () => {
   const nodes = Array.from({ length: 200 }, (_, at) => node({ address: `10.0.1.${at}:4000`, is_this: at === 0, workers: [uuid(at)] }));
   const page = await pages.open(operated().on('GET /api/admin/nodes', { json: nodes }), `${PAGE}?tab=nodes`);
   await text(page, '200 nodes live.');

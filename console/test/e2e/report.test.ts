@@ -42,7 +42,7 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
 }
 
 
-test('every block can be read, in every scheme', { timeout: 120_000 }, async () => {
+test('every block can be read, in every scheme', async () => {
   await open();
   await expectDrawn(page, 7);
   await expectGoodInEveryScheme(page);

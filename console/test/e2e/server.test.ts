@@ -64,20 +64,20 @@ const cell = (page: Page) => page.locator('[data-cell]').getAttribute('data-cell
 test('two browsers see each other move, and find each other again after a restart', async () => {
   const complaints: string[] = [];
   const [ada, ben] = [await come(complaints), await come(complaints)];
-  await expect.poll(() => seen(ada), { timeout: 10_000 }).toContain(await cell(ben));
-  await expect.poll(() => seen(ben), { timeout: 10_000 }).toContain(await cell(ada));
+  await expect.poll(() => seen(ada)).toContain(await cell(ben));
+  await expect.poll(() => seen(ben)).toContain(await cell(ada));
   for (const [mover, viewer] of [[ada, ben], [ben, ada]] as const) {
     const before = await cell(mover);
     for (const key of ['ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight']) await mover.keyboard.press(key, { delay: 160 });
     expect(await cell(mover)).not.toBe(before);
-    await expect.poll(() => seen(viewer), { timeout: 10_000 }).toContain(await cell(mover));
+    await expect.poll(() => seen(viewer)).toContain(await cell(mover));
   }
   const port = Number(new URL(address).port);
   await stop();
   await ada.waitForSelector('[data-phase=waiting]');
   await start(port);
-  await Promise.all([ada, ben].map((page) => page.waitForSelector('[data-phase=playing]', { timeout: 30_000 })));
-  await expect.poll(() => seen(ben), { timeout: 10_000 }).toContain(await cell(ada));
+  await Promise.all([ada, ben].map((page) => page.waitForSelector('[data-phase=playing]')));
+  await expect.poll(() => seen(ben)).toContain(await cell(ada));
   expect(complaints).toEqual([]);
 });
 

@@ -49,7 +49,7 @@ async function come(path: string, options: BrowserContextOptions = {}): Promise<
   return recording;
 }
 
-const phase = (page: Page, name: string) => page.waitForSelector(`[data-table=${name}]`, { timeout: 30_000 });
+const phase = (page: Page, name: string) => page.waitForSelector(`[data-table=${name}]`);
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const cardsOn = async (page: Page) => (await page.locator('[data-card]').evaluateAll((cards) => cards.map((card) => Number((card as HTMLElement).dataset['card']))));
 
@@ -78,7 +78,7 @@ async function open(name: string): Promise<Recording> {
 
 const PHONE: BrowserContextOptions = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
-test('three browsers play a game to its end: one is a phone, one reloads in the middle; none gets what is hidden', { timeout: 180_000 }, async () => {
+test('three browsers play a game to its end: one is a phone, one reloads in the middle; none gets what is hidden', async () => {
   const ann = await open('Ann');
   const path = new URL(ann.page.url()).pathname;
   const [ben, cam, visitor] = [await come(path, PHONE), await come(path), await come(path)];
@@ -178,7 +178,7 @@ async function expectSecrecy({ page, texts, pictures }: Recording, hand: readonl
   expect(kept).toEqual({ stores: [], caches: [], databases: [], cookie: '' });
 }
 
-test('the server is killed in the middle: nobody loses a seat, a card or a word, and the game is played to its end', { timeout: 180_000 }, async () => {
+test('the server is killed in the middle: nobody loses a seat, a card or a word, and the game is played to its end', async () => {
   const ann = await open('Ann');
   const path = new URL(ann.page.url()).pathname;
   const [ben, cam] = [await come(path, PHONE), await come(path)];
@@ -191,7 +191,7 @@ test('the server is killed in the middle: nobody loses a seat, a card or a word,
   await press(ann.page, 'Tell it');
   await ann.page.getByText('Nothing is lost').waitFor();
   await program.serve();
-  await ann.page.getByText('Connected again.').waitFor({ timeout: 30_000 });
+  await ann.page.getByText('Connected again.').waitFor();
   expect(await ann.page.getByLabel('Your sentence').inputValue()).toBe('Twice told');
   await press(ann.page, 'Tell it');
   await Promise.all([ann, ben, cam].map(({ page }) => phase(page, 'invitation')));
@@ -199,7 +199,7 @@ test('the server is killed in the middle: nobody loses a seat, a card or a word,
   await Promise.all([ben, cam].map(({ page }) => page.getByText('Your card is in').waitFor()));
   await program.end('SIGKILL');
   await program.serve();
-  await ann.page.getByText('Connected again.').waitFor({ timeout: 30_000 });
+  await ann.page.getByText('Connected again.').waitFor();
   await press(ann.page, 'Begin the vote');
   await Promise.all([ann, ben, cam].map(({ page }) => phase(page, 'vote')));
   await ben.page.locator(`input[type=radio][value="${second}"]`).press('Space');
@@ -209,7 +209,7 @@ test('the server is killed in the middle: nobody loses a seat, a card or a word,
   await Promise.all([ben, cam].map(({ page }) => page.getByText('Your vote is in').waitFor()));
   await program.end('SIGKILL');
   await program.serve();
-  await ann.page.getByText('Connected again.').waitFor({ timeout: 30_000 });
+  await ann.page.getByText('Connected again.').waitFor();
   await press(ann.page, 'Count the votes');
   for (const { page, complaints } of [ann, ben, cam]) {
     await phase(page, 'complete');
@@ -245,7 +245,7 @@ function told(view: View, isOwnKnown: boolean) {
   return { ...rest, members: members.map(({ level: _, ...member }) => member), game: { ...shown, players, own: isOwnKnown ? own : null } };
 }
 
-test('what the events make of a table is what the server shows, for every role and step of two games', { timeout: 60_000 }, async () => {
+test('what the events make of a table is what the server shows, for every role and step of two games', async () => {
   const [ann, ben, cam, dan] = [await guest('Ann'), await guest('Ben'), await guest('Cam'), await guest('Dan')];
   const opened = await call<View>(ann, 'games', {});
   const [table, game] = [opened.table, opened.game?.id ?? ''];

@@ -37,7 +37,7 @@ function server(rows: readonly Schemas['TrialRun'][] = [run(OVER[0]), run(OVER[1
 
 const rows = (page: Page) => page.locator('article');
 
-test('the list and a run can be read, in every scheme', { timeout: 120_000 }, async () => {
+test('the list and a run can be read, in every scheme', async () => {
   const states = [
     run(RUNNING, { state: 'running', verdict: null, duration_s: null }),
     run(OVER[0]), run(OVER[1], { verdict: 'void' }),
@@ -52,7 +52,7 @@ test('the list and a run can be read, in every scheme', { timeout: 120_000 }, as
   await expectGoodInEveryScheme(page);
 });
 
-test('a sweep can be read, in every scheme', { timeout: 120_000 }, async () => {
+test('a sweep can be read, in every scheme', async () => {
   const states = [
     sweep('20260131-150000-ab12', { state: 'running', verdict: null, runs_made: 5 }),
     sweep('20260131-140000-ab12', { state: 'interrupted', verdict: null, runs_made: 5 }),
