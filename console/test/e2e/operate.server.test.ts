@@ -151,7 +151,7 @@ test('an admin sees the load, sets a policy and takes it away', async () => {
   expect(complaints).toEqual([]);
 });
 
-test('an admin deletes a token of another account, disables and enables that account, and drains the server', async () => {
+test('an admin deletes a token of another account, disables, enables and deletes that account, and drains the server', async () => {
   const lost = await tokenOf('player');
   const page = await open('/operate?tab=accounts', program.token);
   await page.getByLabel('The name begins with').fill('play');
@@ -176,6 +176,13 @@ test('an admin deletes a token of another account, disables and enables that acc
   await exactly(page, 'Enable it').click();
   await page.getByText('The account player is enabled.').waitFor();
   expect(await answer()).toEqual([200, '']);
+  await exactly(page, 'Delete the account player').click();
+  await page.getByText(/^With it go: .*tokens?/).waitFor();
+  await page.getByLabel('To confirm, type the account’s name: player').fill('player');
+  await page.getByLabel('Reason').fill('asked for it by letter');
+  await exactly(page, 'Delete it for ever').click();
+  await page.getByText('The account player is deleted.').waitFor();
+  expect((await answer())[0]).toBe(401);
 
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('1 node lives.').waitFor();

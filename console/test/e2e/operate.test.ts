@@ -382,6 +382,32 @@ test('an account is disabled with a reason after a question, and enabled again; 
   await expect.poll(() => page.url()).toContain(`tab=bans&q=${uuid(2)}`);
 });
 
+test('an account is deleted after what goes with it is said, by its name and with a reason; nobody deletes his own here', async () => {
+  const [route, held] = [`/api/admin/accounts/${uuid(2)}`, { id: uuid(2), name: 'guild-2', tokens: 1, snakes: 1_200, games_waiting: 0, duels: 0, tournaments: 1, leaderboards: 0, hunts: 0 }];
+  let rows = [1, 2].map(listedAccount);
+  const api = operated(ADMIN).on('GET /api/admin/accounts', () => ({ json: rows })).on(`GET ${route}/deletion`, problem(404, 'no_such_account', 'there is no such account'));
+  const page = await pages.open(api, `${PAGE}?tab=accounts&account=${uuid(2)}`);
+  await exactly(page, 'Delete the account guild-2').click();
+  await text(page, 'There is no such account (no_such_account)');
+  await exactly(page, 'Leave it as it is').click();
+  api.on(`GET ${route}/deletion`, { json: held }).on(`DELETE ${route}`, problem(400, 'bad_value', 'to confirm, name the account that is to be deleted: guild-2'));
+  await exactly(page, 'Delete the account guild-2').click();
+  await text(page, 'With it go: 1,200 bots, 1 token, 1 tournament.');
+  await page.getByLabel('To confirm, type the account’s name: guild-2').fill('guild');
+  await page.getByLabel('Reason').fill(' asked for it by letter ');
+  await exactly(page, 'Delete it for ever').click();
+  await text(page, 'name the account that is to be deleted: guild-2 (bad_value)');
+  await expectGoodInEveryScheme(page);
+  api.on(`DELETE ${route}`, () => ((rows = rows.slice(0, 1)), { json: held }));
+  await page.getByLabel('To confirm, type the account’s name: guild-2').fill('guild-2');
+  await exactly(page, 'Delete it for ever').click();
+  await text(page, 'The account guild-2 is deleted.');
+  await exactly(page, 'Delete the account guild-2').waitFor({ state: 'detached' });
+  expect(new URL(page.url()).search).toBe('?tab=accounts');
+  expect(askedFor(api, 'DELETE', route).map(({ body }) => body)).toEqual(['guild', 'guild-2'].map((name) => ({ name, reason: 'asked for it by letter' })));
+  expect(await page.locator('tbody tr').filter({ hasText: 'guild-1' }).getByRole('button').allInnerTexts()).toEqual(['Tokens']);
+});
+
 test('a thousand accounts are read in pages', async () => {
   const api = operated().on('GET /api/admin/accounts', paged<unknown>('/api/admin/accounts', 1_000, listedAccount));
   const page = await pages.open(api, `${PAGE}?tab=accounts`);
