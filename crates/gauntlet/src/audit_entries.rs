@@ -14,6 +14,17 @@ const COMMAND_LINE: &str = "command line";
 
 /// The entry of a change by a command, to be saved in the commit of that change and directly behind it.
 pub(crate) fn entry(now: UnixMs, action: &str, target: String, detail: Option<String>, reason: Option<String>) -> Save {
+    Save::Audit(AuditCommand::RecordIfDone(done(now, action, target, detail, reason)))
+}
+
+/// The entry of a change by a command.
+pub(crate) fn done(
+    now: UnixMs,
+    action: &str,
+    target: String,
+    detail: Option<String>,
+    reason: Option<String>,
+) -> AuditEntry {
     let entry = AuditEntry {
         id: AuditId::new(now, random_bytes()),
         account: None,
@@ -25,7 +36,7 @@ pub(crate) fn entry(now: UnixMs, action: &str, target: String, detail: Option<St
         reason,
         outcome: AuditEntry::DONE.to_owned(),
     };
-    Save::Audit(AuditCommand::RecordIfDone(entry.bounded()))
+    entry.bounded()
 }
 
 /// The names of these accounts, as far as there are such.

@@ -1,11 +1,12 @@
 //! `gauntlet ratings recompute`: rates a season of a ladder again from its results and compares with what is stored, to the last bit.
 //! Works on the store itself: on a database also beside its servers, on a data file alone, under the lock that its server would hold.
 
-use crate::args;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note};
+use crate::{args, audit_entries};
 use arena::ladders::recompute::{RecomputeError, SeasonReport, recompute};
 use clap::{ArgMatches, Args, Command};
+use engine::commands::{AuditCommand, Command as Save};
 use engine::competitions::{CompetitionKind, CompetitionRow};
 use engine::ids::CompetitionId;
 use engine::ladders::definition::STANDARD_LADDER;
@@ -98,12 +99,19 @@ async fn compare_all(store: &Store, ladder: Option<CompetitionId>, args: &Recomp
     };
     let mut wrong = 0;
     for ladder in ladders {
-        let report = recompute(store, ladder, args.season, args.write, Clock::default().now()).await;
+        let now = Clock::default().now();
+        let report = recompute(store, ladder, args.season, args.write, now).await;
         let report = report.map_err(|error| match error {
             RecomputeError::Store(error) => CliError::from(error),
             other => CliError::failed(other),
         })?;
         wrong += report.wrong;
+        if args.write && report.wrong > 0 {
+            let SeasonReport { season, wrong, .. } = report;
+            let detail = Some(format!("season:{season} rows:{wrong}"));
+            let entry = audit_entries::done(now, "recompute_ratings", format!("leaderboard:{ladder}"), detail, None);
+            store.commit(Save::Audit(AuditCommand::Record(entry))).await?;
+        }
         print_line(line(ladder, &report, args.write))?;
     }
     Ok(wrong)

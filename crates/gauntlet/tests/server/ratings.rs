@@ -29,12 +29,18 @@ fn applied(server: &Server, ladder: &str) -> u64 {
     shown["games_applied"].as_u64().unwrap()
 }
 
-#[track_caller]
-fn check(folder: &Folder, line: &str, code: i32, printed: &str) {
-    let output = folder.command(&format!("ratings recompute {line}")).output().unwrap();
+/// The exit code of a command, and what it prints.
+fn run(folder: &Folder, line: &str) -> (Option<i32>, String) {
+    let output = folder.command(line).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).join("\n");
-    assert_eq!(output.status.code(), Some(code), "{line}: {text}");
-    assert!(text.contains(printed), "{line}: {text}");
+    (output.status.code(), text)
+}
+
+#[track_caller]
+fn check(folder: &Folder, line: &str, want_code: i32, want: &str) {
+    let (code, text) = run(folder, &format!("ratings recompute {line}"));
+    assert_eq!(code, Some(want_code), "{line}: {text}");
+    assert!(text.contains(want), "{line}: {text}");
 }
 
 /// Moves one entry's rating by the smallest step there is.
@@ -106,7 +112,10 @@ fn ratings_of_servers_that_were_killed_are_those_of_their_results() {
     nudge_a_rating(&folder.path().join("gauntlet-data/gauntlet.db"), ladder.parse().unwrap());
     check(&folder, &of_ladder, 3, "1 rows differ");
     check(&folder, &format!("{of_ladder} --write"), 0, "1 rows differed and were put right");
-    check(&folder, &of_ladder, 0, "equal to the last bit");
+    check(&folder, &format!("{of_ladder} --write"), 0, "equal to the last bit");
+    let (_, log) = run(&folder, &format!("audit --target leaderboard:{ladder} --action recompute_ratings"));
+    let put_right = |line: &&str| line.contains("season:1 rows:1");
+    assert_eq!(log.lines().filter(put_right).count(), 1, "{log}");
     retire_everything(&folder.path().join("gauntlet-data/gauntlet.db"));
     check(&folder, &of_ladder, 0, "equal to the last bit");
     check(&folder, &format!("{of_ladder} --season 2"), 1, "season");
