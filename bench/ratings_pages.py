@@ -15,14 +15,14 @@ class Server:
     def __init__(self, url):
         self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=60)
 
-    def get(self, path):
-        """Body, seconds, the path of the next page."""
+    def get(self, path, status=200):
+        """Body, seconds, the path of the next page. Any other status ends the program."""
         began = time.perf_counter()
         self.connection.request("GET", path)
         answer = self.connection.getresponse()
         body = answer.read()
         took = time.perf_counter() - began
-        if answer.status != 200:
+        if answer.status != status:
             sys.exit(f"{path} was answered with {answer.status}: {body[:300]}")
         link = re.search(r'<([^>]*)>; rel="next"', answer.headers.get("Link", ""))
         return body, took, link and link.group(1)
@@ -88,7 +88,7 @@ def pages(small, large, named, requests):
         ("entry with its rank", every(of_busy + "/entries/{}")),
         ("games of an entry", every(of_busy + "/entries/{}/games")),
         ("games of an entry, from the middle", deep_games),
-        ("games of a snake that never played", lambda server: [f"{of_busy}/entries/{stranger}/games"]),
+        ("games of a snake that never played", lambda server: [f"{of_busy}/entries/{stranger}/games"], 404),
         ("opponents of an entry", every(of_busy + "/entries/{}/opponents")),
         ("opponents, from the middle", deep_opponents),
         ("seats", lambda server: [f"{of_busy}/seats"]),
@@ -99,12 +99,12 @@ def pages(small, large, named, requests):
     ]
     failed = []
     print("| page | small p50 ms | p99 | large p50 ms | p99 | at most |\n|---|---|---|---|---|---|")
-    for name, paths_of in asked:
+    for name, paths_of, *status in asked:
         paths = [paths_of(server) for server in servers]
         times = [[], []]
         for number in range(-WARM_UP, requests):
             for server, known, took in zip(servers, paths, times):
-                seconds = server.get(known[number % len(known)])[1]
+                seconds = server.get(known[number % len(known)], *status)[1]
                 if number >= 0:
                     took.append(seconds * 1e3)
         (_, low), (_, high) = figures = [(at(took, 0.5), at(took, 0.99)) for took in times]
