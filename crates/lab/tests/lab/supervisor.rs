@@ -272,6 +272,24 @@ async fn what_was_killed_for_a_time_starts_again() {
 }
 
 #[tokio::test]
+async fn a_restart_that_a_kill_ends_before_it_is_ready_was_carried_out() {
+    let fixture = ProcessFixture::new();
+    let mut supervisor = ProcessSupervisor::default();
+    fixture.start(&mut supervisor, &fixture.scenario(STUB)).await.unwrap();
+    let (mut roster, kill) = (supervisor.process_list(), faults_now(&[FaultAction::Kill]));
+    tokio::select! {
+        gone = roster.wait_for(Vec::is_empty) => drop(gone.unwrap()),
+        failure = run_until_failure(&mut supervisor, &kill) => panic!("{failure}"),
+    }
+    let faults = faults_now(&[FaultAction::Restart, FaultAction::Kill]);
+    let rows = run_faults(&mut supervisor, &faults, 2).await;
+    let found: Vec<_> = rows.iter().map(|row| (row.act.as_str(), row.failed.as_deref(), row.ready_again_s)).collect();
+    assert_eq!(found, [("restart", None, None), ("kill", None, None)]);
+    assert_eq!((rows[0].pid_after.is_some(), rows[0].pid_after), (true, rows[1].pid_before));
+    assert_eq!(supervisor.close_pending_faults(&[], 1.0, "the load was over"), []);
+}
+
+#[tokio::test]
 async fn what_does_not_end_for_a_restart_is_killed() {
     let mut fixture = ProcessFixture::new();
     let _open = fixture.keep_open();

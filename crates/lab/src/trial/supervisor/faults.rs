@@ -190,6 +190,9 @@ impl ProcessSupervisor {
         self.fault_rows.push(fault_row(scheduled));
         let progress = self.execute_action(scheduled, fault);
         self.fault_rows[fault].t_s = seconds_since(start);
+        if progress.is_ok() && !matches!(scheduled.action, FaultAction::Stop | FaultAction::Continue) {
+            self.settle_restarts(&scheduled.process, record);
+        }
         match progress {
             Ok(FaultProgress::Pending) => {
                 self.pending_faults.push(fault);
@@ -201,6 +204,15 @@ impl ProcessSupervisor {
         record(&self.fault_rows[fault]);
         let is_down = scheduled.action == FaultAction::Restart && self.is_down(&scheduled.process);
         self.fault_rows[fault].failed.clone().filter(|_| is_down)
+    }
+
+    /// A fault ends this process: a restart whose process was not ready by then is done, and nobody will see it ready.
+    fn settle_restarts(&mut self, process: &str, record: &mut FaultRecorder<'_>) {
+        let is_settled = |fault: &mut usize| self.fault_rows[*fault].process == process;
+        let settled: Vec<usize> = self.pending_faults.extract_if(.., is_settled).collect();
+        for fault in settled {
+            record(&self.fault_rows[fault]);
+        }
     }
 
     fn is_down(&self, process: &str) -> bool {
