@@ -43,6 +43,9 @@ check-long: deps-test ## What takes hours: more seeds for every simulator, more 
 simulate: ## Play what can go wrong with servers, from fresh seeds, for 10 minutes; or make simulate MINUTES=120 SIMULATOR=tables, or SEEDS=5000
 	@scripts/simulate.py MINUTES=$(or $(MINUTES),$(if $(SEEDS),,10)) SEEDS=$(SEEDS) SIMULATOR=$(SIMULATOR) SEED=$(SEED) FIRST=$(FIRST) PROCESSES=$(PROCESSES)
 
+mutants: ## Change 100 lines that decide about saving, claiming and fencing, one at a time, and show which no test finds; or make mutants COUNT=20
+	@scripts/mutants.py $(or $(COUNT),100) $(SEED)
+
 fuzz: deps-test ## Search for bytes that break a parser: a minute over all of them, or make fuzz SECONDS=3600 TARGET=websocket
 	@scripts/fuzz.py $(or $(SECONDS),60) $(TARGET)
 
@@ -67,4 +70,4 @@ deps: ## Check for (and on Debian install) what building needs
 deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, a C++ compiler, Python, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build static package pages console screenshots test check-long simulate fuzz fuzz-selftest format deny sbom bench deps deps-test
+.PHONY: help demo build static package pages console screenshots test check-long simulate mutants fuzz fuzz-selftest format deny sbom bench deps deps-test
