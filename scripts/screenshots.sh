@@ -46,7 +46,7 @@ for phase in create invitation vote complete; do
     tables+=("table-$phase-teller@$teller=/stories/$table" "table-$phase-player@$player=/stories/$table" "table-$phase-visitor=/stories/$table")
 done
 operate=()
-for part in "" limits end accounts settings; do operate+=("operate-${part:-load}@$GAUNTLET_TOKEN=/operate?tab=$part"); done
+for part in "" nodes limits end accounts bans audit settings; do operate+=("operate-${part:-load}@$GAUNTLET_TOKEN=/operate?tab=$part"); done
 own=@$GAUNTLET_TOKEN
 pages=(
     "home=/" "home-player@$player=/" "missing=/nothing/here"
