@@ -11,7 +11,7 @@ use engine::time::UnixMs;
 use metrics::RetiredKind;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use store::{BotFilter, StoreError};
+use store::StoreError;
 use tokio::time::{Instant, sleep};
 
 /// Accounts of one look, beside those that are known to wait.
@@ -57,7 +57,7 @@ impl AccountClearing {
         self.stuck.retain(|id, _| found.contains(id));
         let now = Instant::now();
         let due = found.into_iter().filter(|id| self.stuck.get(id).is_none_or(|retry| retry.at <= now));
-        let mut open: Vec<ClearedAccount> = due.map(ClearedAccount::new).collect();
+        let mut open: Vec<AccountToClear> = due.map(AccountToClear::new).collect();
         for _ in 0..PORTIONS_MAX {
             let mut next = Vec::new();
             for mut account in open {
@@ -106,7 +106,7 @@ fn is_of_all(error: &StoreError) -> bool {
 }
 
 /// One account in one look.
-struct ClearedAccount {
+struct AccountToClear {
     id: AccountId,
     stage: Stage,
 }
@@ -114,7 +114,7 @@ struct ClearedAccount {
 enum Stage {
     /// What waits or runs is ended.
     Ending,
-    /// What is its own is deleted. Inside: what became of what could not be ended.
+    /// What is its own is deleted. With the error of the first thing that could not be ended, if there was one.
     Deleting(ApiResult<()>),
     /// Copies of its name are taken out.
     Walking,
@@ -128,7 +128,7 @@ enum Progress {
     Done,
 }
 
-impl ClearedAccount {
+impl AccountToClear {
     fn new(id: AccountId) -> Self {
         Self { id, stage: Stage::Ending }
     }
@@ -207,9 +207,8 @@ async fn end_hunts(app: &App, id: AccountId) -> Result<ApiResult<()>, StoreError
 
 /// Whether there may be more.
 async fn delete_bots(app: &App, account: AccountId) -> ApiResult<bool> {
-    let filter = BotFilter { account, before: None, limit: BOTS_AT_ONCE };
-    let bots = app.node.store.read(move |reader| reader.bots(&filter)).await?;
-    let delete: Vec<_> = bots.iter().map(|bot| Command::DeleteBot { id: bot.id, account }).collect();
+    let bots = app.node.store.read(move |reader| reader.deletions().bots_left(account, BOTS_AT_ONCE)).await?;
+    let delete: Vec<_> = bots.iter().map(|&id| Command::DeleteBot { id, account }).collect();
     if !delete.is_empty() {
         app.node.store.commit_all(delete).await?;
     }

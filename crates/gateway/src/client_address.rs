@@ -3,7 +3,7 @@
 //! Each proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from its end, and only as far as its writers
 //! are trusted: entries further left may have been written by the client itself.
 //!
-//! A client of loopback may do more than others. Who is named by a proxy is none, whatever address the proxy names.
+//! A client of loopback may do more than others. A client that a proxy names never counts as one, whatever its address.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;

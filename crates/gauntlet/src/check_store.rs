@@ -36,12 +36,13 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
 
 /// Lists what is damaged.
 pub(crate) fn print_report(report: &ChecksumReport) -> Result<(), CliError> {
-    let ChecksumReport { rows, without_checksum, damaged, shown } = report;
+    let ChecksumReport { rows, without_checksum, damaged, shown, .. } = report;
+    let at_least = if *damaged >= ChecksumReport::COUNTED_MAX { "at least " } else { "" };
     for damage in shown {
         print_line(format_args!("damaged: {} ({damage})", damage.kind.name()))?;
     }
     print_line(format_args!(
-        "checksums of {} rows compared, {without_checksum} more have none: {damaged} rows are damaged{}",
+        "checksums of {} rows compared, {without_checksum} more have none: {at_least}{damaged} rows are damaged{}",
         rows - without_checksum,
         if shown.len() as u64 == *damaged { "" } else { ", of which the first are listed" }
     ))

@@ -146,17 +146,20 @@ pub struct ChecksumReport {
     pub rows: u64,
     /// Rows without a checksum: a program of the version before wrote them.
     pub without_checksum: u64,
+    /// At most [`ChecksumReport::COUNTED_MAX`].
     pub damaged: u64,
     /// The first of them, at most [`ChecksumReport::SHOWN_MAX`].
     pub shown: Vec<Damage>,
+    known: KnownDamage,
 }
 
 impl ChecksumReport {
     pub const SHOWN_MAX: usize = 100;
+    pub const COUNTED_MAX: u64 = KNOWN_MAX as u64;
 
     pub(crate) fn add(&mut self, damage: Damage) {
-        // A world is looked at twice: its checksum, and what its columns say.
-        if self.shown.contains(&damage) {
+        // Some rows are read twice: for their checksum, and for what their columns say.
+        if !self.known.is_new(&damage) {
             return;
         }
         self.damaged += 1;
@@ -167,7 +170,7 @@ impl ChecksumReport {
 }
 
 /// Damage that a process has met: each is told once, however often it is read.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct KnownDamage {
     keys: Mutex<BTreeSet<(StoredKind, String)>>,
 }

@@ -15,7 +15,7 @@ pub(crate) use bans::{BAN, ban};
 pub(crate) use codes::{CODE, code, signed_code};
 pub(crate) use competitions::{COMPETITION, RESULT_OF_COMPETITION, competition, competition_result};
 pub(crate) use stories::{
-    GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing,
+    GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seat_of_game, seated_game, standing,
     standing_or_damage, table_log_row, table_owner,
 };
 

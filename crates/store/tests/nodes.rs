@@ -342,6 +342,7 @@ fn signing_in_and_deletions_do_not_deadlock() {
         if row.get::<_, i64>(1) <= 1 {
             break client.query_one(of_this, &[]).unwrap().get::<_, i64>(0);
         }
+        std::thread::sleep(std::time::Duration::from_millis(20));
     };
     assert_eq!(deadlocks, 0);
 }

@@ -91,31 +91,32 @@ fn known_records(
     ladder: CompetitionId,
     season: u32,
     bots: &[BotId],
-) -> Result<(BTreeMap<BotId, EntryRecord>, Strangers), StoreError> {
+) -> Result<(BTreeMap<BotId, EntryRecord>, BotsWithoutEntry), StoreError> {
+    // Read first: a bot that enters in between has an entry that can be read, and one that had an entry and has none now has a damaged one.
+    let entered = reader.ladders().ladder_bots_of(ladder, season, bots)?;
     let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
     let records: BTreeMap<BotId, EntryRecord> =
         entries.into_iter().map(|entry| (entry.entrant.bot, entry.record)).collect();
     let missing: Vec<BotId> = bots.iter().copied().filter(|bot| !records.contains_key(bot)).collect();
-    let strangers = Strangers::read(reader, ladder, season, &missing)?;
     // An entry that is there and cannot be read must not begin anew.
-    match missing.iter().find(|bot| !strangers.bots.contains(bot)) {
+    match missing.iter().find(|bot| entered.contains(bot)) {
         Some(bot) => {
             let why =
                 "no game of it is rated until `gauntlet ratings recompute --write` has written it anew".to_owned();
             Err(Damage { kind: StoredKind::LadderEntry, key: bot.to_string(), why }.into())
         }
-        None => Ok((records, strangers)),
+        None => Ok((records, BotsWithoutEntry::of(reader, ladder, season, missing)?)),
     }
 }
 
 /// Bots that played without an entry: of each the entry of the season before, or the bot itself, as far as there is any.
-pub(super) struct Strangers {
+pub(super) struct BotsWithoutEntry {
     bots: Vec<BotId>,
     earlier: Vec<LadderEntry>,
     known: Vec<Bot>,
 }
 
-impl Strangers {
+impl BotsWithoutEntry {
     /// Those of these bots that have no entry, be it one that cannot be read.
     pub(super) fn read(
         reader: &mut dyn Reader,
@@ -124,7 +125,11 @@ impl Strangers {
         bots: &[BotId],
     ) -> Result<Self, StoreError> {
         let entered = reader.ladders().ladder_bots_of(ladder, season, bots)?;
-        let bots: Vec<BotId> = bots.iter().copied().filter(|bot| !entered.contains(bot)).collect();
+        let bots = bots.iter().copied().filter(|bot| !entered.contains(bot)).collect();
+        Self::of(reader, ladder, season, bots)
+    }
+
+    fn of(reader: &mut dyn Reader, ladder: CompetitionId, season: u32, bots: Vec<BotId>) -> Result<Self, StoreError> {
         let earlier = reader.ladders().ladder_entries_of(ladder, season.saturating_sub(1), &bots)?;
         let known = reader.bots_by_id(&bots)?;
         Ok(Self { bots, earlier, known })

@@ -1,6 +1,6 @@
 //! Recomputes a season from its results and compares it with what is stored; on request puts right what differs. Needs no running server.
 
-use super::rater::Strangers;
+use super::rater::BotsWithoutEntry;
 use engine::commands::{Command, LadderCommand, Outcome, RepairRatings};
 use engine::competitions::CompetitionRow;
 use engine::ids::{BotId, CompetitionId, EntryId};
@@ -239,7 +239,7 @@ async fn write(
     let mut repairs = Vec::new();
     for records in records.wrong.chunks(REPAIR_ROWS_MAX) {
         let bots: Vec<BotId> = records.iter().map(|(bot, _)| *bot).collect();
-        let strangers = store.read(move |reader| Strangers::read(reader, ladder, season, &bots)).await?;
+        let strangers = store.read(move |reader| BotsWithoutEntry::read(reader, ladder, season, &bots)).await?;
         // The id of an entry that is made again follows from its bot.
         let strangers = strangers.entrants(|bot| EntryId(bot.0));
         repairs.push(RepairRatings { records: records.to_vec(), strangers, ..empty.clone() });

@@ -35,7 +35,7 @@ pub enum SignInRefusal {
     )]
     TokenEnds,
     #[error(
-        "without this no account would be left with an admin's token that never ends: make one first, of another account, or another one of yours before you delete a token (POST /api/tokens, POST /api/admin/tokens, or on the server's machine gauntlet token create --role admin --account NAME), or nobody could do what only admins may"
+        "without this no account would be left with an admin's token that never ends: make one first, of another account, or another one of yours before you delete a token (POST /api/tokens, POST /api/admin/tokens, or on the server's machine gauntlet token create --role admin --account NAME); otherwise no account could do what only admins may"
     )]
     LastAdmin,
     #[error("the account that created this game, or that of one of its snakes, was deleted: it is not played any more")]

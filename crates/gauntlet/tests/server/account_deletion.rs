@@ -134,11 +134,9 @@ fn delete_on_the_command_line(folder: &Folder, name: &str) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A server that is killed while it clears an account leaves the rest to the next one.
-#[test]
-fn a_server_that_is_killed_while_it_clears_is_continued_by_the_next() {
+/// An account with many snakes is deleted, and the server killed while it deletes them; whether some were left then.
+fn kill_while_it_clears(folder: &Folder) -> bool {
     const SNAKES: i64 = 400;
-    let folder = Folder::new();
     let file = folder.path().join("games.db");
     let server = folder.serve_games("--data games.db");
     let (_, secret) = member(&server, "ann", "player");
@@ -157,8 +155,15 @@ fn a_server_that_is_killed_while_it_clears_is_continued_by_the_next() {
     // A deleted account's snakes are hidden before they are deleted, so the file itself is read.
     until("its first snakes are deleted", || (figure(&file, "SELECT count(*) FROM bots") < SNAKES).then_some(()));
     server.kill();
-    let left = figure(&file, "SELECT count(*) FROM bots");
-    assert!(0 < left && left < SNAKES, "it was killed in between: {left} are left");
+    figure(&file, "SELECT count(*) FROM bots") > 0
+}
+
+/// A server that is killed while it clears an account leaves the rest to the next one.
+#[test]
+fn a_server_that_is_killed_while_it_clears_is_continued_by_the_next() {
+    // A busy machine may let this test look only when all is deleted.
+    let folder = (0..5).map(|_| Folder::new()).find(kill_while_it_clears).expect("one is killed in between");
+    let file = folder.path().join("games.db");
     assert_eq!(figure(&file, "SELECT count(*) FROM accounts WHERE cleared_at IS NOT NULL"), 0);
 
     let server = folder.serve_games("--data games.db");

@@ -48,8 +48,18 @@ pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, S
 pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
     let game = game(row)?;
     let key = StoredKey::new(StoredKind::Game, game.id.table.to_bytes()).number(game.id.number.into());
-    let role = key.whole(row.named("role", GameRole::from_name))?;
-    Ok(SeatedGame { game, role, is_won: key.whole(row.maybe_flag())? })
+    let (role, is_won) = seat(row, key)?;
+    Ok(SeatedGame { game, role, is_won })
+}
+
+fn seat(row: &mut impl Columns, game: StoredKey<'_>) -> Result<(GameRole, Option<bool>), StoreError> {
+    Ok((game.whole(row.named("role", GameRole::from_name))?, game.whole(row.maybe_flag())?))
+}
+
+/// `table_id, number` of its game, then [`SEATED`].
+pub(crate) fn seat_of_game(row: &mut impl Columns) -> Result<(GameRole, Option<bool>), StoreError> {
+    let game = StoredKey::new(StoredKind::Game, row.id_bytes()?).number(row.number()?);
+    seat(row, game)
 }
 
 pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), StoreError> {

@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use engine::competitions::CompetitionKind;
-use engine::ids::{AccountId, CompetitionId, WorldName};
+use engine::ids::{AccountId, BotId, CompetitionId, WorldName};
 use engine::rows::AccountHoldings;
 use engine::time::UnixMs;
 
@@ -18,6 +18,8 @@ pub trait DeletionReader {
     fn live_competitions(&mut self, id: AccountId) -> Result<Vec<(CompetitionKind, CompetitionId)>, StoreError>;
     /// Hunts that an account made and that are not over at `now`.
     fn live_hunts(&mut self, id: AccountId, now: UnixMs) -> Result<Vec<WorldName>, StoreError>;
+    /// Bots of an account, also those that cannot be read.
+    fn bots_left(&mut self, id: AccountId, limit: usize) -> Result<Vec<BotId>, StoreError>;
     /// Whether a match of this account has not ended, or one in which a bot plays that was the account's at the creation. Walks what waits and
     /// runs.
     fn has_live_seats(&mut self, id: AccountId) -> Result<bool, StoreError>;

@@ -9,12 +9,13 @@ use crate::columns::Columns;
 use crate::contract::{DeletionReader, StoreError};
 use engine::commands::{AccountCommand, NamesPage, Outcome};
 use engine::competitions::CompetitionKind;
-use engine::ids::{AccountId, CompetitionId, MatchId, TableId, TokenId, WorldId, WorldName};
+use engine::ids::{AccountId, BotId, CompetitionId, MatchId, TableId, TokenId, WorldId, WorldName};
 use engine::rows::{AccountCounts, AccountHoldings, DELETED_ACCOUNT_NAME};
 use engine::time::UnixMs;
 
 /// Ends in the column of an id.
 pub(super) const DELETED_AMONG: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND id";
+pub(crate) const BOTS_LEFT: &str = "SELECT id FROM bots WHERE account = ?1 ORDER BY id LIMIT ?2";
 pub(crate) const UNCLEARED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND cleared_at IS NULL
      AND deleted_at <= ?1 ORDER BY deleted_at, id LIMIT ?2";
 pub(crate) const LIVE_COMPETITIONS: &str = "SELECT kind, id FROM competitions WHERE account = ?1 AND ended_at IS NULL";
@@ -121,6 +122,10 @@ impl<R: SqlReader> DeletionReader for R {
 
     fn live_hunts(&mut self, id: AccountId, now: UnixMs) -> Result<Vec<WorldName>, StoreError> {
         live_hunts(self.session(), id, now)
+    }
+
+    fn bots_left(&mut self, id: AccountId, limit: usize) -> Result<Vec<BotId>, StoreError> {
+        self.session().all(BOTS_LEFT, values![id, limit], |row| row.id().map(BotId))
     }
 
     fn has_live_seats(&mut self, id: AccountId) -> Result<bool, StoreError> {

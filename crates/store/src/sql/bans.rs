@@ -22,7 +22,7 @@ fn live(order: &str) -> String {
 fn page(session: &mut impl Session, before: Option<BanId>, limit: usize, now: UnixMs) -> Result<Vec<Ban>, StoreError> {
     let before = before.map_or(ID_MAX, BanId::to_bytes);
     let page = |limit| *values![now, before, limit];
-    session.page(&live("ORDER BY id DESC"), limit, page, |row, _| columns::ban(row))
+    session.page(&live("ORDER BY id DESC"), limit, page, |row, damages| columns::ban(row, damages))
 }
 
 fn version(session: &mut impl Session) -> Result<u64, StoreError> {

@@ -3,8 +3,9 @@
 use super::Session;
 use crate::checksums::{ChecksumReport, Damage, StoredKey, StoredKind};
 use crate::columns::ladders::{self, entry_columns};
-use crate::columns::{self, Columns, damage_of, health, worlds};
+use crate::columns::{self, Columns, damage_of, health, row_of_id, worlds};
 use crate::contract::StoreError;
+use engine::ids::{CompetitionId, WorldId};
 
 /// Of each kind the rows as `number, name, bytes, checksum, id`, as far as their keys have these. Secrets have no id.
 const ROWS: [(StoredKind, &str, &str); 17] = [
@@ -44,28 +45,46 @@ pub(crate) fn check<S: Session>(session: &mut S) -> Result<ChecksumReport, Store
 fn check_columns<S: Session>(session: &mut S, report: &mut ChecksumReport) -> Result<(), StoreError> {
     let mut read = |columns: &str, table: &str, read: &mut ReadRow<'_, S>| {
         let sql = format!("SELECT {columns} FROM {table}");
-        let rows = session.all(&sql, &[], |row| {
+        // Nothing is kept of a row but its damage.
+        session.all(&sql, &[], |row| {
             let mut damages = Vec::new();
-            damage_of(read(row, &mut damages)).map(|read| damages.into_iter().chain(read.err()).collect::<Vec<_>>())
+            let damaged = damage_of(read(row, &mut damages))?.err();
+            damages.into_iter().chain(damaged).for_each(|damage| report.add(damage));
+            Ok(())
         })?;
-        rows.into_iter().flatten().for_each(|damage| report.add(damage));
         Ok::<(), StoreError>(())
     };
     read(columns::ACCOUNT, "accounts", &mut |row, _| columns::account(row).map(drop))?;
     read(columns::TOKEN, "tokens", &mut |row, _| columns::token(row).map(drop))?;
     read(columns::BOT, "bots", &mut |row, _| columns::bot(row).map(drop))?;
     read(columns::CODE, "one_time_codes", &mut |row, _| columns::code(row).map(drop))?;
-    read(columns::BAN, "bans", &mut |row, _| columns::ban(row).map(drop))?;
+    read(columns::BAN, "bans", &mut |row, damages| columns::ban(row, damages).map(drop))?;
     read(columns::AUDIT_ENTRY, "audit_entries", &mut |row, _| columns::audit_entry(row).map(drop))?;
     read(columns::LIMIT_POLICY, "limit_policies", &mut |row, _| columns::limit_policy(row).map(drop))?;
+    read(columns::LIMIT_OVERRIDE, "limit_overrides", &mut |row, _| columns::limit_override(row).map(drop))?;
+    let lease = |row: &mut <S as Session>::Row<'_>| row_of_id(row, StoredKind::Lease, |row, _| row.text().map(drop));
+    read("id, address", "workers", &mut |row, _| lease(row))?;
     let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
     read(&format!("{spec}, {status}, {result}"), "matches", &mut |row, _| columns::bare_match(row).map(drop))?;
     read(columns::SEAT, "seats", &mut |row, _| Ok(columns::seat(row)?.1.map(drop)?))?;
     read(columns::GAME, "story_games g", &mut |row, _| columns::game(row).map(drop))?;
+    let seat = format!("table_id, number, {}", columns::SEATED);
+    read(&seat, "story_seats s", &mut |row, _| columns::seat_of_game(row).map(drop))?;
     read(columns::STANDING, "story_standings", &mut |row, _| columns::standing(row).map(drop))?;
     read(worlds::WORLD, "worlds w", &mut |row, _| worlds::world(row).map(drop))?;
     read(worlds::HUNTER, "hunters", &mut |row, _| worlds::hunter(row).map(drop))?;
+    let round = format!("world_id, {}", worlds::ROUND);
+    read(&round, "hunt_rounds", &mut |row, _| {
+        let world = WorldId(row.id()?);
+        worlds::round(row, world).map(drop)
+    })?;
     read(columns::COMPETITION, "competitions", &mut |row, _| columns::competition(row).map(drop))?;
+    let result = format!("competition, {}", columns::RESULT_OF_COMPETITION);
+    read(&result, "competition_results", &mut |row, _| {
+        let competition = CompetitionId(row.id()?);
+        columns::competition_result(row, competition).map(drop)
+    })?;
+    read("bot, color, head, tail", "bot_faces", &mut |row, _| health::face(row).map(drop))?;
     read(health::HEALTH, "bot_health", &mut |row, damages| health::health(row, damages).map(drop))?;
     read(entry_columns!(), "ladder_entries e", &mut |row, damages| ladders::entry(row, damages).map(drop))
 }

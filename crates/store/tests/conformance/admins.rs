@@ -118,7 +118,9 @@ pub(crate) fn a_held_name_is_taken_in_no_moment(database: &dyn Database) {
         held.assert_outcome(ban_of(round, BanTarget::Account(old.id), None), Outcome::Done);
         let invite = OneTimeCode { used_for: CodeUse::Invite { name: None }, made_by: None, ..code(round, None, 0) };
         held.assert_outcome(Command::Code(CodeCommand::Create(invite)), Outcome::Done);
-        let Command::Code(CodeCommand::Redeem(mut wanted)) = redeem(round, Some(1), round, at(1)) else { return };
+        let Command::Code(CodeCommand::Redeem(mut wanted)) = redeem(round, Some(1), round, at(1)) else {
+            panic!("it redeems no code")
+        };
         wanted.new_account = Some(new.clone());
         let takes =
             if round % 2 == 0 { Command::EnsureAccount(new) } else { Command::Code(CodeCommand::Redeem(wanted)) };

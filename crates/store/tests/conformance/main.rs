@@ -297,6 +297,9 @@ laws! {
     }
     unreadable_rows {
         a_row_that_cannot_be_read_is_left_out_of_lists
+        a_ban_holds_without_what_is_damaged
+        damaged_bots_of_a_deleted_account_are_deleted
+        damage_is_counted_once
         a_page_of_damaged_rows_is_not_the_last
         a_damaged_match_is_in_no_others_way
         a_damaged_match_is_refused_to_its_writer_alone

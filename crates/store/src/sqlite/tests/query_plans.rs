@@ -62,6 +62,7 @@ fn the_queue_is_read_from_its_indexes() {
 
 #[test]
 fn what_a_deleted_account_has_is_found_by_indexes() {
+    check(account_deletion::BOTS_LEFT, "bots_by_account (account=?)");
     check(account_deletion::UNCLEARED, "accounts_uncleared (deleted_at>? AND deleted_at<?)");
     check(account_deletion::LIVE_COMPETITIONS, "competitions_live (account=?)");
     check(account_deletion::LIVE_HUNTS, "worlds_by_creator (creator=?");
