@@ -2,10 +2,9 @@
 
 use super::problem::{ApiError, ApiResult};
 use engine::limits::{BOT_NAME_CHARS_MAX, NAME_CHARS_MAX};
-use engine::printable::is_unprintable;
+use engine::printable::check_printable;
 
-/// A name of an account or a token, without the space around it: 1 to 100 characters, at least one of them visible, no control characters
-/// (a database may refuse them, and a terminal may obey them), none that changes the direction of the text around it.
+/// A name of an account or a token, without the space around it, of 1 to 100 characters: see [`check_printable`].
 pub(super) fn check_name(field: &str, text: &str) -> ApiResult<String> {
     check_line(field, "name", text.trim(), NAME_CHARS_MAX)
 }
@@ -17,31 +16,10 @@ pub(super) fn check_bot_name(field: &str, text: &str) -> ApiResult<String> {
 
 /// A single line of text, called `what` in errors, by the same rules; the space around it stays.
 pub(super) fn check_line(field: &str, what: &str, text: &str, chars_max: usize) -> ApiResult<String> {
-    let reason = if text.chars().all(|character| character.is_whitespace() || is_invisible(character)) {
-        format!("{} is required: expected 1 to {chars_max} characters, one of them visible", capitalized(what))
-    } else if text.chars().count() > chars_max {
-        format!("the {what} is longer than {chars_max} characters")
-    } else if text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
-        format!("the {what} holds a control character, or more than one line")
-    } else if text.chars().any(is_unprintable) {
-        format!("the {what} holds a character that changes the direction of text")
-    } else {
-        return Ok(text.to_owned());
-    };
-    Err(ApiError::bad_value(field, reason))
-}
-
-fn capitalized(word: &str) -> String {
-    let mut rest = word.chars();
-    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
-}
-
-/// Characters without width: a name of nothing else looks empty. Joiners among them are allowed inside a name, in emoji for
-/// example.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}'
-        | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
-        || is_unprintable(character)
+    match check_printable(what, text, chars_max) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(reason) => Err(ApiError::bad_value(field, reason)),
+    }
 }
 
 #[cfg(test)]

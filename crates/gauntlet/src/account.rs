@@ -3,7 +3,7 @@
 use crate::ban::validate_reason;
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note, printable};
-use crate::token::{last_admin, open_existing, validate_name};
+use crate::token::{last_admin, open_existing};
 use crate::{args, audit_entries};
 use clap::{ArgMatches, Args, Command};
 use engine::commands::{AccountCommand, Command as Save, Outcome};
@@ -47,7 +47,8 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
 }
 
 async fn delete(config: Config, args: DeleteArgs) -> Result<(), CliError> {
-    let (name, reason) = (validate_name("account", &args.account)?, validate_reason(&args.reason)?);
+    // Whatever it is called: it may have its name from before there were rules for names.
+    let (name, reason) = (args.account.trim().to_owned(), validate_reason(&args.reason)?);
     let store = open_existing(config, &format!("account {name}")).await?;
     let (sought, now) = (name.clone(), Clock::default().now());
     let found = store.read(move |reader| {

@@ -10,12 +10,12 @@ use engine::matches::machine::MatchMachine;
 use engine::rows::MatchRow;
 use engine::tables::GameRecord;
 use metrics::Metrics;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use server::process::{DataLock, StoreLocationError};
 use settings::{Config, StoreLocation};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -71,16 +71,16 @@ fn file_command(name: &'static str, about: &'static str) -> Command {
 pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let (config, FileArgs { file }) = (load(typed)?, args(typed)?);
     let data = data_file(&config)?;
-    if !data.exists() {
+    if !data.is_file() {
         return Err(CliError::failed(format_args!(
-            "there is no data file {}: name the server's with --data",
+            "{} is no file: name the server's data file with --data",
             data.display()
         )));
     }
     let part = PartialFile::of(&file)?;
-    backup::copy(data, &part.0)?;
-    let checksums = backup::check_checksums(&part.0)?;
-    let bytes = std::fs::metadata(&part.0).map_err(|error| unusable(&file, &error))?.len();
+    backup::copy(data, &part.path)?;
+    let checksums = backup::check_checksums(&part.path)?;
+    let bytes = std::fs::metadata(&part.path).map_err(|error| unusable(&file, &error))?.len();
     part.finish(&file)?;
     print_line(format_args!(
         "{} has everything that was saved in {} ({} MiB), verified",
@@ -101,6 +101,8 @@ pub(crate) fn back_up(typed: &ArgMatches) -> Result<ExitCode, CliError> {
 pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let (config, RestoreArgs { file: FileArgs { file }, accept_damage }) = (load(typed)?, args(typed)?);
     let data = data_file(&config)?;
+    check_backup(&file)?;
+    let is_new = check_place(data)?;
     let _alone = DataLock::acquire(&config).map_err(|error| match error {
         StoreLocationError::InUse { path, .. } => CliError::failed(format_args!(
             "a server uses {}: stop it first, or name another file with --data",
@@ -108,7 +110,8 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         )),
         other => CliError::failed(other),
     })?;
-    // Only the lock has made it: what has no bytes has no data.
+    // The lock has made it, if nothing was there: what has no bytes has no data.
+    let place = EmptyPlace { data, is_new };
     let is_empty = std::fs::metadata(data).is_ok_and(|found| found.len() == 0);
     if !is_empty {
         return Err(CliError::failed(format_args!(
@@ -117,12 +120,16 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
             data.display()
         )));
     }
+    check_logs(data)?;
     let part = PartialFile::of(&beside(data, ".restored"))?;
     part.write(&file).map_err(|error| unusable(&file, &error))?;
-    backup::verify(&part.0)?;
-    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.0, accept_damage))?;
+    let unfit =
+        |error: &dyn std::fmt::Display| CliError::failed(format_args!("{} is not restored: {error}", file.display()));
+    backup::verify(&part.path).map_err(|error| unfit(&error))?;
+    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.path, accept_damage))?;
     std::fs::remove_file(data).map_err(|error| unusable(data, &error))?;
     part.finish(data)?;
+    drop(place);
     print_line(format_args!(
         "{} is restored from {}: verified, {} matches and {} games of Stories replayed. A server that begins with it goes on from there",
         data.display(),
@@ -131,6 +138,62 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         sample.games
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A data file that a server uses, or used when it was killed, is whole only together with its log.
+fn check_backup(file: &Path) -> Result<(), CliError> {
+    let found = std::fs::metadata(file).map_err(|error| unusable(file, &error))?;
+    if !found.is_file() {
+        return Err(CliError::failed(format_args!("{} is no file: name a backup", file.display())));
+    }
+    let log = beside(file, "-wal");
+    if std::fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
+        return Err(CliError::failed(format_args!(
+            "a part of what {} has is in {}: it is a server's data file. Make a backup of it, and restore that: gauntlet backup FILE --data {}",
+            file.display(),
+            log.display(),
+            file.display()
+        )));
+    }
+    Ok(())
+}
+
+/// That nothing but a file is where a data file is to be put; whether there is nothing yet.
+fn check_place(data: &Path) -> Result<bool, CliError> {
+    let found = data.symlink_metadata().ok();
+    if found.as_ref().is_some_and(|found| !found.is_file()) {
+        return Err(CliError::failed(format_args!(
+            "{} is something other than a file: name another data file with --data",
+            data.display()
+        )));
+    }
+    Ok(found.is_none())
+}
+
+/// That no log of another data file is beside it, which SQLite would read for its own.
+fn check_logs(data: &Path) -> Result<(), CliError> {
+    let left = ["-wal", "-shm", "-journal"].map(|ending| beside(data, ending));
+    if let Some(left) = left.iter().find(|left| left.symlink_metadata().is_ok()) {
+        return Err(CliError::failed(format_args!(
+            "{} is there, of a data file that was in this place: move it away, to where that data file is, or name another with --data",
+            left.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The place of a data file that is restored. What is not restored leaves no empty file there.
+struct EmptyPlace<'a> {
+    data: &'a Path,
+    is_new: bool,
+}
+
+impl Drop for EmptyPlace<'_> {
+    fn drop(&mut self) {
+        if self.is_new && std::fs::metadata(self.data).is_ok_and(|found| found.len() == 0) {
+            let _ = std::fs::remove_file(self.data);
+        }
+    }
 }
 
 fn data_file(config: &Config) -> Result<&Path, CliError> {
@@ -251,7 +314,11 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
 }
 
 /// A file that is being made beside its place, and is removed unless it is finished.
-struct PartialFile(PathBuf);
+struct PartialFile {
+    path: PathBuf,
+    /// Locked. Open as long as SQLite uses the file: to close any handle of it takes SQLite's own locks away.
+    file: File,
+}
 
 impl PartialFile {
     /// An empty one. What an interrupted command left there is replaced.
@@ -259,23 +326,39 @@ impl PartialFile {
         if file.exists() {
             return Err(CliError::failed(format_args!("{} is there already: name another file", file.display())));
         }
-        let part = Self(beside(file, ".part"));
-        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(&part.0);
-        made.map_err(|error| unusable(&part.0, &error))?;
-        Ok(part)
+        let path = beside(file, ".part");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        let part = options.open(&path).map_err(|error| unusable(&path, &error))?;
+        match part.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CliError::failed(format_args!("another command makes {} now", file.display())));
+            }
+            Err(TryLockError::Error(error)) => return Err(unusable(&path, &error)),
+        }
+        let found = part.metadata().map_err(|error| unusable(&path, &error))?;
+        // What is also somewhere else is not ours.
+        if !found.is_file() || found.nlink() != 1 {
+            return Err(CliError::failed(format_args!(
+                "{} is something other than the file of a command that was interrupted: move it away",
+                path.display()
+            )));
+        }
+        let emptied = part.set_len(0).and_then(|()| part.set_permissions(Permissions::from_mode(FILE_MODE)));
+        emptied.map_err(|error| unusable(&path, &error))?;
+        Ok(Self { path, file: part })
     }
 
     /// Fills it with the bytes of another file. Its rights stay its own: `fs::copy` would take over those of the other.
     fn write(&self, from: &Path) -> io::Result<()> {
-        let mut part = OpenOptions::new().write(true).open(&self.0)?;
-        io::copy(&mut File::open(from)?, &mut part).map(drop)
+        io::copy(&mut File::open(from)?, &mut &self.file).map(drop)
     }
 
     /// Gives it its name, where nothing is.
     fn finish(self, file: &Path) -> Result<(), CliError> {
-        let named = File::open(&self.0).and_then(|part| {
-            part.sync_all()?;
-            renameat_with(CWD, &self.0, CWD, file, RenameFlags::NOREPLACE)?;
+        let named = self.file.sync_all().and_then(|()| {
+            renameat_with(CWD, &self.path, CWD, file, RenameFlags::NOREPLACE)?;
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             File::open(folder)?.sync_all()
         });
@@ -286,7 +369,7 @@ impl PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         for ending in ["", "-wal", "-shm", "-journal"] {
-            let _ = std::fs::remove_file(beside(&self.0, ending));
+            let _ = std::fs::remove_file(beside(&self.path, ending));
         }
     }
 }

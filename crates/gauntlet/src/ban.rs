@@ -3,7 +3,7 @@
 
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note, printable};
-use crate::token::{last_admin, open_existing};
+use crate::token::{last_admin, open_existing, validate_line};
 use crate::{args, audit_entries};
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use engine::commands::{BanCommand, Command as Save, Outcome};
@@ -191,14 +191,7 @@ fn validate_width(prefix: AddressPrefix) -> Result<AddressPrefix, CliError> {
 }
 
 pub(crate) fn validate_reason(reason: &str) -> Result<String, CliError> {
-    let reason = reason.trim();
-    let chars = reason.chars().count();
-    if (1..=BAN_REASON_CHARS_MAX).contains(&chars) && !reason.chars().any(char::is_control) {
-        return Ok(reason.to_owned());
-    }
-    Err(CliError::usage(format_args!(
-        "--reason has {chars} characters; expected: 1 to {BAN_REASON_CHARS_MAX}, none of them a control character"
-    )))
+    validate_line("reason", reason, BAN_REASON_CHARS_MAX)
 }
 
 fn validate_hours(hours: u64) -> Result<Duration, CliError> {

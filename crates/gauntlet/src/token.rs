@@ -13,6 +13,7 @@ use engine::ids::{AccountId, CodeId, TokenId};
 use engine::limits::{
     NAME_CHARS_MAX, SIGN_IN_LINK_LIFETIME_DEFAULT, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKEN_LIFETIME_MAX,
 };
+use engine::printable::check_printable;
 use engine::rows::{Account, CodeUse, OneTimeCode, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
 use gateway::accounts::{new_code, sign_in_path};
@@ -256,15 +257,18 @@ fn site(config: &Config) -> Option<String> {
     }
 }
 
+/// A name by the rules of the API, without the space around it.
 pub(crate) fn validate_name(what: &str, name: &str) -> Result<String, CliError> {
-    let name = name.trim();
-    let chars = name.chars().count();
-    if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {
-        return Ok(name.to_owned());
+    validate_line(what, name, NAME_CHARS_MAX)
+}
+
+/// The value of the argument `what`, without the space around it.
+pub(crate) fn validate_line(what: &str, text: &str, chars_max: usize) -> Result<String, CliError> {
+    let text = text.trim();
+    match check_printable(what, text, chars_max) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(reason) => Err(CliError::usage(format_args!("--{what}: {reason}"))),
     }
-    Err(CliError::usage(format_args!(
-        "--{what} has {chars} characters; expected: 1 to {NAME_CHARS_MAX}, none of them a control character"
-    )))
 }
 
 async fn list(config: Config, account: String) -> Result<(), CliError> {

@@ -58,16 +58,73 @@ fn what_is_no_whole_backup_becomes_no_data_file() {
     restore("damaged", "damaged");
     restore("text", "not a database");
     restore("missing", "cannot be used");
+    assert!(!folder.path().join("new/games.db").exists(), "a server would begin anew with it");
+    folder.write("empty", "");
+    restore("empty", "no server has used it");
+    restore("new", "no file");
+    check(&folder, "backup copy --data empty", 1, "no server has used it");
+    check(&folder, "backup copy --data new", 1, "no file");
     let rights = |file: &str| std::fs::metadata(folder.path().join(file)).unwrap().permissions();
     std::fs::set_permissions(folder.path().join("whole"), Permissions::from_mode(0o644)).unwrap();
     check(&folder, "restore whole --data new/games.db", 0, "is restored");
     assert_eq!(rights("new/games.db").mode() & 0o777, 0o600);
-    check(&folder, "backup copy --data missing.db", 1, "there is no data file");
+    check(&folder, "backup copy --data missing.db", 1, "is no file");
     check(&folder, "backup copy --store-url postgres://db/games", 2, "pg_dump");
     let left = std::fs::read_dir(folder.path().join("new")).unwrap().map(|entry| entry.unwrap().file_name());
     let mut left: Vec<_> = left.collect();
     left.sort();
     assert_eq!(left, ["games.db", "games.db.lock"]);
+}
+
+#[test]
+fn a_log_of_another_data_file_is_not_taken_for_its_own() {
+    let folder = Folder::new();
+    folder.serve_games("--data games.db").kill();
+    check(&folder, "backup whole --data games.db", 0, "verified");
+    check(&folder, "token create --account ann --data games.db", 0, "");
+    // A server that was killed has left a log, in which the rest of its data is.
+    let path = |name: &str| folder.path().join(name);
+    let log = std::fs::metadata(path("games.db-wal")).unwrap().len();
+    assert!(log > 0);
+    check(&folder, "restore games.db --data new.db", 1, "games.db-wal: it is a server's data file");
+    std::fs::rename(path("games.db"), path("moved.db")).unwrap();
+    check(&folder, "restore whole --data games.db", 1, "games.db-wal is there");
+    assert_eq!((path("games.db").exists(), path("new.db").exists()), (false, false));
+    std::fs::rename(path("games.db-wal"), path("moved.db-wal")).unwrap();
+    std::fs::remove_file(path("games.db-shm")).unwrap();
+    check(&folder, "restore whole --data games.db", 0, "is restored");
+    check(&folder, "backup all --data moved.db", 0, "verified");
+    check(&folder, "token list --account ann --data games.db", 1, "there is no account");
+}
+
+#[test]
+fn nothing_but_files_of_its_own_is_overwritten() {
+    let folder = Folder::new();
+    folder.serve_games("--data games.db").kill();
+    check(&folder, "backup whole --data games.db", 0, "verified");
+    let path = |name: &str| folder.path().join(name);
+    folder.write("mine", "what is kept");
+    for (at, command, part) in [
+        ("copy.part", "backup copy --data games.db", "copy.part cannot be used"),
+        ("new.db.restored.part", "restore whole --data new.db", "new.db.restored.part cannot be used"),
+        ("link.db", "restore whole --data link.db", "link.db is something other than a file"),
+    ] {
+        std::os::unix::fs::symlink(path("mine"), path(at)).unwrap();
+        check(&folder, command, 1, part);
+        assert_eq!(std::fs::read_to_string(path("mine")).unwrap(), "what is kept", "{command}");
+        std::fs::remove_file(path(at)).unwrap();
+    }
+    std::fs::hard_link(path("mine"), path("copy.part")).unwrap();
+    check(&folder, "backup copy --data games.db", 1, "move it away");
+    assert_eq!(std::fs::read_to_string(path("mine")).unwrap(), "what is kept");
+    std::fs::remove_file(path("copy.part")).unwrap();
+    // What an interrupted command left is replaced, but not while that command runs.
+    folder.write("copy.part", "the beginning of a backup");
+    let made = std::fs::File::open(path("copy.part")).unwrap();
+    made.lock().unwrap();
+    check(&folder, "backup copy --data games.db", 1, "another command makes copy now");
+    drop(made);
+    check(&folder, "backup copy --data games.db", 0, "verified");
 }
 
 /// Becomes a program whose files may not become longer than so many blocks of 512 bytes: a write beyond that fails instead of ending it.

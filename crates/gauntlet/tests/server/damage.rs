@@ -5,6 +5,7 @@ use crate::support::bots::Bots;
 use crate::support::connection::HttpConnection;
 use crate::support::{Folder, Server, until};
 use serde_json::{Value, json};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 use store::sqlite::SqliteDatabase;
@@ -231,4 +232,26 @@ fn check_copies(folder: &Folder) {
     assert!(code == Some(1) && said.contains("--accept-damage"), "{code:?}: {said}");
     let (code, said) = run("restore copy.db --data new/games.db --accept-damage");
     assert!(code == Some(0) && said.contains("2 matches"), "{code:?}: {said}");
+}
+
+/// A page of an index that no row is read from is found as well: who is looked up by it is not found.
+#[test]
+fn a_destroyed_index_is_found() {
+    let folder = Folder::new();
+    folder.serve_games("--data games.db").kill();
+    let check = |code: i32, part: &str| {
+        let output = folder.command("check-store --data games.db").output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.code() == Some(code) && said.contains(part), "{:?}: {said}", output.status);
+    };
+    check(0, "all pages and indexes agree");
+    let file = folder.path().join("games.db");
+    let database = rusqlite::Connection::open(&file).unwrap();
+    let index = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_tokens_2'";
+    let page: i64 = database.query_row(index, [], |row| row.get(0)).unwrap();
+    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    database.close().unwrap();
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    file.write_all_at(&[0xff; 4096], (page as u64 - 1) * 4096).unwrap();
+    check(1, "is damaged");
 }

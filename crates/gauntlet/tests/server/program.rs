@@ -229,6 +229,12 @@ fn bans_are_made_listed_and_lifted_while_a_server_runs() {
         &["example.org is not an address"],
     );
     check_refused(&run("ban add --data games.db --reason x --hours 0 --guest 17"), 2, &["--hours is 0"]);
+    check_refused(
+        &run("ban add --data games.db --reason \u{202e} --guest 17"),
+        2,
+        &["--reason: ", "one of them visible"],
+    );
+    check_refused(&run("token create --data games.db --account a\u{202e}b"), 2, &["--account: ", "direction of text"]);
     check_refused(&run("ban add --data games.db --reason x --address ::/0"), 2, &["::/0 is too wide", "16 of an IPv6"]);
     check_refused(&run("ban add --data games.db --reason x"), 2, &["--account", "--guest", "--address"]);
     // What was done is in the audit log, what was refused by a command is not.

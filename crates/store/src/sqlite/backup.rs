@@ -25,7 +25,7 @@ const REST_MAX: Duration = Duration::from_millis(50);
 /// `from` is no data file or is damaged, `to` cannot be written, or the disk is full.
 pub fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = connection::open(from, Access::Read)?;
-    migrate::check_not_newer(&source, from)?;
+    check_is_store(&source, from)?;
     // As long as this is open the source stays what it is now: SQLite's backup begins anew when another process has written.
     source.execute_batch("BEGIN").or_store_error()?;
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).or_store_error()?;
@@ -48,13 +48,22 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     synced.map_err(|error| StoreError::Unavailable { why: format!("{}: {error}", to.display()) })
 }
 
-/// Verifies that a file nobody writes to is a data file of this program and of no later version, and that its pages and indexes agree.
+/// That it is a data file of this program, and of no later version.
+fn check_is_store(db: &Connection, file: &Path) -> Result<(), StoreError> {
+    migrate::check_not_newer(db, file)?;
+    match migrate::version(db, file)?.found {
+        0 => Err(StoreError::WrongSchema { why: format!("{} is empty: no server has used it", file.display()) }),
+        _ => Ok(()),
+    }
+}
+
+/// Verifies that a file is a data file of this program and of no later version, and that its pages and indexes agree, as of one moment.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn verify(file: &Path) -> Result<(), StoreError> {
     let db = connection::open(file, Access::Read)?;
-    migrate::check_not_newer(&db, file)?;
+    check_is_store(&db, file)?;
     let found: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).or_store_error()?;
     match found.as_str() {
         "ok" => Ok(()),
@@ -176,6 +185,7 @@ mod tests {
     #[test]
     fn what_is_damaged_or_no_data_file_is_refused() {
         check_refused(b"no database at all, but long enough to be one", "not a database");
+        check_refused(b"", "empty");
         let folder = TempDir::new();
         let file = folder.path().join("whole.db");
         let mut db = connection::open(&file, Access::Write).unwrap();
