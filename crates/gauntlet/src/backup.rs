@@ -328,7 +328,12 @@ impl PartialFile {
         }
         let path = beside(file, ".part");
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
         let part = options.open(&path).map_err(|error| unusable(&path, &error))?;
         match part.try_lock() {
             Ok(()) => {}
@@ -338,6 +343,10 @@ impl PartialFile {
             Err(TryLockError::Error(error)) => return Err(unusable(&path, &error)),
         }
         let found = part.metadata().map_err(|error| unusable(&path, &error))?;
+        // A command that ended meanwhile has given it its name: it is no beginning any more.
+        if path.symlink_metadata().ok().map(|named| (named.dev(), named.ino())) != Some((found.dev(), found.ino())) {
+            return Err(CliError::failed(format_args!("another command made {} just now", file.display())));
+        }
         // What is also somewhere else is not ours.
         if !found.is_file() || found.nlink() != 1 {
             return Err(CliError::failed(format_args!(
