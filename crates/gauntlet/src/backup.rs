@@ -111,7 +111,7 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         other => CliError::failed(other),
     })?;
     // The lock has made it, if nothing was there: what has no bytes has no data.
-    let place = EmptyPlace { data, is_new };
+    let _place = EmptyPlace { data, is_new };
     let is_empty = std::fs::metadata(data).is_ok_and(|found| found.len() == 0);
     if !is_empty {
         return Err(CliError::failed(format_args!(
@@ -129,7 +129,6 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.path, accept_damage))?;
     std::fs::remove_file(data).map_err(|error| unusable(data, &error))?;
     part.finish(data)?;
-    drop(place);
     print_line(format_args!(
         "{} is restored from {}: verified, {} matches and {} games of Stories replayed. A server that begins with it goes on from there",
         data.display(),

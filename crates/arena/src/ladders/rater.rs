@@ -92,20 +92,25 @@ fn known_records(
     season: u32,
     bots: &[BotId],
 ) -> Result<(BTreeMap<BotId, EntryRecord>, BotsWithoutEntry), StoreError> {
-    // Read first: a bot that enters in between has an entry that can be read, and one that had an entry and has none now has a damaged one.
-    let entered = reader.ladders().ladder_bots_of(ladder, season, bots)?;
-    let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
-    let records: BTreeMap<BotId, EntryRecord> =
-        entries.into_iter().map(|entry| (entry.entrant.bot, entry.record)).collect();
+    let read = |reader: &mut dyn Reader, bots: &[BotId]| -> Result<BTreeMap<BotId, EntryRecord>, StoreError> {
+        let entries = reader.ladders().ladder_entries_of(ladder, season, bots)?;
+        Ok(entries.into_iter().map(|entry| (entry.entrant.bot, entry.record)).collect())
+    };
+    let mut records = read(reader, bots)?;
     let missing: Vec<BotId> = bots.iter().copied().filter(|bot| !records.contains_key(bot)).collect();
-    // An entry that is there and cannot be read must not begin anew.
-    match missing.iter().find(|bot| entered.contains(bot)) {
+    let without = BotsWithoutEntry::read(reader, ladder, season, &missing)?;
+    // The others have entered since, or their entries cannot be read, and must not begin anew.
+    let entered: Vec<BotId> = missing.into_iter().filter(|bot| !without.bots.contains(bot)).collect();
+    if !entered.is_empty() {
+        records.append(&mut read(reader, &entered)?);
+    }
+    match entered.iter().find(|bot| !records.contains_key(bot)) {
         Some(bot) => {
             let why =
                 "no game of it is rated until `gauntlet ratings recompute --write` has written it anew".to_owned();
             Err(Damage { kind: StoredKind::LadderEntry, key: bot.to_string(), why }.into())
         }
-        None => Ok((records, BotsWithoutEntry::of(reader, ladder, season, missing)?)),
+        None => Ok((records, without)),
     }
 }
 
@@ -125,11 +130,7 @@ impl BotsWithoutEntry {
         bots: &[BotId],
     ) -> Result<Self, StoreError> {
         let entered = reader.ladders().ladder_bots_of(ladder, season, bots)?;
-        let bots = bots.iter().copied().filter(|bot| !entered.contains(bot)).collect();
-        Self::of(reader, ladder, season, bots)
-    }
-
-    fn of(reader: &mut dyn Reader, ladder: CompetitionId, season: u32, bots: Vec<BotId>) -> Result<Self, StoreError> {
+        let bots: Vec<BotId> = bots.iter().copied().filter(|bot| !entered.contains(bot)).collect();
         let earlier = reader.ladders().ladder_entries_of(ladder, season.saturating_sub(1), &bots)?;
         let known = reader.bots_by_id(&bots)?;
         Ok(Self { bots, earlier, known })
