@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The board as bots see it: living snakes only.
+#[derive(Clone)]
 pub(crate) struct Frame {
     pub(crate) turn: u32,
     pub(crate) width: u8,
@@ -18,6 +19,7 @@ pub(crate) struct Frame {
 }
 
 /// A game with the frame of every turn.
+#[derive(Clone)]
 pub(crate) struct Game {
     pub(crate) name: String,
     pub(crate) rules: Rules,

@@ -174,6 +174,14 @@ mod tests {
         check(ffi::SQLITE_CONSTRAINT, true);
     }
 
+    /// `.cargo/config.toml` says why.
+    #[test]
+    fn no_lock_counts_the_memory_of_all_threads() {
+        let db = Connection::open_in_memory().unwrap();
+        let sql = "SELECT sqlite_compileoption_used('DEFAULT_MEMSTATUS=0')";
+        assert!(db.query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap());
+    }
+
     #[test]
     fn a_new_file_that_another_process_writes_is_tried_again() {
         let dir = TempDir::new();
