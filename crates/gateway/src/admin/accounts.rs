@@ -70,17 +70,23 @@ pub(super) async fn list_accounts(
 /// For admins. The sessions of its browsers among them.
 #[utoipa::path(get, path = "/api/admin/accounts/{id}/tokens", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "All its tokens, without their secrets.", body = Vec<TokenView>),
-    (status = 404, description = "`no_such_account`"),
+    (status = 404, description = "`no_such_account`: also of one that was deleted."),
 ))]
 pub(super) async fn list_account_tokens(
     State(app): State<App>,
     Admin(_): Admin,
     PathId(id): PathId<AccountId>,
 ) -> ApiResult<Json<Vec<TokenView>>> {
-    let read = app.node.store.read(move |reader| Ok((reader.account(id)?, reader.tokens(id)?)));
-    let (account, tokens) = read.await?;
-    account.ok_or(ApiError::NotFound(Resource::Account))?;
+    require_account(&app, id).await?;
+    let tokens = app.node.store.read(move |reader| reader.tokens(id)).await?;
     Ok(Json(tokens.iter().map(tokens::view).collect()))
+}
+
+/// Refuses what concerns an account that is unknown or deleted.
+pub(super) async fn require_account(app: &App, id: AccountId) -> ApiResult<()> {
+    let read = app.node.store.read(move |reader| Ok((reader.account(id)?, reader.deletions().deleted_among(&[id])?)));
+    let (account, deleted) = read.await?;
+    account.filter(|_| deleted.is_empty()).map(drop).ok_or(ApiError::NotFound(Resource::Account))
 }
 
 /// Delete a token of an account

@@ -1,5 +1,6 @@
 //! `/api/admin/accounts/{id}/disable` and `enable`: an account whose tokens are refused, kept as a ban that only admins make and lift.
 
+use super::accounts::require_account;
 use super::bans::refresh;
 use crate::app::App;
 use crate::audit_entry;
@@ -68,7 +69,7 @@ pub(super) async fn disable_account(
 /// For admins. Its tokens are accepted again, at other nodes after two seconds at most. Games that were cancelled stay cancelled.
 #[utoipa::path(post, path = "/api/admin/accounts/{id}/enable", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is enabled, whether it was disabled or not."),
-    (status = 404, description = "`no_such_account`"),
+    (status = 404, description = "`no_such_account`: also of one that was deleted."),
 ))]
 pub(super) async fn enable_account(
     State(app): State<App>,
@@ -88,11 +89,6 @@ pub(super) async fn enable_account(
         refresh(&app).await;
     }
     Ok(StatusCode::NO_CONTENT)
-}
-
-async fn require_account(app: &App, id: AccountId) -> ApiResult<()> {
-    let account = app.node.store.read(move |reader| reader.account(id)).await?;
-    account.map(drop).ok_or(ApiError::NotFound(Resource::Account))
 }
 
 /// Cancels the games of an account that wait, without those of competitions; returns how many. One that begins meanwhile is cancelled too.

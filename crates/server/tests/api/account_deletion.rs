@@ -104,6 +104,9 @@ async fn what_it_has_open_ends_and_what_it_had_is_gone() {
     ] {
         server.call(line).by("admin").json(&body).check("404 no_such_account").await;
     }
+    for line in [format!("POST /api/admin/accounts/{BOB}/enable"), format!("GET /api/admin/accounts/{BOB}/tokens")] {
+        server.call(&line).by("admin").check("404 no_such_account").await;
+    }
     let entries = server.call("GET /api/admin/audit?action=delete_account").by("operator").check("200").await.body;
     let done = entries.as_array().unwrap().iter().find(|entry| entry["outcome"] == "done").unwrap();
     assert_eq!((&done["detail"], &done["reason"]), (&json!("name:bob"), &json!("left the club")), "{entries}");
