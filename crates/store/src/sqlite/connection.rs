@@ -174,12 +174,15 @@ mod tests {
         check(ffi::SQLITE_CONSTRAINT, true);
     }
 
-    /// `.cargo/config.toml` says why.
     #[test]
     fn no_lock_counts_the_memory_of_all_threads() {
         let db = Connection::open_in_memory().unwrap();
         let sql = "SELECT sqlite_compileoption_used('DEFAULT_MEMSTATUS=0')";
-        assert!(db.query_row(sql, [], |row| row.get::<_, bool>(0)).unwrap());
+        let is_built_so: bool = db.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert!(
+            is_built_so,
+            "SQLite was built without .cargo/config.toml, which says why: call cargo in the repository"
+        );
     }
 
     #[test]
