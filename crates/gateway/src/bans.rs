@@ -124,6 +124,14 @@ impl Bans {
         self.index.read().unwrap_or_else(PoisonError::into_inner).find(subject, self.clock.now())
     }
 
+    /// Whether a player at a table or in a world is banned, or has an account that is banned or disabled.
+    #[must_use]
+    pub fn is_player_banned(&self, player: PlayerId) -> bool {
+        // A player with an account has its id.
+        let (account, guest) = (Some(AccountId(player.0)), Some(player));
+        self.find(&BanSubject { account, guest, address: None }).is_some()
+    }
+
     /// The ban of exactly this target, if there is one.
     pub(super) fn of_target(&self, target: BanTarget) -> Option<Arc<Ban>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);

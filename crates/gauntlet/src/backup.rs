@@ -123,10 +123,14 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     check_logs(data)?;
     let part = PartialFile::of(&beside(data, ".restored"))?;
     part.write(&file).map_err(|error| unusable(&file, &error))?;
-    let unfit =
-        |error: &dyn std::fmt::Display| CliError::failed(format_args!("{} is not restored: {error}", file.display()));
-    backup::verify(&part.path).map_err(|error| unfit(&error))?;
-    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.path, accept_damage))?;
+    // What is wrong with the copy is wrong with the backup, which is what the reader knows.
+    let unfit = |error: &str| {
+        let (copy, backup) = (part.path.display().to_string(), file.display().to_string());
+        CliError::failed(format_args!("{backup} is not restored: {}", error.replace(&copy, &backup)))
+    };
+    backup::verify(&part.path).map_err(|error| unfit(&error.to_string()))?;
+    let sample = crate::runtime::runtime(1)?.block_on(read_sample(&part.path, accept_damage));
+    let sample = sample.map_err(|error| unfit(error.text()))?;
     std::fs::remove_file(data).map_err(|error| unusable(data, &error))?;
     part.finish(data)?;
     print_line(format_args!(

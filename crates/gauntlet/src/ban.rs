@@ -8,6 +8,7 @@ use crate::{args, audit_entries};
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use engine::commands::{BanCommand, Command as Save, Outcome};
 use engine::ids::{AccountId, BanId};
+use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::limits::{
     BAN_LIFETIME_MAX, BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6, BAN_REASON_CHARS_MAX, BANS_MAX,
 };
@@ -106,6 +107,9 @@ async fn add(config: Config, args: AddArgs) -> Result<(), CliError> {
             BanTarget::Account(account.ok_or_else(|| CliError::failed(format_args!("there is no account {name}")))?.id)
         }
     };
+    if target == BanTarget::Account(SYSTEM_ACCOUNT) {
+        return Err(CliError::usage("this account is the server's own: it cannot be banned"));
+    }
     let (id, made_by, made_by_role) = (BanId::new(now, random_bytes()), None, None);
     let ban = Ban { id, target, reason, made_by, made_by_role, created_at: now, expires_at };
     let line = line(&ban, &BTreeMap::new());

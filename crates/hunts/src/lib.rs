@@ -4,7 +4,7 @@
 //! dropped; counting reads the log of claims from its own cursor, and may stop for hours: it costs players nothing, and catches up.
 
 mod aggregator;
-mod deleted_players;
+mod barred_players;
 mod matches;
 mod matchmaker;
 mod new_hunt;
@@ -72,12 +72,12 @@ impl Hunts {
 }
 
 /// Counts and matches until the drain. To be run once in a process. `has_room` tells whether a world could be loaded into a process's
-/// memory, as far as this node knows.
-pub async fn run(hunts: Arc<Hunts>, has_room: impl Fn(&WorldRow) -> bool) {
+/// memory, as far as this node knows; `is_banned`, whether a player is kept from the server.
+pub async fn run(hunts: Arc<Hunts>, has_room: impl Fn(&WorldRow) -> bool, is_banned: impl Fn(PlayerId) -> bool) {
     tokio::join!(
         aggregator::run(&hunts),
         matchmaker::run(&hunts, has_room),
         queue_lease::run(&hunts),
-        deleted_players::run(&hunts),
+        barred_players::run(&hunts, is_banned),
     );
 }

@@ -41,7 +41,7 @@ pub async fn run_arena(app: App) {
 
 /// Counts claims, and matches parties for hunts.
 pub async fn run_hunts(app: App) {
-    let (worlds, clock) = (app.worlds.clone(), app.node.clock.clone());
+    let (worlds, clock, bans) = (app.worlds.clone(), app.node.clock.clone(), app.bans.clone());
     let has_room = move |world: &WorldRow| worlds.check_room(world, None, clock.steady_us()).is_ok();
-    hunts::run(app.hunts.clone(), has_room).await;
+    hunts::run(app.hunts.clone(), has_room, move |player| bans.is_player_banned(player)).await;
 }

@@ -7,13 +7,14 @@ use crate::client_address::ClientAddress;
 use crate::extract::{JsonBody, Operator, PathId, QueryParams};
 use crate::grants;
 use crate::pagination::{ListResponse, Page, PageQuery};
-use crate::problem::{ApiError, ApiResult, Resource};
+use crate::problem::{ApiError, ApiResult, Resource, SignInRefusal};
 use crate::text;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{BanCommand, Command, Outcome};
 use engine::ids::{AccountId, BanId, PlayerId};
+use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::limits::{
     BAN_LIFETIME_MAX, BAN_PREFIX_BITS_MIN_IPV4, BAN_PREFIX_BITS_MIN_IPV6, BAN_REASON_CHARS_MAX, PAGE_DEFAULT,
 };
@@ -37,7 +38,7 @@ use wire::time::Timestamp;
     (status = 400, description = "`bad_value`: also where it would ban yourself, or where a network is wider than 8 bits of IPv4 or 16 of IPv6."),
     (status = 403, description = "`role_too_weak`: also where the account has an operator's or an admin's token, and you are no admin."),
     (status = 404, description = "`no_such_account`: also of one that was deleted."),
-    (status = 409, description = "`banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force; `last_admin`: no other account has an admin's token without an end."),
+    (status = 409, description = "`built_in`: it is the server's own account; `banned_already`: lift the other ban first; `too_many`: 10,000 bans are in force; `last_admin`: no other account has an admin's token without an end."),
 ))]
 pub(super) async fn create_ban(
     State(app): State<App>,
@@ -195,6 +196,7 @@ async fn authorize(
             Err(ApiError::bad_value(member, "this is your own account: another admin can ban it"))
         }
         BanTarget::Account(account) => {
+            check_bannable(account)?;
             let role = strongest_role(app, account, now).await?;
             if role >= Role::Operator && caller.role < Role::Admin {
                 return Err(ApiError::RoleTooWeak { need: Role::Admin, have: caller.role });
@@ -214,6 +216,11 @@ async fn authorize(
         }
         BanTarget::Guest(_) | BanTarget::Address(_) | BanTarget::Disabled(_) => Ok(()),
     }
+}
+
+/// Competitions are held in the name of the server's own account.
+pub(super) fn check_bannable(account: AccountId) -> ApiResult<()> {
+    if account == SYSTEM_ACCOUNT { Err(SignInRefusal::ServerAccount.into()) } else { Ok(()) }
 }
 
 /// The strongest role of an account's tokens.

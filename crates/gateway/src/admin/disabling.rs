@@ -1,7 +1,7 @@
 //! `/api/admin/accounts/{id}/disable` and `enable`: an account whose tokens are refused, kept as a ban that only admins make and lift.
 
 use super::accounts::require_account;
-use super::bans::refresh;
+use super::bans::{check_bannable, refresh};
 use crate::app::App;
 use crate::audit_entry;
 use crate::extract::{Admin, JsonBody, PathId};
@@ -31,7 +31,7 @@ const CANCELLED_AT_ONCE: usize = 256;
     (status = 200, description = "It is disabled.", body = AccountDisabled),
     (status = 400, description = "`bad_value`: also for your own account."),
     (status = 404, description = "`no_such_account`: also of one that was deleted."),
-    (status = 409, description = "`too_many`: 10,000 bans are in force, disabled accounts among them; `last_admin`: no other account has an admin's token without an end."),
+    (status = 409, description = "`built_in`: it is the server's own; `too_many`: 10,000 bans are in force, disabled accounts among them; `last_admin`: no other account has an admin's token without an end."),
 ))]
 pub(super) async fn disable_account(
     State(app): State<App>,
@@ -44,6 +44,7 @@ pub(super) async fn disable_account(
         return Err(ApiError::bad_value("id", "this is your own account: another admin can disable it"));
     }
     audit_entry::set_reason(&reason);
+    check_bannable(id)?;
     require_account(&app, id).await?;
     let (target, now) = (BanTarget::Disabled(id), app.node.clock.now());
     let (made_by, made_by_role) = (Some(caller.account), Some(caller.role));

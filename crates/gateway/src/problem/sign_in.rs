@@ -42,6 +42,10 @@ pub enum SignInRefusal {
     AccountDeleted,
     #[error("this account is the server's own, or that of its bootstrap token: it cannot be deleted")]
     BuiltInAccount,
+    #[error(
+        "this account is the server's own: it cannot be banned or disabled; a token of it can be deleted (DELETE /api/admin/accounts/{{id}}/tokens/{{token}})"
+    )]
+    ServerAccount,
 }
 
 impl SignInRefusal {
@@ -55,7 +59,7 @@ impl SignInRefusal {
             Self::TooManyTokens => (StatusCode::CONFLICT, "too_many"),
             Self::LastAdmin => (StatusCode::CONFLICT, "last_admin"),
             Self::AccountDeleted => (StatusCode::CONFLICT, "account_deleted"),
-            Self::BuiltInAccount => (StatusCode::CONFLICT, "built_in"),
+            Self::BuiltInAccount | Self::ServerAccount => (StatusCode::CONFLICT, "built_in"),
             Self::TokenEnds => (StatusCode::FORBIDDEN, "token_ends"),
             Self::AccountTooStrong { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
         }

@@ -60,7 +60,7 @@ fn what_is_no_whole_backup_becomes_no_data_file() {
     restore("missing", "cannot be used");
     assert!(!folder.path().join("new/games.db").exists(), "a server would begin anew with it");
     folder.write("empty", "");
-    restore("empty", "no server has used it");
+    restore("empty", "empty is empty: no server has used it");
     restore("new", "no file");
     check(&folder, "backup copy --data empty", 1, "no server has used it");
     check(&folder, "backup copy --data new", 1, "no file");

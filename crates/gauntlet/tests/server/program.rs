@@ -236,6 +236,10 @@ fn bans_are_made_listed_and_lifted_while_a_server_runs() {
     );
     check_refused(&run("token create --data games.db --account a\u{202e}b"), 2, &["--account: ", "direction of text"]);
     check_refused(&run("ban add --data games.db --reason x --address ::/0"), 2, &["::/0 is too wide", "16 of an IPv6"]);
+    until("the server has its own account, which nobody bans", || {
+        let add = folder.command("ban add --data games.db --reason x --account").arg("(this server)").output().unwrap();
+        text(&add.stderr).contains("the server's own").then_some(())
+    });
     check_refused(&run("ban add --data games.db --reason x"), 2, &["--account", "--guest", "--address"]);
     // What was done is in the audit log, what was refused by a command is not.
     let logged = text(&run("audit --data games.db --limit 3").stdout);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::deleted_players;
+use crate::barred_players;
 use engine::commands::{AccountCommand, Command};
 use engine::ids::AccountId;
 use engine::rows::Account;
@@ -73,7 +73,7 @@ async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     let clock = Clock::default();
     let node = Node::new(store, clock.clone(), "127.0.0.1:1");
     let hunts = Arc::new(Hunts::new(8, node, Drain::default(), metrics));
-    tokio::spawn(crate::run(hunts.clone(), |_| true));
+    tokio::spawn(crate::run(hunts.clone(), |_| true, |_| false));
     let (now, owner) = (clock.now(), PlayerId(1));
     let (party, until) = (vec![owner], now.plus(Duration::from_secs(600)));
     let id = TicketId::new(now, random_bytes());
@@ -90,9 +90,9 @@ async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     assert!(matchmaker.lock().has_issued(id), "it is forgotten, and was not lost");
 }
 
-/// A ticket of a deleted account is cancelled, with its whole party; those of others and of guests wait on.
+/// A ticket of a deleted account or a banned player is cancelled, with its whole party; those of others and of guests wait on.
 #[tokio::test]
-async fn tickets_of_deleted_accounts_leave() {
+async fn tickets_of_players_who_may_play_no_more_leave() {
     let metrics = Arc::<Metrics>::default();
     let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let hunts = Hunts::new(8, Node::new(store, Clock::default(), "127.0.0.1:1"), Drain::default(), metrics);
@@ -102,12 +102,18 @@ async fn tickets_of_deleted_accounts_leave() {
         hunts.node.store.commit(Command::EnsureAccount(account)).await.unwrap();
     }
     hunts.matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
-    let seen: Vec<_> = (1..=3).map(|n| hunts.matchmaker.submit(ticket(n, now), None, None).unwrap()).collect();
-    let states = || seen.iter().map(|seen| seen.borrow().state.clone()).collect::<Vec<_>>();
-    deleted_players::cancel_tickets(&hunts).await.unwrap();
-    assert_eq!(states(), vec![TicketState::Waiting; 3]);
+    let seen: Vec<_> = (1..=4).map(|n| hunts.matchmaker.submit(ticket(n, now), None, None).unwrap()).collect();
+    let cancelled = || {
+        let state = |n: &u128| seen[*n as usize - 1].borrow().state.clone();
+        (1..=4).filter(|n| state(n) == TicketState::Cancelled).collect::<Vec<_>>()
+    };
+    let nobody = |_| false;
+    barred_players::cancel_tickets(&hunts, nobody).await.unwrap();
+    assert_eq!(cancelled(), []);
     let delete = AccountCommand::Delete { id: AccountId(2), now };
     hunts.node.store.commit(Command::Account(delete)).await.unwrap();
-    deleted_players::cancel_tickets(&hunts).await.unwrap();
-    assert_eq!(states(), [TicketState::Waiting, TicketState::Cancelled, TicketState::Waiting]);
+    barred_players::cancel_tickets(&hunts, nobody).await.unwrap();
+    assert_eq!(cancelled(), [2]);
+    barred_players::cancel_tickets(&hunts, |player| player == PlayerId(4)).await.unwrap();
+    assert_eq!(cancelled(), [2, 4]);
 }

@@ -1,6 +1,7 @@
 //! Bans: who makes them, whom they cover, what the banned get.
 
 use crate::test_server::{ANN, BOB, BOBS_PUBLIC, BOOTSTRAP, HOUSE, OTHER_OPERATOR, TestServer};
+use engine::ladders::definition::SYSTEM_ACCOUNT;
 use engine::matches::lifecycle::MatchState;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -171,6 +172,7 @@ async fn nobody_bans_himself_and_operators_ban_no_operators() {
             json!({ "account": BOB.to_string(), "reason": "x", "expires_in_s": 315_360_001 }),
             "400 bad_value /expires_in_s",
         ),
+        ("admin", account(&SYSTEM_ACCOUNT), "409 built_in"),
         ("admin", account(&HOUSE), "201"),
         ("admin", account(&HOUSE), "409 banned_already"),
     ] {
@@ -376,6 +378,7 @@ async fn a_disabled_account_is_refused_and_its_waiting_games_are_cancelled() {
     disable(&bob).by("operator").json(&why).check("403 role_too_weak").await;
     disable(&ANN.to_string()).by("admin").json(&why).check("400 bad_value").await;
     disable(&engine::ids::AccountId(0xdead).to_string()).by("admin").json(&why).check("404 no_such_account").await;
+    disable(&SYSTEM_ACCOUNT.to_string()).by("admin").json(&why).check("409 built_in").await;
     disable(&bob).by("admin").json(&json!({ "reason": "" })).check("400 bad_value /reason").await;
     let done = disable(&bob).by("admin").json(&why).check("200").await.body;
     assert_eq!((&done["id"], &done["games_cancelled"]), (&json!(bob), &json!(3)));

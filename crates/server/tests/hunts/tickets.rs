@@ -193,6 +193,19 @@ async fn a_failing_store_loses_no_ticket() {
     assert_eq!(still["state"], "waiting");
 }
 
+/// Nobody is matched with somebody who does not come.
+#[tokio::test]
+async fn the_ticket_of_a_party_with_a_banned_player_ends() {
+    let server = open().await;
+    let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
+    let ticket = take(&server, &ann.token, json!({ "players": 4, "party_size": 2 }), "201").await;
+    join(&server, &ben.token, &ticket, "200").await;
+    let ban = json!({ "guest": ann.id, "reason": "shouts" });
+    server.call("POST /api/admin/bans").by("operator").json(&ban).check("201").await;
+    assert_eq!(end(&server, &ben.token, &ticket).await["state"], "cancelled");
+    take(&server, &ben.token, json!({}), "201").await;
+}
+
 /// Two matched tickets, whose hunt waits at the gate.
 pub(crate) async fn with_a_hunt_before(gate: &Gated, server: &TestServer) -> (String, Value) {
     let (ann, ben) = (Guest::come(server, "Ann").await, Guest::come(server, "Ben").await);
