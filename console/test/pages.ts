@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, ViewportSize } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import type { FakeApi } from './api.ts';
+import { type FakeApi, problem } from './api.ts';
 import { findingsOf } from './axe.ts';
 import { closePages, sharedBrowser } from './chromium.ts';
 
@@ -121,6 +121,18 @@ export async function expectGoodInEveryScheme(page: Page) {
   await page.emulateMedia({ colorScheme: null, forcedColors: null });
   await page.setViewportSize(size);
   expect(faults).toEqual([]);
+}
+
+/** A part of a page that the server cannot answer now says why, with the code to quote, and is there without a click once it answers as `whole` does. */
+export async function expectPartComesBack(pages: Pages, api: FakeApi, whole: FakeApi, path: string, what: string, shown: string | RegExp) {
+  api.on(what, problem(503, 'store_unavailable', 'the store cannot be reached'));
+  const page = await pages.visit(api, path);
+  await page.getByText('The store cannot be reached (store_unavailable)').filter({ visible: true }).first().waitFor();
+  // It looks as what is refused for good does.
+  if (IS_LONG) await expectGood(page);
+  expect(await page.getByText(shown).filter({ visible: true }).count()).toBe(0);
+  api.replay(what, whole);
+  await page.getByText(shown).filter({ visible: true }).first().waitFor();
 }
 
 async function faultsOf(page: Page, rules: readonly string[] | null = null): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { type Asked, FakeApi, problem } from '../api.ts';
 import { ANN, bot, duel, duelGame, event, FakeTournament, ID, ladder, playDuel, playLadder, PLAYER, tournament, uuid } from '../competitions.ts';
-import { expectGood, expectGoodInEveryScheme, IS_LONG, Pages } from '../pages.ts';
+import { expectGood, expectGoodInEveryScheme, expectPartComesBack, IS_LONG, Pages } from '../pages.ts';
 
 const pages = new Pages();
 const LADDER = `/ladders/${ID}`;
@@ -87,6 +87,32 @@ test.each(PAGES)('%s says that it loads, why it is refused with the code to quot
   api.isDown = false;
   api.on(what, { json: { 'GET /api/leaderboards': [ladder()], 'GET /api/leaderboards/{id}': ladder(), 'GET /api/tournaments': [fake.of], 'GET /api/tournaments/{id}': fake.of, 'GET /api/duels': [duel()], 'GET /api/duels/{id}': duel() }[what] });
   await page.getByRole('heading', { name: /Standard 11x11|Spring cup|old against new/ }).waitFor();
+});
+
+const PARTS: readonly [string, string, string | RegExp][] = [
+  ['/ladders', 'GET /api/leaderboards', '1,234 games played'],
+  [LADDER, 'GET /api/leaderboards/{id}', /1,234 games/],
+  [LADDER, 'GET /api/leaderboards/{id}/rankings', 'In placement: a rank comes after 10 games'],
+  [`${LADDER}?tab=seats`, 'GET /api/leaderboards/{id}/seats', 'Mean place'],
+  [`${LADDER}?tab=seasons`, 'GET /api/leaderboards/{id}/seasons', 'Season 2'],
+  [`${LADDER}?entry=${uuid(0)}`, 'GET /api/leaderboards/{id}/entries/{snake}', '1st by rating, after 200 games.'],
+  [`${LADDER}?entry=${uuid(0)}`, 'GET /api/leaderboards/{id}/entries/{snake}/games', /^Watch/],
+  [`${LADDER}?entry=${uuid(0)}&part=opponents`, 'GET /api/leaderboards/{id}/entries/{snake}/opponents', /^10–2/],
+  ['/tournaments', 'GET /api/tournaments', 'Spring cup'],
+  [CUP, 'GET /api/tournaments/{id}', /live|Being played/],
+  ['/duels', 'GET /api/duels', 'old against new'],
+  [DUEL, 'GET /api/duels/{id}', /of the way to “new is better”/],
+  [`${DUEL}?tab=games`, 'GET /api/duels/{id}/games', 'Being played'],
+];
+
+test.each(PARTS)('%s: %s that fails for the moment is said, and comes back', async (path, what, shown) => {
+  const [api, whole] = [signedIn(), signedIn()].map((api) => {
+    playLadder(api);
+    playDuel(api, () => duel());
+    cup({}, api);
+    return api;
+  }) as [FakeApi, FakeApi];
+  await expectPartComesBack(pages, api, whole, path, what, shown);
 });
 
 test('figures that cannot be asked for again are said to be old', async () => {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { FakeApi, problem } from '../api.ts';
 import { ADMIN, BANS, ENTRIES, errors, ID, inspection, listedAccount, listedGame, listedTable, metrics, node, operated, OPERATOR, others, paged, policy, remembered, stats, table, tokenOf, uuid } from '../operate.ts';
-import { expectGood, expectGoodInEveryScheme, Pages } from '../pages.ts';
+import { expectGood, expectGoodInEveryScheme, expectPartComesBack, Pages } from '../pages.ts';
 
 const pages = new Pages();
 const PAGE = '/operate';
@@ -106,6 +106,8 @@ test.each(PARTS)('%s says that it loads, why it is refused with the code to quot
   api.replay(what, answer);
   await page.getByText(shown).first().waitFor();
 });
+
+test.each(PARTS)('%s: %s that fails for the moment is said, and comes back', (path, what, shown) => expectPartComesBack(pages, operated(), operated(), path, what, shown));
 
 test('nothing of operators is asked for by others', async () => {
   for (const session of [null, { ...OPERATOR, role: 'player' }, { ...OPERATOR, role: 'guest', is_guest: true }]) {
