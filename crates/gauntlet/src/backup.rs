@@ -111,7 +111,7 @@ pub(crate) fn restore(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         other => CliError::failed(other),
     })?;
     // The lock has made it, if nothing was there: what has no bytes has no data.
-    let _place = EmptyPlace { data, is_new };
+    let _empty = EmptyDataFile { data, is_new };
     let is_empty = std::fs::metadata(data).is_ok_and(|found| found.len() == 0);
     if !is_empty {
         return Err(CliError::failed(format_args!(
@@ -186,12 +186,12 @@ fn check_logs(data: &Path) -> Result<(), CliError> {
 }
 
 /// The place of a data file that is restored. What is not restored leaves no empty file there.
-struct EmptyPlace<'a> {
+struct EmptyDataFile<'a> {
     data: &'a Path,
     is_new: bool,
 }
 
-impl Drop for EmptyPlace<'_> {
+impl Drop for EmptyDataFile<'_> {
     fn drop(&mut self) {
         if self.is_new && std::fs::metadata(self.data).is_ok_and(|found| found.len() == 0) {
             let _ = std::fs::remove_file(self.data);

@@ -26,5 +26,5 @@ pub use contract::{
     LadderReader, MatchFilter, MatchList, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse,
     StoreError,
 };
-pub use handle::{ReaderPool, Store, StoreConfig};
+pub use handle::{PendingRead, ReaderPool, Store, StoreConfig};
 pub use schema::{SchemaPolicy, SchemaVersion};

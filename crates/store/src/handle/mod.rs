@@ -13,6 +13,7 @@ use crate::{archives, semantics};
 use commit_thread::{CommitRequest, CommitThread, WriterMessage};
 use engine::commands::{Command, Outcome};
 use engine::limits::COMMANDS_WAITING_MAX;
+pub use readers::PendingRead;
 use readers::{LossCount, ReaderThreads};
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -199,11 +200,11 @@ impl Store {
     ///
     /// # Errors
     /// The query's, or [`StoreError::Unavailable`] when no reader can be opened.
-    pub async fn read<T: Send + 'static>(
+    pub fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.readers.read(query).await
+    ) -> PendingRead<T> {
+        self.readers.read(query)
     }
 
     /// `count` readers with threads and a queue of their own, for reads that take long, or that must not wait behind others'.

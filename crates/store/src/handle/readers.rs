@@ -11,8 +11,10 @@ use crate::contract::{Database, Observer, Reader, StoreError};
 use engine::limits::READS_WAITING_MAX;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -21,6 +23,29 @@ use tokio::sync::oneshot;
 const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut ReaderSlot) + Send>;
+
+/// A read that waits for a reader, or for its end: a future of its result.
+///
+/// A type of its own, where `async fn` would do: hundreds of handlers read, and for each the compiler would make a future that contains the query,
+/// and prove of every part of it that it may be sent between threads.
+#[must_use = "a read that nothing waits for is skipped"]
+pub struct PendingRead<T> {
+    /// Why it does not wait at all.
+    refusal: Option<StoreError>,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
+}
+
+impl<T> Future for PendingRead<T> {
+    type Output = Result<T, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(refusal) = self.refusal.take() {
+            return Poll::Ready(Err(refusal));
+        }
+        let lost = || Err(unavailable("the read was cut short: the store is closed"));
+        Pin::new(&mut self.answer).poll(context).map(|answer| answer.unwrap_or_else(|_| lost()))
+    }
+}
 
 /// Readers with their threads and one queue.
 pub struct ReaderThreads {
@@ -168,10 +193,10 @@ impl ReaderThreads {
     ///
     /// # Errors
     /// As for [`super::Store::read`].
-    pub async fn read<T: Send + 'static>(
+    pub fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> PendingRead<T> {
         let (reply, answer) = oneshot::channel();
         let (asked_at, observer) = (Instant::now(), Arc::clone(&self.observer));
         let job = move |slot: &mut ReaderSlot| {
@@ -183,8 +208,7 @@ impl ReaderThreads {
             observer.read(began - asked_at, began.elapsed(), result.is_ok());
             let _ = reply.send(result);
         };
-        self.queue.push(Box::new(job))?;
-        answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
+        PendingRead { refusal: self.queue.push(Box::new(job)).err(), answer }
     }
 
     /// Lets the threads end once they have done what waits, and those of the readers apart.
