@@ -118,7 +118,7 @@ async def main():
             faults.append(f"only {refused} were refused")
         if answers:
             faults.append(f"other answers: {dict(answers)}")
-        # Those who are there are served, and so is whoever comes after some left.
+        # Those who are there are served, and so is a person who comes after some left.
         reader, writer = await people[0].connect()
         await send(reader, writer, "GET", "/api/stories/lobby")
         for person in people[len(people) // 4 :]:

@@ -19,7 +19,7 @@ seconds, accounts = int(wanted.seconds), int(wanted.accounts)
 ONE_ACCOUNT_MAX, HUNDRED_ACCOUNTS_MAX = 100, 1_000
 # So many turns a hungry snake plays alone on average, at least: one that is not called dies after eleven.
 HONEST_TURNS_MIN = 50
-# No wall, and hazards that heal: a snake that nobody steers would live for ever.
+# No wall, and hazards that heal: a snake that no bot steers would live for ever.
 ENDLESS = {"game_type": "wrapped", "map": "royale", "settings": {
     "hazardDamagePerTurn": -100, "shrinkEveryNTurns": 1, "foodSpawnChance": 0, "minimumFood": 0}}
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"

@@ -18,7 +18,7 @@ for _ in range(games):
     players = chance.randint(2, 16)
     before = []
     for _ in range(players):
-        # A newcomer now and then, else somebody who has played for a while.
+        # A newcomer now and then, else a player who has played for a while.
         is_new = chance.random() < 0.2
         mu, sigma = (25.0, 25.0 / 3.0) if is_new else (chance.gauss(25.0, 10.0), chance.uniform(0.05, 25.0 / 3.0))
         before.append((mu, sigma))

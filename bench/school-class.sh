@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The built-in policies of a server that others reach: sixty guests behind one address play Stories faster than people do, and nobody is refused; one client
+# The built-in policies of a server that others reach: sixty guests behind one address play Stories faster than people do, and none is refused; one client
 # at another address floods, and is; the class waits no longer for it.
 # usage: bench/school-class.sh [tables of six] [games at each]
 # Ends with 0: held, 1: not held, 77: no program built.

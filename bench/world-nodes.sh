@@ -121,7 +121,7 @@ class Hunter:
         said = await line.enter(**resume)
         is_resumed, score = said.get("is_resumed", False), said.get("score", 0)
         if self.id and not is_resumed:
-            # Nobody kept this mover: he came after the last snapshot, and nothing was his.
+            # No node kept this mover: he came after the last snapshot, and nothing was his.
             self.anew, self.unsure = self.anew + 1, self.unsure + (self.pending == "dig")
             self.pending = None
         room = POINTS_MAX if self.pending == "dig" else 0

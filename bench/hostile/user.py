@@ -93,7 +93,7 @@ class User:
             writer.close()
 
     async def leave_what_was_made(self):
-        """Nobody plays at these tables and in these hunts, and how many one may have is what a quota is about."""
+        """No user plays at these tables and in these hunts, and how many one may have is what a quota is about."""
         paths = [f"/api/stories/games/{game}/leave" for game in self.opened] + [f"/api/hunts/{hunt}/leave" for hunt in self.made]
         self.opened, self.made = [], []
         for path in paths:

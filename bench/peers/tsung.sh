@@ -20,7 +20,7 @@ fresh() { # name: a server for one of the two
 
 fresh tsung
 sed "s/PORT/$port/; s/RATE/$rate/; s/SECONDS/$seconds/" "$root/bench/peers/tsung/arrivals.xml" >"$work/arrivals.xml"
-# Users who came last stay eight seconds; whoever still waits half a minute later never ends.
+# Users who came last stay eight seconds; a user who still waits half a minute later never ends.
 HOME=$work timeout $((seconds + 60)) tsung -f "$work/arrivals.xml" -l "$work/tsung" start >"$work/tsung.out" 2>&1 || {
     tail -n 20 "$work/tsung.out" >&2
     exit 1

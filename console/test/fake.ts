@@ -33,15 +33,15 @@ export class FakeWorld {
   refusal: { code: string; reason: string; address?: string } | null = null;
   /** The same at another server than world.test. */
   otherRefusal: typeof this.refusal = null;
-  /** Nobody plays without having joined; whoever tries to join is told this, or has joined. */
+  /** No player plays without having joined; one who tries to join is told this, or has joined. */
   admission: { whyNot?: string } | null = null;
-  /** Sockets are not opened; whoever asks why is answered so. */
+  /** Sockets are not opened; a client that asks why is answered so. */
   shut: { status: number; detail: string } | null = null;
   /** Worlds that the first page of their list names. */
   others: readonly string[] = ['plaza', 'hunt'];
   /** The best of the round that runs. */
   best: readonly { mover: number; name: string; score: number }[] = [];
-  /** Chests that nobody has dug, as the figures of the world have them. */
+  /** Chests that no player has dug, as the figures of the world have them. */
   chestsLeft = 9_550;
   /** Whom the cookie speaks for. */
   session: object | null = { name: 'Amber Lynx', is_guest: true, role: 'guest', player: 'p' };

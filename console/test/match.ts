@@ -17,7 +17,7 @@ export class FakeMatch {
   answer: { status: number; json: object } | 'none' | null = null;
   status = 'complete';
   session: object | null = null;
-  /** Sockets are not opened; whoever asks why is answered so. */
+  /** Sockets are not opened; a client that asks why is answered so. */
   shut: { status: number; json: object; headers?: Record<string, string> } | null = null;
   /** The reason of a match without a result. */
   failure = '';

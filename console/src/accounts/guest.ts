@@ -20,8 +20,8 @@ export async function becomeGuest(name: string): Promise<string> {
   }
 }
 
-/** Makes whoever is nobody yet a guest, of the name that this browser chose before. Why it could not; empty when the browser speaks for somebody.
- * While it is not known for whom it speaks, nobody is made a guest: his cookie would take the place of an account's. */
+/** Makes a visitor without a session a guest, of the name that this browser chose before. Why it could not; empty when the browser has a session.
+ * While it is not known for whom it speaks, no visitor is made a guest: his cookie would take the place of an account's. */
 export async function becomePlayer(): Promise<string> {
   if (!session.isKnown) await session.load();
   if (!session.isKnown) return session.refusal || UNREACHABLE;

@@ -17,7 +17,7 @@ export const roleMay = (role: string) => ROLES[role]?.[1] ?? 'do what this role 
 /** What a token is made for. */
 export const PURPOSES = { use: 'everyday use', load_test: 'load tests' } as const;
 
-/** The roles that somebody of this role may give: no more than their own. */
+/** The roles that a person of this role may give: no more than their own. */
 export function rolesUpTo(role: string): readonly string[] {
   const own = ROLE_NAMES.findIndex((name) => name === role);
   return ROLE_NAMES.slice(0, own + 1);
@@ -99,7 +99,7 @@ export function goesWith(found: Readonly<Record<'tokens' | 'snakes' | 'games_wai
   return parts.length === 0 ? 'Nothing else goes with it.' : `With it go: ${parts.join(', ')}.`;
 }
 
-/** What a link for somebody else gives away, before it is made. */
+/** What a link for another person gives away, before it is made. */
 export const linkGives = (account: string, role: string) => `Whoever opens it first is ${account || 'that account'}, and may ${roleMay(role)}.`;
 export const inviteGives = (role: string) => `Whoever opens it first gets an account, and may ${roleMay(role)}.`;
 
@@ -110,7 +110,7 @@ export const WITHDRAW_MEANS = ['Its link stops working. Who has joined by it sta
 export const INVITE_DAYS = [1, 7, 30] as const;
 export const daysText = (days: number) => (days === 1 ? 'one day' : `${days} days`);
 
-/** Seconds that a sign-in link for somebody else may be open. */
+/** Seconds that a sign-in link for another person may be open. */
 export const LINK_SPANS: readonly (readonly [seconds: number, text: string])[] = [
   [600, '10 minutes'],
   [3_600, 'one hour'],

@@ -107,7 +107,7 @@ export class Resource<T> {
     if (!this.#isStopped && !document.hidden) this.#timer = setTimeout(() => void this.refresh(), ms);
   }
 
-  /** Nobody looks: nothing is asked. Somebody looks again: it may be old. */
+  /** The person looks away: nothing is asked. The person looks again: it may be old. */
   #look = () => {
     if (document.hidden) clearTimeout(this.#timer);
     else if (this.everyMs > 0 || this.standing !== 'ready' || this.isRetrying) void this.refresh();

@@ -145,7 +145,7 @@ export function membersOf(document: OpenApi, name: string): readonly Row[] {
   return all.flatMap(({ properties = {}, required = [] }) => Object.entries(properties).map(([name, property]) => row(name, property, required.includes(name))));
 }
 
-/** The schemas that somebody who reads this one meets, itself first, each once. */
+/** The schemas that a reader of this one meets, itself first, each once. */
 export function reachable(document: OpenApi, name: string): readonly string[] {
   const found: string[] = [];
   const wanted = [name];

@@ -6,7 +6,7 @@ import type { Answer } from '../common/resource.svelte.ts';
 import { connection } from '../shell/connection.svelte.ts';
 import { FIND } from './words.ts';
 
-/** Nothing is searched; a ticket is asked for; it is somebody else's, who invites one; it is known; it is gone. */
+/** Nothing is searched; a ticket is asked for; it is another player's, who invites one; it is known; it is gone. */
 export type Search = 'none' | 'asking' | 'invited' | 'known' | 'gone';
 
 /** While a party gathers nothing tells of it; a search answers by itself when it ends. */
@@ -26,7 +26,7 @@ export class TicketSearch {
 
   /** `named` hears which ticket the URL is to name. */
   constructor(
-    /** Makes the browser speak for somebody; why it could not. */
+    /** Makes the browser speak for a player; why it could not. */
     private readonly identify: () => Promise<string>,
     private readonly named: (id: string | null) => void,
   ) {}

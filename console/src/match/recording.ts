@@ -18,7 +18,7 @@ export class Recording {
       return false;
     }
     this.frames.push(frame);
-    // Before the first turn nobody was asked; the dead are asked no more.
+    // Before the first turn no snake was asked; the dead are asked no more.
     if (frame.turn > 0) frame.snakes.forEach((snake, seat) => this.#measure(snake, seat, frame.turn));
     return true;
   }

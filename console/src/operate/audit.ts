@@ -5,7 +5,7 @@ import { AUDIT } from './words.ts';
 
 export type AuditEntry = Schemas['AuditEntryView'];
 
-/** Operations that leave an entry, by what they are about: `operationId`, and what somebody did who did it. */
+/** Operations that leave an entry, by what they are about: `operationId`, and what its caller did. */
 export const OPERATIONS: readonly (readonly [about: string, operations: readonly (readonly [name: string, did: string])[]])[] = [
   ['Bans and accounts', [
     ['create_ban', 'made a ban'],

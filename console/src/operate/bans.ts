@@ -61,7 +61,7 @@ export const endText = (seconds: number | null, nowMs: number) => (seconds === n
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const PLAYER = new RegExp(`^(?:.*/hunters/)?(${UUID})(?:[?#].*)?$`, 'i');
 
-/** The id of a player that somebody typed, or the one in a link of a hunter's page. Ids of tables and matches look the same: other links are none. */
+/** The id of a player that the operator typed, or the one in a link of a hunter's page. Ids of tables and matches look the same: other links are none. */
 export const playerIn = (text: string): string | null => PLAYER.exec(text.trim())?.[1]?.toLowerCase() ?? null;
 
 /** How many addresses a network holds, where that can be read: `256 addresses`. */

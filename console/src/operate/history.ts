@@ -1,5 +1,5 @@
 // What a page has read of a server, reading by reading: lines for charts, and what grew in between. Where nothing was read there is a gap,
-// and none is bridged: while nobody looked, while the server was away, and across its restart. Pure.
+// and none is bridged: while no operator looked, while the server was away, and across its restart. Pure.
 import type { Schemas } from '../api/client.ts';
 import { type Decisions, decisionsOf, type Metrics } from './metrics.ts';
 

@@ -175,7 +175,7 @@ export const requeue = (id: string) => api.POST('/api/admin/games/{id}/requeue',
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-/** The id that somebody typed, or the one in the link that they copied: a UUID, and of hunts and worlds a name. Null where there is none. */
+/** The id that the operator typed, or the one in the link that they copied: a UUID, and of hunts and worlds a name. Null where there is none. */
 export function idIn(text: string, kind: KindName): string | null {
   const typed = text.trim();
   if (kind !== 'hunts' && kind !== 'worlds') return UUID.exec(typed)?.[0].toLowerCase() ?? null;

@@ -48,7 +48,7 @@ export const definitionOf = (form: PolicyForm): Schemas['LimitPolicyDefinition']
   when_full: form.whenFull,
 });
 
-/** What saving it would do, beyond what holds now: for whoever confirms it. */
+/** What saving it would do, beyond what holds now: for the operator who confirms it. */
 export function changesText(before: PolicyForm | null, after: PolicyForm): readonly string[] {
   const what = `${after.name} lets each key of ${after.key} take ${number(after.limit)} units in ${duration(after.windowS * 1_000)}, in classes ${after.class}.`;
   const mode = after.shadow ? 'It is in shadow: it counts what it would refuse, and refuses nothing.' : before && !before.shadow ? '' : 'It refuses: whoever is beyond it now gets 429 from now on.';

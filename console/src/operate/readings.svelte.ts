@@ -1,4 +1,4 @@
-// What the page reads of the server every five seconds while somebody looks, and keeps for its charts.
+// What the page reads of the server every five seconds while an operator looks, and keeps for its charts.
 import { api } from '../api/client.ts';
 import type { Schemas } from '../api/client.ts';
 import { type Answer, Resource } from '../common/resource.svelte.ts';

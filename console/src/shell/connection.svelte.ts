@@ -29,7 +29,7 @@ class Connection {
     if (this.#reasons.has(owner)) this.#reasons = this.#without(owner);
   }
 
-  /** Nobody waits for this owner any more: that it was lost is no news either. */
+  /** No page waits for this owner any more: that it was lost is no news either. */
   left(owner: object) {
     if (!this.#reasons.has(owner)) return;
     this.found(owner);

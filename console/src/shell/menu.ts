@@ -9,7 +9,7 @@ export interface MenuEntry {
   readonly below: readonly PageName[];
   /** The least role that may enter; without it everybody may. */
   readonly role?: 'player' | 'operator';
-  /** Only where the server shows runs of trials to whoever is signed in. */
+  /** Only where the server shows runs of trials to the account that is signed in. */
   readonly isForTrials?: boolean;
 }
 
@@ -27,12 +27,12 @@ const ENTRIES: readonly MenuEntry[] = [
 
 const RANKS = ['guest', 'player', 'operator', 'admin'];
 
-/** Whether somebody of this role may do what takes at least the other one; nobody signed in has none. */
+/** Whether a person of this role may do what takes at least the other one; a visitor who is not signed in has none. */
 export function isAtLeast(role: string | null, least: 'player' | 'operator'): boolean {
   return RANKS.indexOf(role ?? '') >= RANKS.indexOf(least);
 }
 
-/** What somebody of this role can enter. */
+/** What a person of this role can enter. */
 export function menuFor(role: string | null, hasTrials: boolean): readonly MenuEntry[] {
   return ENTRIES.filter((entry) => (entry.role === undefined || isAtLeast(role, entry.role)) && (!entry.isForTrials || hasTrials));
 }

@@ -52,7 +52,7 @@ class Navigation {
     history.replaceState(history.state, '', this.url);
   };
 
-  /** What stands after `#`, out of the URL and of the history: a secret there is to be read once, and by nobody who looks over a shoulder. */
+  /** What stands after `#`, out of the URL and of the history: a secret there is to be read once, and by no person who looks over a shoulder. */
   takeFragment(): string {
     const fragment = this.url.hash.slice(1);
     if (fragment === '') return '';

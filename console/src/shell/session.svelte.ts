@@ -37,14 +37,14 @@ class Session {
       if (response.ok) return this.begin(data ?? null);
       this.refusal = refusalText(error, response.status);
     } catch {
-      // Without a server there is nobody to be signed in at: the page's own notice says so.
+      // Without a server there is nothing to be signed in at: the page's own notice says so.
     }
     if (this.isKnown || round !== this.#round) return;
     this.#failures += 1;
     this.#timer = setTimeout(() => void this.load(), waitMs(this.#failures, Math.random()));
   }
 
-  /** From now on the browser speaks for this one, or for nobody. */
+  /** From now on the browser has this session, or none. */
   begin(view: SessionView | null) {
     clearTimeout(this.#timer);
     this.#round += 1;

@@ -1,4 +1,4 @@
-// What somebody has typed and not sent: kept for this tab, so that a reload loses nothing. Only their own words are: never a card.
+// What a player has typed and not sent: kept for this tab, so that a reload loses nothing. Only their own words are: never a card.
 import { ofTab, type Store } from '../common/storage.ts';
 
 export class Drafts {

@@ -14,7 +14,7 @@ export interface WorldEntry {
 const CHARMS = ['Amber', 'Brisk', 'Coral', 'Dusty', 'Early', 'Fern', 'Gentle', 'Hazel', 'Ivory', 'Jolly', 'Keen', 'Lunar'];
 const ANIMALS = ['Badger', 'Crane', 'Dingo', 'Egret', 'Finch', 'Gecko', 'Heron', 'Ibex', 'Jackal', 'Koala', 'Lynx', 'Marten'];
 
-/** A name for somebody who gave none. */
+/** A name for a visitor who gave none. */
 export function guestName(chance: () => number): string {
   const pick = (words: readonly string[]) => words[Math.floor(chance() * words.length)] ?? '';
   return `${pick(CHARMS)} ${pick(ANIMALS)}`;
@@ -120,7 +120,7 @@ export async function refusal(path: string): Promise<Refusal> {
   }
 }
 
-/** Joins a hunt that nobody plays in without. What the server says where it does not let one; nothing when one has joined. */
+/** Joins a hunt in which no player plays without joining. What the server says where it does not let one; nothing when one has joined. */
 export async function join(hunt: string): Promise<string> {
   try {
     const headers = { 'content-type': 'application/json' };

@@ -77,7 +77,7 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Fra
     stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
   };
   const isSomebody = (id: number) => scene.looks.get(id)?.name !== undefined;
-  // Whoever has a name stands in front of the crowd.
+  // A mover with a name stands in front of the crowd.
   for (const [id, track] of scene.tracks) if (!isSomebody(id)) walk(id, track);
   for (const [id, track] of scene.tracks) if (isSomebody(id)) walk(id, track);
   // Above the crowd, or the own mover is one of a hundred.
@@ -122,7 +122,7 @@ function border(context: CanvasRenderingContext2D, world: World, camera: Cell, f
   context.strokeRect(from.x - line / 2, from.y - line / 2, to.x - from.x + line, to.y - from.y + line);
 }
 
-/** Where the own mover stands, which in a crowd nobody would find. */
+/** Where the own mover stands, which in a crowd its player would not find. */
 function ring(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme) {
   const { x, y } = corner(scene.own, scene.camera, frame);
   const half = frame.cellPx / 2;
@@ -241,7 +241,7 @@ function float(context: CanvasRenderingContext2D, pop: Pop, scene: Scene, frame:
   context.globalAlpha = 1;
 }
 
-/** Several movers on a cell stand a little apart: always the same way, so that nobody trembles. */
+/** Several movers on a cell stand a little apart: always the same way, so that no mover trembles. */
 function aside(cell: Cell, id: number): Cell {
   const turn = ((Math.imul(id, 0x9e3779b1) >>> 0) / 0x1_0000_0000) * 2 * Math.PI;
   return { x: cell.x + 0.14 * Math.cos(turn), y: cell.y + 0.1 * Math.sin(turn) };

@@ -2,7 +2,7 @@
 // world on the move), or an address that this browser cannot reach, must not send anybody in circles. Pure: memory and clock are
 // handed in.
 
-/** Whoever comes back within this time was sent in vain. */
+/** A visitor who comes back within this time was sent in vain. */
 const AGAIN_MIN_MS = 30_000;
 
 export interface Memory {
@@ -23,7 +23,7 @@ export function pageOf(origin: string, world: string): string {
   return `${origin}/world?${new URLSearchParams({ world })}`;
 }
 
-/** Whether to go there without being asked. Whoever goes is remembered; where nothing can be remembered, nobody goes. */
+/** Whether to go there without being asked. A visitor who goes is remembered; where nothing can be remembered, none goes. */
 export function mayGo(there: string, memory: Memory, nowMs: number): boolean {
   const [before, atMs] = (memory.recall() ?? '').split(' ');
   if (!there || (before === there && nowMs - Number(atMs) < AGAIN_MIN_MS)) return false;

@@ -21,16 +21,16 @@ export class Game {
   phase = $state.raw<Phase>({ name: 'connecting', isAgain: false });
   world = $state.raw<World | null>(null);
   powers = $state.raw<readonly Power[]>([]);
-  /** Of the player; empty for whoever has none. */
+  /** Of the player; empty for a player who has none. */
   name = $state.raw('');
   /** From a step to its answer, lately. */
   ownMoveMs = $state.raw<number | null>(null);
   /** The mean time between two views, lately. */
   periodMs = $state.raw(1_000 / VIEWS_PER_S);
 
-  /** Chosen by the player; empty for whoever takes the one that goes with the name. */
+  /** Chosen by the player; empty for a player who takes the one that goes with the name. */
   chosenLook = $state('');
-  /** Steps that were taken: whoever has walked knows how. */
+  /** Steps that were taken: a player who has walked knows how. */
   steps = $state(0);
   /** The walk that goes on by itself. */
   walk = $state.raw<Walk | null>(null);
@@ -71,7 +71,7 @@ export class Game {
     this.#link = new Link(around, listener, { view: this.#view, look: this.look, ...(at ? { at } : {}) });
   }
 
-  /** Somebody of this name plays. */
+  /** A player of this name plays. */
   start = (name: string) => {
     this.name = name;
     this.#link.look = this.look;
@@ -97,7 +97,7 @@ export class Game {
     this.#link.watch(this.#view);
   }
 
-  /** Looks again: a connection that died while nobody looked is found out. */
+  /** Looks again: a connection that died while the player looked away is found out. */
   wake = () => this.#link.watch(this.#view);
 
   /** The time by the server's clock. */
@@ -134,7 +134,7 @@ export class Game {
     this.walkNews = '';
   }
 
-  /** Nobody holds anything any more. */
+  /** The player holds nothing any more. */
   rest = () => {
     this.held.clear();
     this.#tapped = 'stay';
@@ -209,7 +209,7 @@ export class Game {
     this.world = world;
     const others = [...world.movers.values()];
     this.tracks = follow(this.tracks, others, nowMs, this.periodMs);
-    // Whoever fades still needs a face.
+    // A mover that fades still needs a face.
     const faces = [...this.looks].filter(([id]) => this.tracks.has(id));
     this.looks = new Map([...faces, ...others.map((mover) => [mover.id, mover] as const)]);
   }

@@ -25,7 +25,7 @@ const ONE = 0.45;
 /** Steps from nothing to the most. */
 const SHADES = 256;
 
-/** From 0, nobody, to 1, the most that any bin has. */
+/** From 0, no mover, to 1, the most that any bin has. */
 export function warmth(count: number, most: number): number {
   if (count <= 0) return 0;
   return most <= 1 ? ONE : ONE + (1 - ONE) * (Math.log(count) / Math.log(most));
@@ -85,7 +85,7 @@ export function paint(counts: readonly number[], colours: Uint8ClampedArray, int
   });
 }
 
-/** The part of a world that the mini map shows: all of it, or so many cells a side around somebody, inside the world. */
+/** The part of a world that the mini map shows: all of it, or so many cells a side around a player, inside the world. */
 export function region(
   size: { width: number; height: number },
   around: { x: number; y: number },

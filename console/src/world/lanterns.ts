@@ -1,11 +1,11 @@
 // What a world without a hunt is for: find the next lantern, and meet others on the way. Lanterns are drawn for each player by the page
-// itself and kept in this browser: nobody can take one, and nothing of it is a score. Two people who stand beside each other have met, which
-// both pages see by themselves: nothing is sent, so nobody can be bothered with it. Pure; chance and the date are handed in.
+// itself and kept in this browser: no other player can take one, and nothing of it is a score. Two people who stand beside each other have met,
+// which both pages see by themselves: nothing is sent, so no player can be bothered with it. Pure; chance and the date are handed in.
 import { type Cell, isInside, keyOf } from './grid.ts';
 import { distance } from './pathfinding.ts';
 import { ownCell, type World } from './state.ts';
 
-/** Lanterns of a day: an end, so that nobody walks for ever. */
+/** Lanterns of a day: an end, so that no player walks for ever. */
 export const LANTERNS = 7;
 /** How far the first one is, and how much further each next one. */
 const FIRST_CELLS = 10;
@@ -59,7 +59,7 @@ export function beside(world: World): readonly { readonly name: string; readonly
   return [...world.movers.values()].flatMap(({ name, at }) => (name && distance(own, at) <= 1 ? [{ name, at }] : []));
 }
 
-/** Whoever was not met before, is now. */
+/** A player who was not met before, is now. */
 export function meet(now: Evening, name: string): Evening {
   return now.met.includes(name) || now.met.length >= MET_MAX ? now : { ...now, met: [...now.met, name] };
 }

@@ -44,7 +44,7 @@ export interface Listener {
 
 /** Time for a connection to come about, and for an answer to anything. */
 const ANSWER_MAX_MS = 8_000;
-/** Whoever only looks on asks nothing, and where nothing happens nothing is told: after so long a silence the server is asked. */
+/** A visitor who only looks on asks nothing, and where nothing happens nothing is told: after so long a silence the server is asked. */
 const SILENCE_MAX_MS = 15_000;
 
 /** Endings that another try would only repeat. */
@@ -86,7 +86,7 @@ export class Link {
     this.wish.look = emoji;
   }
 
-  /** Gives the mover up and comes in again at this cell, as somebody else or looking otherwise: both are fixed for a mover's life. */
+  /** Gives the mover up and comes in again at this cell, as another player or looking otherwise: both are fixed for a mover's life. */
   renew(at: Cell | null) {
     if (this.#isRegistered) this.send({ leave: {} });
     this.around.remember(null);
@@ -127,7 +127,7 @@ export class Link {
     this.#expectAnswer('The server stopped answering.');
   }
 
-  /** The network came back, or somebody asks for it. */
+  /** The network came back, or the player asks for it. */
   hurry() {
     this.#failures = 0;
     this.connect();

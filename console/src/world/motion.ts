@@ -11,7 +11,7 @@ export interface Track {
   readonly goneMs?: number;
 }
 
-/** Time in which somebody appears or fades. */
+/** Time in which a mover appears or fades. */
 export const FADE_MS = 160;
 /** A mover that is further from its last place than this was carried, not seen walking: it is drawn there at once. */
 const WALK_CELLS_MAX = 4;

@@ -5,7 +5,7 @@ import { pointedStep } from './input.ts';
 
 export interface Ground {
   readonly size: Size;
-  /** Whether nobody can stand on the cell of this key. */
+  /** Whether no mover can stand on the cell of this key. */
   readonly isBlocked: (key: number) => boolean;
   /** Cells that a step leads on where they are free: two with double steps. */
   readonly cells: number;

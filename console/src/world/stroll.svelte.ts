@@ -47,7 +47,7 @@ export class Stroll {
     return [{ text: '🏮', at }];
   }
 
-  /** Another lantern instead of this one, for whoever cannot reach it. */
+  /** Another lantern instead of this one, for a player who cannot reach it. */
   another(world: World) {
     if (this.evening.lit < LANTERNS) this.lantern = drawLantern(world, this.evening.lit, this.chance);
   }

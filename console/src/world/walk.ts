@@ -1,4 +1,4 @@
-// A walk to a cell that somebody pointed at: one step after the other, on a way that is found again when a tree comes into view on it, a
+// A walk to a cell that the player pointed at: one step after the other, on a way that is found again when a tree comes into view on it, a
 // step was refused, or steps become longer. Ends there, or says why not. Pure but for what it remembers.
 import { type Cell, cellOf, keyOf, type Step } from './grid.ts';
 import { distance, findPath, type Path } from './pathfinding.ts';
@@ -12,7 +12,7 @@ const VAIN_MAX = 24;
 const NOWHERE: Path = { steps: new Map(), isWhole: false };
 
 export class Walk {
-  /** Trees that were seen on the way, and cells on which somebody stood: worlds forget what is out of sight. */
+  /** Trees that were seen on the way, and cells on which a mover stood: worlds forget what is out of sight. */
   readonly #blocked = new Set<number>();
   #path: Path | null = null;
   #trees: ReadonlySet<number> | null = null;
@@ -44,7 +44,7 @@ export class Walk {
     return { end: cells > 1 && distance(own, this.target) === 1 && !this.#blocked.has(keyOf(this.target)) ? 'near' : 'no_way' };
   }
 
-  /** Nobody is let onto this cell: somebody stands there, or a tree. */
+  /** The mover is not let onto this cell: another one stands there, or a tree. */
   refuse(cell: Cell) {
     this.#blocked.add(keyOf(cell));
     this.#path = null;

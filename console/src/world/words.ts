@@ -19,7 +19,7 @@ export function met(names: readonly string[]): string {
   return `You met ${names.slice(0, NAMED_MAX).join(', ')}${others > 0 ? ` and ${counted(others, 'other')}` : ''}.`;
 }
 
-/** Three lines for whoever is here for the first time. */
+/** Three lines for a player who is here for the first time. */
 export function help(isHunt: boolean, isTouched: boolean): readonly string[] {
   const walk = isTouched ? 'Tap a cell to walk there, yourself to stop.' : 'Arrow keys, W A S D or a click walk. Enter chooses a cell.';
   return isHunt

@@ -54,7 +54,7 @@ test('from an invitation to the first rated match of a bot of one’s own, and i
   const home = await device();
   const page = await open(home, invitation);
   await page.getByLabel('Your name').fill('Ann');
-  // The server dies before the button is pressed, and is back after a while: the press waits for nobody, the next one works.
+  // The server dies before the button is pressed, and is back after a while: the press does not wait for it, the next one works.
   await program.end('SIGKILL');
   await button(page, 'Join').click();
   await page.getByText('The server cannot be reached. Nothing that you typed is lost').waitFor();

@@ -34,7 +34,7 @@ function signsIn(api: FakeApi, route: string) {
 }
 
 const asked = (api: FakeApi, path: string) => api.asked.filter((one) => one.path === path);
-/** Everywhere a page could leave a secret where somebody finds it later. */
+/** Everywhere a page could leave a secret where another person finds it later. */
 const leftBehind = (page: Page) => page.evaluate(() => [location.href, document.documentElement.outerHTML, JSON.stringify({ ...sessionStorage, ...localStorage })].join('\n'));
 
 test('the pages of accounts are accessible, in every scheme', async () => {

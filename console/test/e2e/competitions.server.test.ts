@@ -74,7 +74,7 @@ test('a tournament is made, filled, started, and watched to its champion', async
   await page.getByRole('combobox', { name: 'Board', exact: true }).fill('7x7');
   await button(page, 'Create the tournament').click();
   await page.getByText('No bot has entered yet.').waitFor();
-  // Somebody else looks on, without an account.
+  // A stranger looks on, without an account.
   const stranger = await (await browser.newContext()).newPage();
   await stranger.goto(page.url());
   await stranger.getByText('No bot has entered yet.').waitFor();
@@ -113,7 +113,7 @@ test('a duel narrows to its verdict', async () => {
   await page.locator('[data-chart=shown]').waitFor();
   await page.locator('.known').waitFor();
   expect(await page.locator('.known').innerText()).toMatch(/newer is (not )?better|Undecided/);
-  // Whoever may not see it is told that there is none.
+  // A stranger who may not see it is told that there is none.
   const stranger = await (await browser.newContext()).newPage();
   await stranger.goto(page.url());
   await stranger.getByText('Nothing is here').waitFor();

@@ -113,7 +113,7 @@ test('the match that is watched goes on until it is over; then comes the next', 
   api.match.play(5);
   await page.getByRole('button', { name: 'Follow live' }).click();
   await page.locator('[data-turn="39"]').waitFor();
-  // Another match is better now: whoever watches is not torn away.
+  // Another match is better now: a viewer who watches is not torn away.
   api.summary = { ...BUSY, games: { ...BUSY.games, running: 77 }, featured: { ...FEATURED, id: OTHER } };
   await page.getByText('77 matches are being played now').waitFor();
   expect(api.match.opened).toBe(1);
@@ -154,7 +154,7 @@ test('an account sees its own, a guest its tables', async () => {
   await page.locator('[data-mine=bots]').getByRole('link', { name: 'Bot <b>0</b>' }).waitFor();
   expect(await page.locator('[data-mine] a').count()).toBe(6);
   await expectGood(page);
-  // An operator is shown matches of all accounts, and somebody else is signed in now.
+  // An operator is shown matches of all accounts, and another account is signed in now.
   api.session = { role: 'operator', player: `${OTHER.slice(0, -1)}9`, is_guest: false, name: 'Ops', expires_at: null };
   api.on('GET /api/games', { json: [game('finished', 'Old')] });
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));

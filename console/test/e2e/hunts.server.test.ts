@@ -19,7 +19,7 @@ afterAll(async () => {
   await program.stop();
 });
 
-/** Somebody with cookies of their own, who is called so. */
+/** A player with cookies of their own, who is called so. */
 async function come(name: string, viewport = { width: 1_000, height: 800 }): Promise<Page> {
   const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500 });
   await context.addInitScript((name) => localStorage.setItem('gauntlet.name', name), name);

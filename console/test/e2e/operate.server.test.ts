@@ -1,5 +1,5 @@
 // An operator of the real server finds a table that a guest made, by its link, and ends its game, though the server is killed in between; the
-// guest is told. Whom the server does not let, the page does not either. An admin deletes a token of somebody else, disables and enables that
+// guest is told. Whom the server does not let, the page does not either. An admin deletes a token of another account, disables and enables that
 // account, and drains the server.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -46,7 +46,7 @@ async function stop() {
   await once(server, 'exit');
 }
 
-/** Somebody with cookies of their own. */
+/** A visitor with cookies of their own. */
 async function come(complaints: string[]): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
   const page = await context.newPage();
@@ -81,7 +81,7 @@ test('two browsers see each other move, and find each other again after a restar
   expect(complaints).toEqual([]);
 });
 
-// Nobody has a session, an icon or anything else yet: that is not worth a line in the browser's console.
+// A first visitor has no session, icon or anything else yet: that is not worth a line in the browser's console.
 for (const path of ['/', '/world', '/world?world=plaza', '/healthz']) {
   test(`a first visit to ${path} logs nothing`, async () => {
     const complaints: string[] = [];

@@ -84,7 +84,7 @@ test('a trial is started, followed and stopped, and its report opens from the di
   await loaded(page);
   await expectGood(page);
 
-  // Only one at a time, whoever asks.
+  // Only one at a time, whichever client asks.
   const again = await fetch(`${server}/api/trials/runs`, { method: 'POST', headers: { authorization: `Bearer ${program.token}`, 'content-type': 'application/json' }, body: '{"scenario":"demo"}' });
   expect([again.status, ((await again.json()) as { code: string }).code]).toEqual([409, 'trial_running']);
 

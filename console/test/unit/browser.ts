@@ -1,4 +1,4 @@
-// As much of a browser as the state of pages needs, imported before it: a document that somebody looks at or not, the network's own events.
+// As much of a browser as the state of pages needs, imported before it: a document that a person looks at or not, the network's own events.
 import { vi } from 'vitest';
 
 const window = new EventTarget();
@@ -9,7 +9,7 @@ vi.stubGlobal('navigator', { onLine: true });
 vi.stubGlobal('addEventListener', window.addEventListener.bind(window));
 vi.stubGlobal('removeEventListener', window.removeEventListener.bind(window));
 
-/** Somebody looks at the page, or looks away. */
+/** A person looks at the page, or looks away. */
 export function look(isLooking: boolean) {
   page.hidden = !isLooking;
   page.dispatchEvent(new Event('visibilitychange'));

@@ -1,4 +1,4 @@
-// Where another server has the world: what its address means, and when nobody is sent there.
+// Where another server has the world: what its address means, and when no visitor is sent there.
 import { expect, test } from 'vitest';
 import { mayGo, origin, pageOf } from '../../src/world/elsewhere.ts';
 

@@ -1,4 +1,4 @@
-// Whom the browser speaks for, as far as the server says so; and that nobody becomes a guest in the place of an account.
+// Whom the browser speaks for, as far as the server says so; and that no visitor becomes a guest in the place of an account.
 import { beforeEach, expect, test, vi } from 'vitest';
 import { answer, refused, settled } from './browser.ts';
 

@@ -169,7 +169,7 @@ impl<E: ArenaEnvironment, A> Driver<E, A> {
     }
 }
 
-/// Whoever drives them next has the figures: here they would stand still.
+/// The next driver has the figures: here they would stand still.
 impl<E: ArenaEnvironment, A> Drop for Driver<E, A> {
     fn drop(&mut self) {
         self.set_failing(0);

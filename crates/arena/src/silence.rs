@@ -10,7 +10,7 @@ const PAGE: usize = 64;
 /// A single missed call may have met a bot that was just waking.
 const CALLS_MIN: u32 = 2;
 
-/// By seat: what came instead of moves, if no valid move did. Of a match that was deleted, nobody is taken to be silent.
+/// By seat: what came instead of moves, if no valid move did. Of a match that was deleted, no bot is taken to be silent.
 pub(crate) fn silent_seats(
     reader: &mut dyn Reader,
     id: MatchId,

@@ -45,8 +45,8 @@ pub enum Command {
     EnsureAccount(Account),
     /// Add a token. → `Done` | `LimitReached` (of the account's live tokens) | `NotFound` (no such account)
     CreateToken(Token),
-    /// Delete a token of this account, or of any when `account` is `None`, and the sign-in links of its account: whoever had the token may
-    /// have made some. → `Done` | `NotFound` | `LastAdmin` (no other token of an admin that can be used lasts)
+    /// Delete a token of this account, or of any when `account` is `None`, and the sign-in links of its account: a client that had the
+    /// token may have made some. → `Done` | `NotFound` | `LastAdmin` (no other token of an admin that can be used lasts)
     DeleteToken { id: TokenId, account: Option<AccountId>, now: UnixMs },
     /// Note when tokens were used last; an earlier time than the known one changes nothing, and neither does an unknown token. →
     /// `Done`
@@ -303,7 +303,7 @@ impl ClaimedMatch {
         self.seat_accounts.get(seat).copied().unwrap_or(self.account)
     }
 
-    /// On whose behalf the bot of a seat is called, whose budget of calls it uses: that of whoever created the match. Those of ladders are
+    /// On whose behalf the bot of a seat is called, whose budget of calls it uses: that of the match's creator. Those of ladders are
     /// created by this server for the owners who entered their bots.
     #[must_use]
     pub fn calling_account(&self, seat: usize) -> AccountId {
@@ -385,7 +385,7 @@ pub enum Outcome {
     LedBy(WorldOwner),
     /// The entry of a ladder, as it is now.
     LadderEntry(Box<LadderEntry>),
-    /// It is over: nobody can enter any more, or (a hunt) only matched players may join.
+    /// It is over: it takes no entries any more, or (a hunt) only matched players may join.
     NotOpen,
     /// The code is used up, and its session is open.
     SignedIn(SignedIn),

@@ -246,7 +246,7 @@ pub const SPECTATORS_MAX: usize = 10_000;
 pub const FRAMES_PAGE_MAX: usize = 100;
 /// Turns of a snake that one page of its evidence has.
 pub const TURNS_PAGE_MAX: u32 = 1_000;
-/// Frames of a match that are kept for all who watch it while it is played; whoever is further behind replays by itself.
+/// Frames of a match that are kept for all who watch it while it is played; a viewer that is further behind replays by itself.
 pub const LIVE_FRAMES_KEPT: usize = 4;
 /// Threads that replay matches for viewers, each with a reader of the store.
 pub const REPLAY_THREADS_MAX: usize = 64;

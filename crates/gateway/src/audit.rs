@@ -58,7 +58,7 @@ pub const OPERATIONS: [&str; 25] = [
     "stop_run",
     "withdraw",
 ];
-/// Recorded whoever does it: nobody can be asked afterwards.
+/// Recorded whatever the caller's role: the account cannot be asked afterwards.
 const OWN_DELETION: &str = "delete_own_account";
 /// How keys of the limiter begin that are no secrets: those that this server makes itself. Others are a service's, which may use a secret.
 const PUBLIC_KEYS: [&str; 4] = ["account:", "address:", "guest:", "token:"];

@@ -61,7 +61,7 @@ pub(super) async fn commit(store: &Store, change: Command) -> Result<Outcome, St
     outcome.ok_or_else(|| StoreError::Unavailable { why: "the store gave no answer".to_owned() })
 }
 
-/// The entry of the request, if it leaves one that is not saved yet: for whoever commits its change elsewhere.
+/// The entry of the request, if it leaves one that is not saved yet: for a caller that commits its change elsewhere.
 pub(super) fn unsaved() -> Option<AuditEntry> {
     PENDING.try_with(|pending| pending.unsaved()).ok().flatten().map(|(entry, _)| entry.bounded())
 }

@@ -53,8 +53,8 @@ impl Caller {
         self.expires_at.is_none_or(|end| end > now)
     }
 
-    /// For what lasts longer than a token that ends by itself: whoever has such a token for a day must not make one for ever of it. Sessions are
-    /// people's.
+    /// For what lasts longer than a token that ends by itself: a client that has such a token for a day must not make one for ever of it.
+    /// Sessions are people's.
     ///
     /// # Errors
     /// [`SignInRefusal::TokenEnds`].

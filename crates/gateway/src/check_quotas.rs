@@ -34,7 +34,7 @@ impl CheckQuotas {
         let per_minute = |max: u32| {
             let quota = Quota::new(u64::from(max), MINUTE).expect("no limit is zero");
             let budget = Arc::new(Budget::new(Capacity { keys_max: QUOTA_ADDRESSES_MAX, timestamps_max: 0 }));
-            // A check that cannot be counted is refused: each makes this server call somebody.
+            // A check that cannot be counted is refused: each makes this server call a host.
             Keyed::new(quota, budget, WhenFull::Deny, Seed::new(seed))
         };
         Self {

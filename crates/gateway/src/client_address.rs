@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_forwarded_from_loopback() {
+    fn no_client_is_forwarded_from_loopback() {
         check("10.0.0.1", &["127.0.0.1"], "0.0.0.0");
         check("10.0.0.1", &["203.0.113.5, 127.9.9.9:4711"], "0.0.0.0");
         check("10.0.0.1", &["::ffff:127.0.0.1"], "0.0.0.0");

@@ -1,7 +1,7 @@
 //! `/games/{id}`: the address that programs for this API open in a browser when they have created a game. The console's match viewer;
 //! where the program was built without it, a page says where the game can be watched and read.
 //!
-//! Knows paths and this site's own address. Reads no state, so that it tells nobody whether there is such a game.
+//! Knows paths and this site's own address. Reads no state, so that it tells no visitor whether there is such a game.
 
 use super::console::{self, HTML, SECURITY_HEADERS};
 use super::origin::RequestSource;

@@ -1,6 +1,6 @@
 //! The frames of a match that is being played, replayed once for all who watch it here. A viewer comes with the number of turns that it has
-//! been shown: the first one after a notification reads, the others get what it read. Whoever is further behind than a few frames replays by
-//! itself. Knows nothing of sockets.
+//! been shown: the first one after a notification reads, the others get what it read. A viewer that is further behind than a few frames
+//! replays by itself. Knows nothing of sockets.
 
 use axum::extract::ws::Utf8Bytes;
 use engine::ids::MatchId;
@@ -20,7 +20,7 @@ use wire::viewer::{Event, Frame};
 pub struct LiveMatches(Arc<Mutex<HashMap<MatchId, Weak<LiveMatch>>>>);
 
 impl LiveMatches {
-    /// A match among them, as long as somebody holds it.
+    /// A match among them, as long as a viewer holds it.
     pub(crate) fn join(&self, notifier: &Notifier, id: MatchId) -> Arc<LiveMatch> {
         let mut matches = self.lock();
         if let Some(live) = matches.get(&id).and_then(Weak::upgrade) {
@@ -156,7 +156,7 @@ pub(crate) fn encode(frame: Frame) -> String {
 impl Drop for LiveMatch {
     fn drop(&mut self) {
         let mut matches = self.all.lock();
-        // Somebody may have joined anew meanwhile.
+        // A viewer may have joined anew meanwhile.
         if matches.get(&self.id).is_some_and(|live| live.strong_count() == 0) {
             matches.remove(&self.id);
         }

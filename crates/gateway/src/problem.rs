@@ -278,7 +278,7 @@ pub enum ApiError {
     /// The game goes on, and the requested data is available once it is over.
     #[error("this game goes on: what happens in it is in its table's feed")]
     GameLive,
-    /// Whoever could call off single games of a competition could choose its result.
+    /// A caller who could call off single games of a competition could choose its result.
     #[error("this game is played for a ladder, tournament or duel: call off the whole of it, not a single game")]
     CompetitionGame,
     /// The table is not available now.

@@ -1,5 +1,5 @@
-//! The newest summary of this process, and who waits for the next. It is made anew while there are subscribers; whoever asks once gets what
-//! is there if it is young enough.
+//! The newest summary of this process, and who waits for the next. It is made anew while there are subscribers; a client that asks once
+//! gets what is there if it is young enough.
 //!
 //! Soft state: after a restart it is made again. Knows neither where its figures come from nor how it is sent.
 
@@ -45,7 +45,7 @@ pub struct Summaries {
     is_running: Mutex<bool>,
 }
 
-/// Held while one is made: whoever comes then gets the same.
+/// Held while one is made: a client that comes then gets the same.
 #[derive(Default)]
 struct Making {
     /// When the figures were last read, which may have been the same as before.
@@ -92,14 +92,14 @@ impl Summaries {
         (subscription, !was_running)
     }
 
-    /// Whether nobody waits any more; then the task has to end.
+    /// Whether no subscriber waits any more; then the task has to end.
     pub(crate) fn is_over(&self) -> bool {
         let mut is_running = self.is_running();
         *is_running = self.newest.receiver_count() > 0;
         !*is_running
     }
 
-    /// The task ended, whoever waits.
+    /// The task ended, even if subscribers wait.
     pub(crate) fn task_failed(&self) {
         *self.is_running() = false;
     }

@@ -1,4 +1,4 @@
-//! What this process may do with trials: the trait that whoever starts the process implements, and its handle. The gateway knows no load tests.
+//! What this process may do with trials: the trait that the program implements, and its handle. The gateway knows no load tests.
 //! Knows nothing of requests.
 
 use crate::problem::{ApiError, ApiResult, TrialRefusal};
@@ -77,7 +77,7 @@ impl TrialsHandle {
         .await
     }
 
-    /// Does what reads no run, so that it waits for nobody who does: a trial can always be stopped. It may block.
+    /// Does what reads no run, so that it waits for no request that does: a trial can always be stopped. It may block.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Trials) -> Result<T, TrialRefusal> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Bodies of pages that anyone may ask for, rendered once for each version of what they show: whoever asks at the same time waits for the
-//! same rendering, whoever asks later gets its bytes, and a client that has them already is answered 304.
+//! Bodies of pages that anyone may ask for, rendered once for each version of what they show: a client that asks at the same time waits for
+//! the same rendering, one that asks later gets its bytes, and one that has them already is answered 304.
 //!
 //! Knows neither what a page shows nor who may see it: the caller decides that first, on every request.
 
@@ -98,8 +98,8 @@ impl ViewCache {
         Self(Arc::new(Shelf { views, permits: Semaphore::new(VIEW_RENDERINGS_AT_ONCE_MAX), metrics }))
     }
 
-    /// This version of a page, rendered by `render` if nobody has asked for it before. Rendering runs on a thread of its own, and goes on
-    /// when the client that asked for it leaves: whoever comes next need not begin again.
+    /// This version of a page, rendered by `render` if no client has asked for it before. Rendering runs on a thread of its own, and goes
+    /// on when the client that asked for it leaves: the next client need not begin again.
     pub(crate) async fn get(
         &self,
         id: CompetitionId,

@@ -1,5 +1,5 @@
-//! `gauntlet ban`: make, list and lift bans in the store itself, whether or not a server runs on it. For whoever has no token, and for bans
-//! that shut out those who could lift them.
+//! `gauntlet ban`: make, list and lift bans in the store itself, whether or not a server runs on it. For a person without a token, and for
+//! bans that shut out those who could lift them.
 
 use crate::cli_settings::{load, with_settings};
 use crate::output::{CliError, print_line, print_note, printable};

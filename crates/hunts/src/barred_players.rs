@@ -1,5 +1,5 @@
-//! Tickets of players who may play no more leave the matchmaking queue: nobody is matched with somebody who does not come. Its owner looks through
-//! those who wait, whichever node or command banned the player, or deleted the account.
+//! Tickets of players who may play no more leave the matchmaking queue: no player is matched with one who does not come. Its owner looks
+//! through those who wait, whichever node or command banned the player, or deleted the account.
 
 use super::Hunts;
 use engine::ids::{AccountId, PlayerId};

@@ -242,7 +242,7 @@ fn a_hit_may_bring_its_quota() {
             }
         };
         let own = || limiter.stats()[0].supplied + limiter.stats()[0].overrides;
-        // What was used stays used, whoever supplies the quota; a denial leaves no trace.
+        // What was used stays used, whether the caller or the policy supplies the quota; a denial leaves no trace.
         assert_eq!((check_supplied(Some(5)), own()), (Some((5, 4)), 1));
         assert_eq!((check_supplied(Some(5)), own()), (Some((5, 3)), 1));
         assert_eq!((check_supplied(Some(2)), own()), (None, 1));

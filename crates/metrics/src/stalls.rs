@@ -1,6 +1,6 @@
 //! When this process did not get to run: the pauses in which a task woke late from its sleep.
 //!
-//! Somebody who is timed by this process (a bot) must not pay for its pauses. So each is kept with its beginning and end, and the one that is
+//! A bot that is timed by this process must not pay for its pauses. So each is kept with its beginning and end, and the one that is
 //! still going on is known from the time at which the probing task should have woken. Knows no clock but the one that is passed in.
 
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! The pages of `console/`, as npm built them, inside the program, and the template of a trial's report. A build without npm has
-//! none and works: whoever asks for a page is told how to get it. Knows files and their compressed forms; refuses to know routes
+//! none and works: a visitor who asks for a page is told how to get it. Knows files and their compressed forms; refuses to know routes
 //! and browsers.
 
 use rust_embed::Embed;

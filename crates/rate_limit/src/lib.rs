@@ -237,7 +237,7 @@ impl RateLimiter {
             return Err(format!("{have} keys with their own quota: expected at most {max}"));
         }
         let now = self.now();
-        // Only the owner of the rules replaces them: nobody changes these meanwhile.
+        // Only the owner of the rules replaces them: no other caller changes these meanwhile.
         let old = self.with_rules(LimitRuleSet::overrides);
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         let new = self.set_policies(&rule_set, now)?;

@@ -129,7 +129,7 @@ fn decisions_are_counted_by_what_each_policy_said() {
 }
 
 #[test]
-fn a_limiter_in_shadow_refuses_nobody_and_says_what_it_would_have() {
+fn a_limiter_in_shadow_refuses_no_hit_and_says_what_it_would_have() {
     let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.is_shadow = true);
     for _ in 0..3 {
         assert_eq!(limiter.hit("k", 1).0, Outcome::Allowed);
@@ -217,7 +217,7 @@ fn is_allowed_by_gateway(limiter: &TestLimiter, key: &str) -> bool {
 }
 
 #[test]
-fn nobody_outside_uses_up_what_the_gateway_counts() {
+fn no_caller_outside_uses_up_what_the_gateway_counts() {
     let file = policy("door", 2, "60s", "class = \"gateway.*\"") + &policy("all", 1, "60s", "");
     let limiter = test_limiter(&file, |config| config.capacity.keys_max = 1_024);
     for key in 0..2_000 {
@@ -233,7 +233,7 @@ fn nobody_outside_uses_up_what_the_gateway_counts() {
 }
 
 #[test]
-fn a_limiter_in_shadow_tells_nobody_to_slow_down() {
+fn a_limiter_in_shadow_tells_no_client_to_slow_down() {
     let limiter = test_limiter(&policy("burst", 1, "60s", ""), |config| config.is_shadow = true);
     for _ in 0..2 {
         assert_eq!(limiter.hit("k", 1), (Outcome::Allowed, RateLimitHeaders::default()));

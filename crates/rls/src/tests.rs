@@ -268,7 +268,7 @@ fn a_policy_in_shadow_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_limiter_in_shadow_denies_nobody() {
+async fn a_limiter_in_shadow_denies_no_request() {
     let service = TestService::open(BURST, terms(), true).await;
     let too_much = request_with(&["user=1"], |request| request.hits_addend = 4);
     let response = service.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
@@ -357,7 +357,7 @@ async fn other_methods_are_not_served() {
 }
 
 #[tokio::test]
-async fn whoever_asks_is_told_whether_it_serves() {
+async fn a_client_that_asks_is_told_whether_it_serves() {
     let service = TestService::open(BURST, terms(), false).await;
     let mut client = service.health().await;
     let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
@@ -375,7 +375,7 @@ async fn whoever_asks_is_told_whether_it_serves() {
     };
     assert_eq!(next(&mut known).await, Some(ServingStatus::Serving));
     assert_eq!(next(&mut unknown).await, Some(ServingStatus::ServiceUnknown));
-    // Who watches hears of the end first, and holds nobody up.
+    // Who watches hears of the end first, and does not hold it up.
     service.leave.send(()).unwrap();
     assert_eq!(next(&mut known).await, Some(ServingStatus::NotServing));
     assert_eq!((next(&mut known).await, next(&mut unknown).await), (None, None));
@@ -474,7 +474,7 @@ async fn it_leaves_when_told_to() {
     service.leave.send(()).unwrap();
     service.served.await.unwrap();
     assert!(TcpStream::connect(service.address).await.is_err());
-    // And in time, when somebody does not hear it.
+    // And in time, when a client does not hear it.
     let service = TestService::open(BURST, RlsConfig { drain_max: Duration::from_millis(50), ..terms() }, false).await;
     let _deaf = TcpStream::connect(service.address).await.unwrap();
     service.leave.send(()).unwrap();

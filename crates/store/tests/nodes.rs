@@ -267,7 +267,7 @@ fn crosswise_batches_do_not_deadlock() {
     assert_eq!(stats.created.last_hour, stats.counts.total());
 }
 
-/// Whoever signs in while the account, or a token of it, is deleted: one waits for the other, and no database has to part them.
+/// A client signs in while the account, or a token of it, is deleted: one waits for the other, and no database has to part them.
 #[test]
 fn signing_in_and_deletions_do_not_deadlock() {
     const ROUNDS: u128 = 80;

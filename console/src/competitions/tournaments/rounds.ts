@@ -10,7 +10,7 @@ export interface Round {
   readonly decided: number;
 }
 
-/** In the order in which they come up; what nobody came to is left out. */
+/** In the order in which they come up; what no entrant came to is left out. */
 export function roundsOf(pairings: readonly TournamentPairing[]): readonly Round[] {
   const isDouble = pairings.some(({ stage }) => stage === 'grand_final');
   const byKey = new Map<string, TournamentPairing[]>();

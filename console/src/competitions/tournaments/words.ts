@@ -88,7 +88,7 @@ type Named = Pick<TournamentDetails, 'entrants' | 'pairings'>;
 export const nameOf = ({ entrants }: Pick<TournamentDetails, 'entrants'>, entrant: number | null | undefined): string | null =>
   typeof entrant === 'number' ? (entrants[entrant]?.snake_name ?? null) : null;
 
-/** Who takes this place, or where whoever takes it comes from. */
+/** Who takes this place, or where the entrant that takes it comes from. */
 export function playerText(named: Named, player: TournamentPairing['players'][number]): string {
   const name = nameOf(named, player.entrant);
   if (name !== null) return name;

@@ -1,4 +1,4 @@
-// The state of the home page: the newest summary, by a feed while somebody looks, asked for once where the feed is not to be had.
+// The state of the home page: the newest summary, by a feed while a visitor looks, asked for once where the feed is not to be had.
 import { api, type Summary } from '../../api/client.ts';
 import { Resource } from '../../common/resource.svelte.ts';
 import { SummaryFeed, type Source } from '../../home/feed.ts';

@@ -52,7 +52,7 @@ export class Follower {
       open: (after: number) => new EventSource(`${path}?after=${after}`) as Stream,
       later: (run: () => void, ms: number) => this.#later(run, ms),
       chance: Math.random,
-      // Whoever waits for what happens next is refused as a stream is.
+      // A client that waits for what happens next is refused as a stream is.
       explain: (after: number, tell: (refusal: Refusal) => void) => void refusal(`${path}?after=${after}&wait=1ms`).then(tell),
     };
     const listener = {

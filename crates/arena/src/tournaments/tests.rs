@@ -390,7 +390,7 @@ async fn a_ladder_seeds_those_whom_it_has_rated() {
     assert_eq!(seeds_by_ladder(&[20.0, 30.0, 25.0, 35.0], 4).await, [4, 2, 3, 1]);
     // One that plays on the ladder and not in the tournament takes no seed away.
     assert_eq!(seeds_by_ladder(&[20.0, 30.0, 99.0], 2).await, [2, 1]);
-    // Those without rated games come last, whoever they are.
+    // All bots without rated games come last.
     let seeds = seeds_by_ladder(&[0.0, 30.0, 0.0, 25.0], 5).await;
     let (rated, mut others) = (seeds[..2].to_vec(), seeds[2..].to_vec());
     others.sort_unstable();
@@ -418,7 +418,7 @@ async fn games_that_never_begin_are_given_up_and_the_seed_decides() {
     }
 }
 
-/// Time in the queue is nobody's fault, and a game that passes its deadline is not won by the better seed.
+/// Time in the queue is no bot's fault, and a game that passes its deadline is not won by the better seed.
 #[tokio::test]
 async fn a_late_game_is_decided_by_its_board_and_late_is_what_was_played_for_long() {
     let mut cup = Cup::started(definition(), 2).await;
@@ -475,7 +475,7 @@ async fn a_paused_bot_that_comes_back_in_time_plays() {
     cup.leader.start(cup.id).await.unwrap();
     cup.pass_time(DEADLINE / 2).await;
     cup.set_paused(1, false).await;
-    // Whoever leads by then knows it too.
+    // The next leader knows it too.
     cup.change_leader();
     cup.pass_time(TOURNAMENT_ABSENCE_LOOK_INTERVAL).await;
     assert!(!cup.state().await.entrants()[0].is_absent());

@@ -108,7 +108,7 @@ proptest! {
         prop_assert!(latency <= TIMEOUT && latency <= passed);
     }
 
-    /// A call ends within its bound, apart from the stall that is under way then; without an answer it is nobody's success; and it is the
+    /// A call ends within its bound, apart from the stall that is under way then; without an answer it is no success; and it is the
     /// server's fault only if this process was stalled for three quarters of the bound.
     #[test]
     fn a_silent_bot_is_judged_in_bounded_time(script in scripts()) {

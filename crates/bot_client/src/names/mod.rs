@@ -1,6 +1,6 @@
 //! The addresses of bots' names.
 //!
-//! Names are strangers' text, and whoever owns a domain decides how slowly it answers. So names are looked up by tasks that wait (no thread
+//! Names are strangers' text, and the owner of a domain decides how slowly it answers. So names are looked up by tasks that wait (no thread
 //! does), one lookup for a name however many calls want it, a bounded number at once in all and under one registered domain, and what was
 //! answered is cached. The wait for a lookup's turn is no bot's time; the lookup itself is, because its owner chose who answers.
 
@@ -148,7 +148,7 @@ impl Names {
         }
         domain.lookups += 1;
         let domain_turns = domain.turns.clone();
-        // Most lookups need not wait, and then nobody should take them for one that does.
+        // Most lookups need not wait, and then no caller should take them for one that does.
         let turns = match domain_turns.clone().try_acquire_owned() {
             Ok(of_domain) => Turns::OfDomain(of_domain, self.0.turns.clone().try_acquire_owned().ok()),
             Err(_) => Turns::None(domain_turns),
@@ -190,7 +190,7 @@ impl Lookup {
         let shared = self.names.0.clone();
         let _turns = tokio::select! {
             turns = self.take_turns(turns) => turns,
-            // Nobody waits for it any more: its game has ended.
+            // No caller waits for it any more: its game has ended.
             () = self.abandoned() => return,
         };
         let metrics = &shared.metrics.matches;
@@ -281,7 +281,7 @@ fn overdue(progress: &Progress) -> CallFault {
     }
 }
 
-/// The part of a name that somebody has registered, as far as its labels tell: the last two, or three where the second is as short as in
+/// The part of a name that its owner has registered, as far as its labels tell: the last two, or three where the second is as short as in
 /// `co.uk`. A guess is enough: names that share it by mistake share eight lookups at once.
 fn registered_domain(name: &str) -> &str {
     const SHORT: usize = 3;

@@ -113,7 +113,7 @@ async fn many_calls_make_one_lookup_and_the_next_come_from_the_cache() {
     assert!(counted.name_cache_hits.get() >= 1);
 }
 
-/// As many dead names of one domain as there are: they take that domain's turns, and nobody else's.
+/// As many dead names of one domain as there are: they take that domain's turns, and no other's.
 #[tokio::test]
 async fn dead_names_delay_only_their_own_domain_and_leave_with_their_games() {
     let (server, names, metrics) = served().await;
@@ -172,7 +172,7 @@ async fn a_resolver_that_is_out_of_reach_is_not_the_bots_fault() {
     let (server, names, metrics) = served().await;
     server.silence();
     assert_eq!(resolve(&names, &metrics, "ok.example").await, Err(CallFault::ServerFault));
-    // Nobody listens at this port.
+    // No server listens at this port.
     let closed = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let files = Files::new(Some("nameserver 127.0.0.1\n"), "");
     let (names, metrics) = files.names(closed.port());

@@ -221,7 +221,7 @@ fn combine<'a, B>(
     ControlFlow::Continue(())
 }
 
-/// Whether each food that is gone has somebody who ate it, or still may.
+/// Whether each food that is gone was eaten by a snake, or still may have been.
 fn may_be_eaten(choices: &[Choice], eaten: &[Point], chosen: &[&PossibleStep]) -> bool {
     let open = &choices[chosen.len()..];
     eaten.iter().all(|food| {

@@ -32,7 +32,7 @@ fn check(kind: Option<CompetitionKind>, seat_accounts: &[AccountId], want: Accou
 }
 
 #[test]
-fn whoever_creates_a_match_pays_for_its_calls_and_owners_for_those_of_ladders() {
+fn the_creator_of_a_match_pays_for_its_calls_and_owners_for_those_of_ladders() {
     for kind in [None, Some(CompetitionKind::Tournament), Some(CompetitionKind::Duel)] {
         check(kind, &[OWNER], CREATOR);
     }

@@ -2,8 +2,8 @@
 //! cancelled. An interval for a fixed number of games would be too narrow then, because the test stops when results are extreme.
 //!
 //! It is a confidence sequence by betting (I. Waudby-Smith, A. Ramdas, "Estimating means of bounded random variables by betting",
-//! JRSS B 86, 2024, section 4). Whoever holds that the expected score is m must offer fair bets on every pair: staking the share c of
-//! his capital on high scores, a gambler multiplies it by 1 + c (x/m - 1) for a pair of score x. If m is right, his capital is a
+//! JRSS B 86, 2024, section 4). A bookmaker who holds that the expected score is m must offer fair bets on every pair: staking the share c
+//! of his capital on high scores, a gambler multiplies it by 1 + c (x/m - 1) for a pair of score x. If m is right, his capital is a
 //! non-negative martingale, and reaches 2/α at any time with probability α/2 at most (J. Ville, 1939). So each m under which it
 //! did is ruled out, from below and, by bets on low scores, from above. Nothing is assumed of draws, boards or the variance.
 

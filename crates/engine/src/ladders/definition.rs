@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const FORMAT: u8 = 1;
 
-/// The name of the account that owns what nobody made. No login has such a name: they have no space and no bracket.
+/// The name of the account that owns what no person made. No login has such a name: they have no space and no bracket.
 pub const SYSTEM_ACCOUNT_NAME: &str = "(this server)";
 /// That account's id, the same on every server.
 pub const SYSTEM_ACCOUNT: AccountId = AccountId(0x0190_b5a4_0000_7000_8000_0000_0000_0001);

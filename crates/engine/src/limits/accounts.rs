@@ -28,13 +28,14 @@ pub const INVITE_LIFETIME_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 pub const SIGN_IN_LINKS_PER_ACCOUNT_MAX: usize = 16;
 /// How long a sign-in link is valid when its maker names no time …
 pub const SIGN_IN_LINK_LIFETIME_DEFAULT: Duration = Duration::from_secs(10 * 60);
-/// … and at most: it signs in whoever has it.
+/// … and at most: it signs in any client that has it.
 pub const SIGN_IN_LINK_LIFETIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Shortest lifetime of both: a person needs some seconds.
 pub const ONE_TIME_CODE_LIFETIME_MIN: Duration = Duration::from_secs(60);
 /// How long the answer of a redemption can be asked for again, by the same Idempotency-Key.
 pub const REDEMPTION_REPEAT_MAX: Duration = Duration::from_secs(10 * 60);
-/// Shortest Idempotency-Key of a redemption, in bytes: whoever knows it and the used code gets the session, so it must not be guessable.
+/// Shortest Idempotency-Key of a redemption, in bytes: a client that knows it and the used code gets the session, so it must not be
+/// guessable.
 pub const REDEMPTION_KEY_BYTES_MIN: usize = 16;
 /// Rows of one list of an export.
 pub const EXPORT_ROWS_MAX: usize = 100_000;

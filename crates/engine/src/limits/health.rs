@@ -32,7 +32,7 @@ pub const HEALTH_PROBES_PER_ACCOUNT: usize = 16;
 pub const HEALTH_CHECKS_PER_ACCOUNT_PER_MIN: u32 = 10;
 /// The same of the clients of one address, whatever their accounts.
 pub const HEALTH_CHECKS_PER_ADDRESS_PER_MIN: u32 = 20;
-/// The same of one host, whoever requests them: this server must not help to flood or to scan a third party.
+/// The same of one host, whichever clients request them: this server must not help to flood or to scan a third party.
 pub const HEALTH_CHECKS_PER_HOST_PER_MIN: u32 = 30;
 /// Checks on request that run at the same time in one process.
 pub const HEALTH_CHECKS_AT_ONCE: usize = 64;

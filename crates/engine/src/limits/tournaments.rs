@@ -14,7 +14,7 @@ pub const TOURNAMENT_SWISS_ROUNDS_MAX: u16 = 32;
 pub const TOURNAMENT_INVITED_MAX: usize = 1_024;
 /// Steps before the start (entries, withdrawals, invitations) that are kept of one tournament: each is an entry of its log.
 pub const TOURNAMENT_REGISTRATIONS_MAX: usize = 8 * TOURNAMENT_ENTRANTS_MAX as usize;
-/// Of these, entries that one account makes by itself: nobody can use up the others' room by coming and going.
+/// Of these, entries that one account makes by itself: no account can use up the others' room by coming and going.
 pub const TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX: u16 = 64;
 /// Longest series of a pairing.
 pub const TOURNAMENT_BEST_OF_MAX: u8 = 15;

@@ -19,8 +19,8 @@ use crate::limits::{RESPONSE_EXCERPTS_PER_SEAT_MAX, SEATS_MAX, SHOUT_CHARS_MAX, 
 use crate::pack::DecodeError;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Ruleset, START_LENGTH, Seat, Snake};
 
-/// Calls for a move after which a bot that gave none did not play: a single one may have met a bot that was just waking. A snake that nobody
-/// steers lives for two turns at least on every usual board.
+/// Calls for a move after which a bot that gave none did not play: a single one may have met a bot that was just waking. A snake that no
+/// bot steers lives for two turns at least on every usual board.
 const SILENT_CALLS_MIN: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl MatchMachine {
     #[must_use]
     pub fn result(&self) -> MatchResult {
         let outcome = snake::outcome(&self.board);
-        // Where the turns ran out, or nobody moved any more, all who are alive share the best place.
+        // Where the turns ran out, or no bot moved any more, all who are alive share the best place.
         let is_decided = self.is_decided();
         MatchResult {
             winner: outcome.winner.filter(|_| is_decided).map(|seat| seat.0),
@@ -323,7 +323,7 @@ impl MatchMachine {
     }
 
     /// Whether no further turn will be played: it is decided, its turns have run out, or none of its bots gives a valid move any more. On most
-    /// boards a snake that nobody steers starves before; where hazards heal, it would go on, and this server with it.
+    /// boards a snake that no bot steers starves before; where hazards heal, it would go on, and this server with it.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_played_out() || self.turns_without_move >= TURNS_WITHOUT_MOVE_MAX
@@ -476,7 +476,7 @@ impl MatchMachine {
         let refuse = |why| Err(MatchError::Log { version: self.version, why });
         let seats = self.spec.seats.len();
         let next = match (entry, self.next_action()) {
-            // Matches went on when nobody moved, before there was that limit: their logs are still read.
+            // Matches went on when no bot moved, before there was that limit: their logs are still read.
             (Entry::Turn { .. }, NextAction::Notify { notice: Notice::End, seats: due })
                 if due == SeatSet::first(seats) && !self.is_played_out() =>
             {

@@ -1,6 +1,6 @@
 //! How the slots of a worker are shared between accounts: a dynamic threshold, as switches share the memory of their ports (Choudhury and Hahne,
 //! "Dynamic queue length thresholds for shared-memory packet switches", 1998). The more slots are taken, the fewer may one account have;
-//! so whoever comes next finds a free one, and who is alone leaves little unused.
+//! so the next account finds a free one, and an account that is alone leaves little unused.
 
 use crate::ids::AccountId;
 use crate::limits::SLOT_THRESHOLD_FACTOR;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever came before: one that has nothing is admitted as long as anything is free, and what is released is free again.
+        /// Whatever accounts came before: one that has nothing is admitted as long as anything is free, and what is released is free again.
         #[test]
         fn a_newcomer_is_admitted_while_a_slot_is_free(slots in 0..200_usize, steps in prop::collection::vec((0..8_u128, any::<bool>()), 0..400)) {
             let mut usage = SlotUsage::new(slots);

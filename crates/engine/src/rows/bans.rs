@@ -169,7 +169,7 @@ impl FromStr for BanTarget {
     }
 }
 
-/// That somebody may not use the server.
+/// That its target may not use the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ban {
     pub id: BanId,

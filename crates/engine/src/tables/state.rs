@@ -227,7 +227,7 @@ impl TableState {
         }
     }
 
-    /// Whether the game could proceed and nobody is left who may still pick, or vote: neither at the table, nor a bot to come.
+    /// Whether the game could proceed and no player is left who may still pick, or vote: neither at the table, nor a bot to come.
     fn all_have_acted(&self, game: &Game) -> bool {
         let mut others = game.players.iter().skip(1).filter(|player| !player.has_left);
         let is_done = match game.phase {

@@ -31,7 +31,7 @@ impl Tournament {
         entrant.is_some_and(|entrant| entrant.absences < TOURNAMENT_ABSENCES_MAX)
     }
 
-    /// Whether a game of this pairing would have to be played without somebody who is waited for.
+    /// Whether a game of this pairing would have to be played without an entrant that is waited for.
     pub(super) fn is_held_up(&self, pairing: &Pairing) -> bool {
         pairing.entrants().map(|entrant| &self.entrants[usize::from(entrant)]).any(Entrant::is_absent)
     }

@@ -19,7 +19,7 @@ pub(super) struct Judged<'a> {
 struct Progress {
     /// Games that count, draws included.
     played: u8,
-    /// Games in which nobody answered.
+    /// Games in which no entrant answered.
     silent: u8,
     void: u8,
     open: u8,

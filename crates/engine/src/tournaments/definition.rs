@@ -34,7 +34,7 @@ pub enum Format {
         /// Whether the final is played a second time when the one without a defeat loses the first.
         final_reset: bool,
     },
-    /// In each round everyone plays somebody with about as many points, and nobody a second time while that can be avoided.
+    /// In each round everyone plays an opponent with about as many points, and none a second time while that can be avoided.
     Swiss {
         /// 0: as many as an elimination would take, the logarithm of the field to the base 2, rounded up.
         rounds: u16,

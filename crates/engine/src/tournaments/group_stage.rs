@@ -3,7 +3,7 @@
 use crate::tournaments::bracket::seed_order;
 use crate::tournaments::pairing::{Pairing, PairingStage, Source};
 
-/// Everyone of the field against everyone once, round by round: nobody plays twice in a round.
+/// Everyone of the field against everyone once, round by round: no entrant plays twice in a round.
 ///
 /// The circle method: the first stays, all others move on by one place after each round; who faces the empty place of an odd
 /// field pauses.

@@ -52,7 +52,7 @@ pub enum Source {
     WinnerOf(u32),
     /// Its loser.
     LoserOf(u32),
-    /// Nobody: the other side has a bye.
+    /// No entrant: the other side has a bye.
     Nobody,
 }
 
@@ -62,7 +62,7 @@ pub enum Occupant {
     /// Not known yet.
     Open,
     Entrant(u16),
-    /// Nobody will come.
+    /// No entrant will come.
     Nobody,
 }
 
@@ -110,7 +110,7 @@ pub enum Decision {
     DoubleWalkover,
     /// There was no opponent.
     Bye,
-    /// Nobody came up to here.
+    /// No entrant came up to here.
     Empty,
     /// A second final that was not needed.
     NotNeeded,
@@ -185,7 +185,7 @@ impl Pairing {
         self.games.iter().filter(|game| game.end.is_none())
     }
 
-    /// Games won by this entrant: alone on the first place, or with nobody else who answered.
+    /// Games won by this entrant: alone on the first place, or with no other entrant that answered.
     #[must_use]
     pub fn games_won(&self, entrant: u16) -> u16 {
         self.games.iter().filter(|game| game.winner() == Some(entrant)).count() as u16
@@ -209,7 +209,7 @@ impl Game {
         }
     }
 
-    /// Whether it was played and nobody answered: nobody has won it, nobody drew.
+    /// Whether it was played and no entrant answered: none has won it, none drew.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.score().is_some_and(|score| score.silent.iter().all(|silent| *silent))

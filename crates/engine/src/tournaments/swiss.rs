@@ -3,7 +3,7 @@
 //! From the top of the table down, each entrant gets the best opponent with whom the rest can still be paired with as few rematches
 //! as possible: whether that is so is decided exactly, by a matching. With as many points as the entrant, the ideal opponent stands
 //! half of the score group below; without one there, the nearest points come next. In an odd field the lowest
-//! who can pauses, nobody twice while that can be avoided.
+//! who can pauses, none twice while that can be avoided.
 
 use crate::tournaments::matching::{Graph, Matching};
 

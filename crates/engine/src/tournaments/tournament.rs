@@ -508,7 +508,7 @@ impl Tournament {
         Seed(seed)
     }
 
-    /// Who has won it, once it is finished. Nobody, when all who still could have left.
+    /// Who has won it, once it is finished. No entrant, when all who still could have left.
     #[must_use]
     pub fn champion(&self) -> Option<u16> {
         if self.phase != Phase::Finished {

@@ -92,8 +92,8 @@ pub(super) fn expiry(now: UnixMs, seconds: Option<u64>, usual: Duration, max: Du
     Err(ApiError::bad_value("/expires_in_s", format!("expires_in_s is a number of seconds from {min} to {max}")))
 }
 
-/// The code, if it can be redeemed. One that cannot is counted as an attempt: whoever guesses does not keep others behind the same address
-/// from signing in.
+/// The code, if it can be redeemed. One that cannot is counted as an attempt: a client that guesses does not keep others behind the same
+/// address from signing in.
 pub(super) async fn find(app: &App, quota: QuotaSubject, code: &str) -> ApiResult<Option<OneTimeCode>> {
     let (digest, now) = (digest(code), app.node.clock.now());
     let found = app.node.store.read(move |reader| reader.one_time_code(&digest, now)).await?;

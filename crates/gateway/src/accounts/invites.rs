@@ -21,7 +21,7 @@ use node::clock::random_bytes;
 use wire::api::{CreateInvite, InspectCode, InviteCreated, InviteOffer, InviteView, RedeemInvite, SessionView};
 use wire::time::Timestamp;
 
-/// Invite somebody to make an account
+/// Invite a person to make an account
 ///
 /// For operators and admins. Send the link (this server's address and `path`) to one person: it works once.
 #[utoipa::path(post, path = "/api/invites", tag = "accounts", security(("bearer" = []), ("cookie" = [])), request_body = CreateInvite, responses(

@@ -1,4 +1,4 @@
-//! `/api/sign-in-links`: links that sign a browser in, once, so that nobody pastes a secret into a page.
+//! `/api/sign-in-links`: links that sign a browser in, once, so that no person pastes a secret into a page.
 
 use super::codes::{self, CodeSpec, Redemption, expiry, sign_in_path};
 use crate::app::App;
@@ -77,7 +77,7 @@ async fn find_account(app: &App, caller: Caller, name: Option<&str>) -> ApiResul
     }
 }
 
-/// Refuses an account that has a token with a higher role than the caller's: its owner may do more than whoever would sign in.
+/// Refuses an account that has a token with a higher role than the caller's: its owner may do more than the person who would sign in.
 async fn require_no_stronger(app: &App, caller: Caller, account: &Account) -> ApiResult<()> {
     let id = account.id;
     let tokens = app.node.store.read(move |reader| reader.tokens(id)).await?;

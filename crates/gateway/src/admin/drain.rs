@@ -23,7 +23,7 @@ pub(super) struct DrainQuery {
 /// Drain the server that answers
 ///
 /// For admins. It does what SIGTERM does: after `server.drain_delay_ms`, in which it only says that it is not ready, this process takes no new work, answers what is under way, releases its matches, tables and worlds,
-/// and ends. Other nodes go on with these at once, or the next process where it left off. Whoever supervises the process starts it again,
+/// and ends. Other nodes go on with these at once, or the next process where it left off. The supervisor of the process starts it again,
 /// or does not. It cannot be called off, and repeating it changes nothing.
 #[utoipa::path(post, path = "/api/admin/drain", tag = "admin", security(("bearer" = []), ("cookie" = [])), params(DrainQuery), responses(
     (status = 202, description = "It drains, whether it did before or not; `ends_within_ms` counts from the first time.", body = DrainStarted),

@@ -160,7 +160,7 @@ fn address_of_request(parts: &Parts, app: &App) -> ApiResult<Option<IpAddr>> {
     address.map(Some).map_err(|UnreadableForwardedFor| HttpRefusal::BadForwardedFor.into())
 }
 
-/// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. Whoever polls is there
+/// New games are the work that can wait; while memory is short, so is everything that keeps a connection open. A client that polls is there
 /// already, and goes on. Operators are admitted: they find out what is wrong. A creation whose token will be refused is not shed.
 fn shed_if_overloaded(app: &App, class: RouteClass, parts: &Parts, identity: &Identity) -> ApiResult<()> {
     let principal = identity.principal();

@@ -1,5 +1,5 @@
 //! Which snake of which game a path names, and who may see its evidence: the account that owned the snake when the game was created, and
-//! operators. Whoever created the game may not, and neither may a later owner: a bot's URL and answers are its owner's.
+//! operators. The creator of the game may not, and neither may a later owner: a bot's URL and answers are its owner's.
 
 use crate::app::App;
 use crate::auth::Caller;

@@ -27,7 +27,7 @@ pub(crate) async fn inspect(app: &App, id: MatchId) -> ApiResult<Inspection> {
         let from = row.status.version.saturating_sub(TAIL_ENTRIES as u32);
         let tail = match reader.match_log(id, from, TAIL_ENTRIES) {
             Ok(page) => page.iter().flat_map(|page| &page.rows).map(log_entry).collect(),
-            // Whoever looks closely wants to see just that.
+            // An operator who looks closely wants to see just that.
             Err(StoreError::Damaged(damage)) => vec![damaged_entry(from, &damage)],
             Err(error) => return Err(error),
         };

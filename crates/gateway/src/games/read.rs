@@ -126,7 +126,7 @@ impl ListFilter {
     /// is none.
     fn read(&self, reader: &mut dyn Reader, caller: Option<Caller>) -> Result<Option<Games>, StoreError> {
         let is_operator = caller.is_some_and(|caller| caller.role >= Role::Operator);
-        // No match was created by the account of the number zero: whoever has none sees what is public.
+        // No match was created by the account of the number zero: a caller without an account sees what is public.
         let account = caller.map_or(AccountId(0), |caller| caller.account);
         let list = match self.bot {
             None if is_operator => MatchList::All,

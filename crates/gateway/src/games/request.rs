@@ -41,7 +41,7 @@ pub(super) struct AssignedParams {
     pub(super) turns_max: u32,
 }
 
-/// What is played, whoever plays it.
+/// What is played, whichever snakes play it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GameParams {
     pub(crate) rules: Rules,

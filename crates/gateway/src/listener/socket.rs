@@ -1,5 +1,5 @@
-//! The socket of a connection, with TLS or without. Like a socket it is used by shared reference and never blocks, so that whoever holds the
-//! connection may read and write: hyper, a parked request, the sender of a world.
+//! The socket of a connection, with TLS or without. Like a socket it is used by shared reference and never blocks, so that each holder of
+//! the connection may read and write: hyper, a parked request, the sender of a world.
 //!
 //! Knows nothing of certificates.
 

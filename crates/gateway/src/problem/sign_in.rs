@@ -4,8 +4,8 @@ use axum::http::StatusCode;
 use engine::limits::{INVITES_MAX, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::Role;
 
-/// Why nobody is invited or signed in, or an account is not deleted. Whether a code was used, has expired, was withdrawn or never existed makes no difference: what tells
-/// them apart would tell a stranger which codes there were.
+/// Why a person is not invited or signed in, or an account is not deleted. Whether a code was used, has expired, was withdrawn or never
+/// existed makes no difference: what tells them apart would tell a stranger which codes there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignInRefusal {
     #[error(

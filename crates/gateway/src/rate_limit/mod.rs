@@ -139,7 +139,7 @@ impl LimiterHandler {
         BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }
 
-    /// Who calls is the service's token, or nobody: only bans of addresses hold here.
+    /// The caller has the service's token, or none: only bans of addresses hold here.
     fn check_ban(&self, client: Peer<'_>, parts: &Parts) -> ApiResult<()> {
         if parts.uri.path() == HEALTH {
             return Ok(());

@@ -83,7 +83,7 @@ async fn world_activity(app: &App, entries: Vec<WorldEntry>) -> Vec<WorldActivit
                 let picture = timeout_at(deadline, world.picture()).await;
                 picture.ok().flatten().map(|picture| picture.stats().movers as u64)
             }
-            // A world in no memory has nobody in it.
+            // A world in no memory has no mover in it.
             None => address.is_none().then_some(0),
         };
         shown.push(WorldActivity { name: row.name.to_string(), kind: row.kind.name().to_owned(), movers, address });

@@ -1,5 +1,5 @@
 //! What goes on at this server, for everyone: one summary, and the feed of it. It is public and the same for every client, so that it is
-//! rendered once for all of them, at most once a second, and only while somebody looks.
+//! rendered once for all of them, at most once a second, and only while a viewer looks.
 
 mod featured;
 mod feed;

@@ -16,8 +16,8 @@ use wire::api::{TournamentEntrant, TournamentEntry};
 
 /// Enter a snake
 ///
-/// **Who:** its owner; the organizer can enter public snakes of others too, whoever is invited. **When:** before the start, while there is
-/// room. A snake that is entered already stays so. One program enters once: a second snake with the same URL is refused.
+/// **Who:** its owner; the organizer can enter public snakes of others too, whichever accounts are invited. **When:** before the start,
+/// while there is room. A snake that is entered already stays so. One program enters once: a second snake with the same URL is refused.
 #[utoipa::path(post, path = "/api/tournaments/{id}/entries", tag = "tournaments", security(("bearer" = [])), params(("id" = String, Path)), request_body = TournamentEntry, responses(
     (status = 201, description = "It is entered.", body = TournamentEntrant),
     (status = 403, description = "`not_invited`"),

@@ -10,7 +10,7 @@ use wire::api::DuelDetails;
 
 /// How long another server may be out of reach.
 const OUTAGE_MAX: Duration = Duration::from_secs(300);
-/// The same for the server of this process, which nobody restarts.
+/// The same for the server of this process, which no supervisor restarts.
 const OWN_OUTAGE_MAX: Duration = Duration::from_secs(10);
 /// The shortest and the longest time between two attempts, where the server asks for none.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));

@@ -42,7 +42,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// One of the targets of the configuration. The token of this process's environment is for the first of them, and only where nobody
+    /// One of the targets of the configuration. The token of this process's environment is for the first of them, and only where no host
     /// between reads it: over https, or on this machine.
     pub(super) fn find(targets: &'a [String], url: &str) -> Option<Self> {
         let at = targets.iter().position(|known| known == url)?;
@@ -80,7 +80,7 @@ struct Current {
 
 impl Current {
     /// Asks it to end, once: `gauntlet run` takes a second signal as "at once" and writes no report. The process was not waited for yet, so
-    /// that its id is nobody else's. False before it has started.
+    /// that no other process has its id. False before it has started.
     fn ask_to_end(&mut self) -> bool {
         let Some(pid) = self.pid else { return false };
         if !std::mem::replace(&mut self.was_asked, true) {
@@ -178,7 +178,7 @@ fn command(dir: &Path, name: &str, scenario: &str, target: Option<&Target<'_>>) 
     let mut args: Vec<OsString> = [program].into_iter().chain(words).chain([dir.into()]).collect();
     let mut env: Vec<&str> = ENV.to_vec();
     if let Some(target) = target {
-        // Whoever configured the target may have it loaded.
+        // The operator who configured the target may have it loaded.
         args.extend(["--target", target.url, "--allow-host", host(target.url)].map(OsString::from));
         env.extend(target.gets_token.then_some(TOKEN));
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_for_the_first_target_where_nobody_between_reads_it() {
+    fn the_token_is_for_the_first_target_where_no_host_between_reads_it() {
         let [local, far, plain] = ["http://127.0.0.1:4001", "https://staging.example", "http://staging.example"];
         check_token(&[local, far], local, Some(true));
         check_token(&[local, far], far, Some(false));

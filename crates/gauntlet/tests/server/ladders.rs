@@ -24,7 +24,7 @@ fn get(server: &Server, path: &str) -> Value {
 }
 
 #[test]
-fn games_of_a_bot_that_answers_with_a_web_page_rate_nobody() {
+fn games_of_a_bot_that_answers_with_a_web_page_rate_no_bot() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
     let mut server = folder.serve_games("");
     let (ladder, snakes) = start(&server, &bots, &[("good", "last-9"), ("a web page", "page")]);

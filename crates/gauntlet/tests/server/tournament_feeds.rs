@@ -13,7 +13,7 @@ const RESTART: u16 = 1012;
 const STREAM: &str = "Accept: text/event-stream\r\n";
 const BOTS: [&str; 4] = ["last-5", "last-9", "last-13", "last-17"];
 
-/// A tournament with nobody in it yet: its path.
+/// A tournament without entrants yet: its path.
 fn create(server: &Server, is_public: bool) -> String {
     let wanted = json!({"name": "cup", "seed": 7, "is_public": is_public, "game": {"timeout_ms": 10_000}});
     let created = server.request_ok("POST /api/tournaments", &wanted);

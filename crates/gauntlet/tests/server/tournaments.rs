@@ -99,9 +99,9 @@ fn kills_in_every_round_change_no_swiss_round() {
     check(&json!({"type": "swiss", "rounds": 3}), &[1, 5, 9]);
 }
 
-/// A bot that is down and one behind a web page: each is beaten by those that answer, at once, and nobody wins between the two.
+/// A bot that is down and one behind a web page: each is beaten by those that answer, at once, and neither wins between the two.
 #[test]
-fn bots_that_do_not_answer_lose_and_hold_nobody_up() {
+fn bots_that_do_not_answer_lose_and_hold_no_other_bot_up() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
     let server = folder.serve_games("");
     let urls = [bots.url("last-9"), bots.url("last-13"), bots.url("page"), "http://127.0.0.1:1/down".to_owned()];

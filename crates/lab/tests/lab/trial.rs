@@ -376,7 +376,7 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_target_is_said_before_anything_is_sent() {
+async fn a_target_that_accepts_no_connection_is_said_before_anything_is_sent() {
     let out = OutDir::new();
     let never = CancellationToken::new();
     let message = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();

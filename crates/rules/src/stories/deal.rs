@@ -37,7 +37,7 @@ mod tests {
 
     proptest! {
         /// With the most players, hands are full and no card is in two of them, whatever cards the players have earned
-        /// and whoever leaves.
+        /// and whichever of them leave.
         #[test]
         fn no_card_is_in_two_hands(
             seed in any::<u64>(), players_max in 3u8..=12, earned in prop::collection::vec(earned(), 24),

@@ -4,7 +4,7 @@
 //!
 //! Turn and size, then the snakes by seat, then food and hazards if there are any. A snake is a letter, its health and its body:
 //! the head as `x,y`, then one letter per point for the way to it (U D L R, `.` stays: a stacked point); where a body jumps over
-//! an edge, the next point is written out. An eliminated snake is `A x:cause:by:turn 90 3,3 DD`, with `-` for nobody.
+//! an edge, the next point is written out. An eliminated snake is `A x:cause:by:turn 90 3,3 DD`, with `-` for no snake.
 //! `2,2*3` is three entries for one cell.
 
 use rules::snake::{Board, Cause, Elimination, Move, MoveOrder, Point, Seat, Snake};

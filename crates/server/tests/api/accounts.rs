@@ -154,7 +154,7 @@ async fn what_is_not_a_redemption_of_this_site_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_invites_to_more_than_their_own_role() {
+async fn no_caller_invites_to_more_than_their_own_role() {
     let server = TestServer::open().await;
     for (by, wanted, want) in [
         ("player", json!({}), "403 role_too_weak"),
@@ -202,7 +202,7 @@ async fn a_link_is_for_an_account_of_no_higher_role() {
         ("player", json!({"account": "ann"}), "201", "player"),
         ("player", json!({"role": "operator"}), "403 role_too_weak", ""),
         ("guest", json!({}), "403 role_too_weak", ""),
-        // Whether there is an account of a name is nobody's business below operators.
+        // Whether there is an account of a name is no business of callers below operators.
         ("player", json!({"account": "bob"}), "403 role_too_weak", ""),
         ("player", json!({"account": "nobody"}), "403 role_too_weak", ""),
         ("operator", json!({"account": "nobody"}), "404 no_such_account", ""),
@@ -293,7 +293,7 @@ async fn so_many_links_of_an_account_are_open_until_a_token_is_deleted() {
     link(&server, "bob", json!({}), "409 too_many_sign_in_links").await;
     link(&server, "admin", json!({"account": "bob"}), "409 too_many_sign_in_links").await;
     link(&server, "player", json!({}), "201").await;
-    // Whoever had the deleted token may have made them.
+    // A client that had the deleted token may have made them.
     let token = server.call("POST /api/tokens").by("bob").json(&json!({"name": "stolen"})).check("201").await.body;
     server.call(&format!("DELETE /api/tokens/{}", text(&token, "id"))).by("bob").check("204").await;
     redeem(&server, "sign-in-links", &json!({"code": codes[0]})).check("410 sign_in_link_gone").await;
@@ -330,9 +330,9 @@ async fn a_session_ends_by_itself() {
     server.call("GET /api/session").by("bob").check("200").await;
 }
 
-/// Clients on this machine are not counted. Whoever comes through a proxy is none, whatever the proxy says.
+/// Clients on this machine are not counted. A client that comes through a proxy is none, whatever the proxy says.
 #[tokio::test]
-async fn nobody_comes_from_loopback_through_a_proxy() {
+async fn no_client_comes_from_loopback_through_a_proxy() {
     let configure = |config: &mut settings::Config| {
         config.quotas_sign_ins_per_hour = 1;
         config.http_trusted_proxies = settings::Networks::parse("10.0.0.0/8, 127.0.0.9").unwrap();
@@ -362,7 +362,7 @@ async fn attempts_with_codes_that_are_not_there_are_counted_by_address() {
     assert!(refused.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 60);
     attempt("POST /api/sign-in-links/inspect", "192.0.2.1").check("429 address_quota").await;
     assert_eq!(server.sample("gauntlet_quota_exceeded_total{kind=\"sign_ins\"}"), 2);
-    // Whoever guesses does not keep those who have a link from using it, behind the same address or not.
+    // A client that guesses does not keep those who have a link from using it, behind the same address or not.
     let good = json!({"code": made["code"], "name": "n"});
     server.call(&redeem).by("").from("192.0.2.1").json(&good).check("201").await;
 }

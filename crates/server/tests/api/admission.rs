@@ -189,7 +189,7 @@ async fn a_client_that_the_proxy_does_not_tell_is_refused() {
     server.call("GET /api/games/live").by("").from("10.0.0.1").check("200").await;
 }
 
-/// A body that notes that somebody asked for it.
+/// A body that notes that the server asked for it.
 fn watched_body() -> (Body, Arc<AtomicBool>) {
     let is_read = Arc::<AtomicBool>::default();
     let note = is_read.clone();
@@ -353,7 +353,7 @@ async fn answer(client: &mut BufReader<TcpStream>) -> String {
     head.split(' ').nth(1).unwrap().to_owned()
 }
 
-/// Whoever asks before it sends is told at once, and a body that was promised is not waited for.
+/// A client that asks before it sends is told at once, and a body that was promised is not waited for.
 #[tokio::test]
 async fn a_denial_comes_before_the_body_is_sent() {
     let server = server().await;

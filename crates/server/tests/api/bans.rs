@@ -103,7 +103,7 @@ async fn a_banned_account_and_a_banned_guest_are_refused_wherever_they_are() {
     server.call("GET /api/session").by(&other).check("200").await;
 }
 
-/// Whoever looks at a table or a world sees ids of players, and not whether they are guests.
+/// A viewer of a table or a world sees ids of players, and not whether they are guests.
 #[tokio::test]
 async fn a_player_is_banned_as_the_account_or_the_guest_that_it_is() {
     let server = TestServer::open().await;
@@ -140,7 +140,7 @@ async fn a_link_of_a_banned_account_waits_until_the_ban_is_lifted() {
 }
 
 #[tokio::test]
-async fn nobody_bans_himself_and_operators_ban_no_operators() {
+async fn no_caller_bans_himself_and_operators_ban_no_operators() {
     let server = TestServer::open().await;
     let account = |id: &dyn std::fmt::Display| json!({ "account": id.to_string(), "reason": "x" });
     for (by, body, want) in [
@@ -181,7 +181,7 @@ async fn nobody_bans_himself_and_operators_ban_no_operators() {
     server.call("GET /api/admin/bans").by(OTHER_OPERATOR).check("403 banned").await;
 }
 
-/// A member that nobody knows is a mistake: a mistyped end would ban for ever.
+/// An unknown member is a mistake: a mistyped end would ban for ever.
 #[tokio::test]
 async fn unknown_members_are_refused_in_all_bodies_of_operators() {
     let server = TestServer::open().await;
@@ -238,7 +238,7 @@ async fn only_admins_lift_what_an_admin_made() {
         (olga, otto, "204"),
         (olga, olga, "204"),
         (olga, "admin", "204"),
-        // Whoever is an admin, too, made it, and may lift it with either token.
+        // An operator who is an admin, too, made it, and may lift it with either token.
         ("operator", olga, "403 role_too_weak"),
         ("operator", "operator", "204"),
     ] {
@@ -296,7 +296,7 @@ async fn admins_do_not_leave_themselves_without_an_admin() {
     server.call(&format!("DELETE /api/admin/accounts/{eve}")).by(BOOTSTRAP).json(&delete).check("409 last_admin").await;
     let log = server.call("GET /api/admin/audit").by(&secret).check("200").await.body;
     assert_eq!(log[0]["outcome"], "last_admin", "{log}");
-    // A token that ends in a minute makes nobody an admin who lasts.
+    // A token that ends in a minute makes no account an admin who lasts.
     let short = json!({ "account": "bob", "name": "t", "role": "admin", "expires_in_s": 60 });
     server.call("POST /api/admin/tokens").by(&secret).json(&short).check("201").await;
     disable(&eve).by(BOOTSTRAP).check("409 last_admin").await;
@@ -308,7 +308,7 @@ async fn admins_do_not_leave_themselves_without_an_admin() {
 }
 
 #[tokio::test]
-async fn nobody_is_banned_who_is_not_there() {
+async fn no_player_is_banned_who_is_not_there() {
     let server = TestServer::open().await;
     let (bob, reason) = (BOB.to_string(), "x");
     ban(&server, "operator", &json!({ "guest": bob, "reason": reason }), "400 bad_value /guest").await;

@@ -413,7 +413,7 @@ async fn an_operator_recomputes_ratings() {
             .await;
         snakes.push(id);
     }
-    // Its twelve games were cancelled, so that they rate nobody; ratings that rest on nothing are stored.
+    // Its twelve games were cancelled, so that they rate no snake; ratings that rest on nothing are stored.
     rate(&server, ladder, [snakes[0], snakes[1]]).await;
     let recompute =
         |query: &str| server.call(&format!("POST /api/admin/leaderboards/{ladder}/recompute{query}")).by("operator");

@@ -131,7 +131,7 @@ async fn games_are_called_off_by_their_owner_or_an_operator() {
     }
 }
 
-/// Whoever finds a game that does not get on must be able to say where to look, also when nobody holds it any more.
+/// An operator who finds a game that does not get on must be able to say where to look, also when no node holds it any more.
 #[tokio::test]
 async fn a_game_names_the_node_that_holds_it_or_held_it_last() {
     let server = TestServer::open().await;

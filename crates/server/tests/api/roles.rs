@@ -10,7 +10,7 @@ const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 /// `.` is let through (whatever the route says then), `?` is 401, `x` is 403.
 /// A site of the same domain may set a cookie of the same name, and it may come first.
 #[tokio::test]
-async fn a_bad_cookie_beside_a_good_one_logs_nobody_out() {
+async fn a_bad_cookie_beside_a_good_one_logs_no_client_out() {
     let server = TestServer::open().await;
     let ask =
         |line: &str, cookie: &str| server.call(line).by("").header("cookie", cookie).header("x-requested-with", "test");

@@ -24,7 +24,7 @@ fn links(page: &[u8]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn whoever_opens_the_address_is_told_what_is_where() {
+async fn a_client_that_opens_the_address_is_told_what_is_where() {
     let server = TestServer::open().await;
     let page = server.call("GET /").by("").check("200").await;
     assert_eq!(header(&page.headers, "content-type"), Some("text/html; charset=utf-8"));

@@ -32,7 +32,7 @@ use telemetry::{CollectorConfig, ResourceAttributes, Sampler, SpanExporter, Trac
 
 /// The account that most requests speak for.
 pub(crate) const ANN: AccountId = AccountId(0xa);
-/// Somebody else.
+/// Another account.
 pub(crate) const BOB: AccountId = AccountId(0xb);
 /// The account of the bootstrap token.
 pub(crate) const HOUSE: AccountId = AccountId(0xc);
@@ -42,7 +42,7 @@ pub(crate) const BOOTSTRAP: &str = "bootstrap-secret";
 pub(crate) const LOAD_TEST: &str = "load-test";
 /// The secret of an operator's token of another account than Ann's: what it may do, it may do for others.
 pub(crate) const OTHER_OPERATOR: &str = "other-operator";
-/// A bot of Ann's that nobody else may use.
+/// A bot of Ann's that no other account may use.
 pub(crate) const ANNS: BotId = BotId(0x1a);
 /// A public bot of Bob's.
 pub(crate) const BOBS_PUBLIC: BotId = BotId(0x1b);
@@ -55,7 +55,7 @@ const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 40_0
 /// Who claims matches in these tests.
 pub(crate) const WORKER: WorkerId = WorkerId(0xf);
 
-/// The tracer of this configuration. What it records is sent to nobody.
+/// The tracer of this configuration. What it records is sent to no collector.
 fn tracer(config: &Config, metrics: &Arc<Metrics>) -> Tracer {
     let Some(endpoint) = &config.telemetry_otlp_endpoint else { return Tracer::OFF };
     let sampler = config.telemetry_sampler;
@@ -185,7 +185,7 @@ impl TestServer {
         value.map_or(0, |value| value.parse().unwrap())
     }
 
-    /// Whoever answers requests, for a door.
+    /// The gateway that answers requests, for a door.
     pub(crate) fn front(&self) -> Gateway {
         self.front.clone()
     }

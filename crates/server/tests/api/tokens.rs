@@ -96,7 +96,7 @@ async fn a_token_says_when_it_was_used_last() {
 }
 
 #[tokio::test]
-async fn nobody_makes_or_deletes_a_token_stronger_than_their_own() {
+async fn no_caller_makes_or_deletes_a_token_stronger_than_their_own() {
     let server = TestServer::open().await;
     for (by, role, want) in [
         ("player", "guest", "201"),

@@ -346,7 +346,7 @@ async fn results_move_it_on() {
     assert_eq!(details["status"], "finished");
 }
 
-/// Whether the match ends cancelled, although nobody called it off by itself.
+/// Whether the match ends cancelled, although no caller called it off by itself.
 async fn wait_until_cancelled(server: &TestServer, id: MatchId) {
     loop {
         let details = server.call(&format!("GET /api/games/{id}/details")).check("200").await.body;
@@ -375,7 +375,7 @@ async fn who_leaves_in_the_middle_loses_and_its_game_is_called_off() {
 async fn a_bot_that_is_deleted_while_it_plays_leaves_at_once() {
     let server = TestServer::open().await;
     let (path, bots, games) = running(&server).await;
-    // Whoever has the first seat wins: 0, and then 2.
+    // The bot in the first seat wins: 0, and then 2.
     for game in games {
         finish(&server, game).await;
     }

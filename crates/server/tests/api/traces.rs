@@ -45,7 +45,7 @@ async fn only_operators_decide_that_a_request_is_recorded() {
     check(&server, "operator", "127.0.0.1", &[], None).await;
     check(&server, "player", "127.0.0.1", &[&asks], None).await;
     check(&server, "player", PROXY, &[&asks], None).await;
-    // Of two nobody knows which one the caller meant.
+    // Of two the server does not know which one the caller meant.
     check(&server, "operator", "127.0.0.1", &[&asks, &other], None).await;
     check(&server, "operator", "127.0.0.1", &["00-nonsense"], None).await;
     assert_eq!(server.sample("gauntlet_telemetry_spans_total"), 2);
@@ -69,7 +69,7 @@ async fn a_caller_who_declines_does_not_hide_from_the_ratio() {
 
 /// As many as come are answered, though nothing takes the spans.
 #[tokio::test]
-async fn spans_that_nobody_takes_hold_up_no_request() {
+async fn spans_that_no_exporter_takes_hold_up_no_request() {
     let server = server(|config| config.telemetry_sampler = TraceSampler::AlwaysOn).await;
     for _ in 0..20 {
         server.call("GET /api/games").by("player").check("200").await;

@@ -193,7 +193,7 @@ async fn a_failing_store_loses_no_ticket() {
     assert_eq!(still["state"], "waiting");
 }
 
-/// Nobody is matched with somebody who does not come.
+/// No player is matched with one who does not come.
 #[tokio::test]
 async fn the_ticket_of_a_party_with_a_banned_player_ends() {
     let server = open().await;

@@ -39,7 +39,7 @@ async fn games_are_not_here() {
 }
 
 #[tokio::test]
-async fn with_a_token_it_answers_whoever_brings_it() {
+async fn with_a_token_it_answers_the_callers_that_bring_it() {
     let secret = "a service's token";
     let server = TestServer::open_with("", Arc::new(MemoryDatabase::new()), |config| {
         config.serve_mode = ServeMode::Limiter;

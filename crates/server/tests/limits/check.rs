@@ -99,7 +99,7 @@ fn database() -> std::sync::Arc<dyn store::Database> {
 }
 
 #[tokio::test]
-async fn a_limiter_in_shadow_denies_nobody() {
+async fn a_limiter_in_shadow_denies_no_request() {
     let server = TestServer::open_with(BURST, database(), |config| config.limiter_shadow = true).await;
     for _ in 0..2 {
         let reply = ask(&server, json!({"key": "k", "cost": 3})).await;

@@ -29,7 +29,7 @@ async fn connections_are_charged_to_their_address() {
     let turned_away = told(&server).await;
     assert!(turned_away.contains("rate_limited") && !turned_away.contains('😁'), "{turned_away}");
     assert!(!turned_away.contains("header"), "a frame has none: {turned_away}");
-    // Whoever asks by HTTP for the same is charged the same.
+    // A client that asks by HTTP for the same is charged the same.
     let socket = server.send(&crate::test_server::Request::new("GET /api/worlds/plaza/socket")).await;
     assert_eq!(socket.status, 429);
 }

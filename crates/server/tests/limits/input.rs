@@ -209,7 +209,7 @@ async fn parameters_come_from_bodies_of_several_kinds_and_from_the_query() {
     check(request(both).body("text/plain", "{"), 200, ALLOWED).await;
     check(request(here).body(FORM, "client_id[]=a&client_id[]=b&resource[x]=y"), 200, ALLOWED).await;
     check(request("POST /api/v1/configure").body(FORM, "window_seconds=60&request_per_window=%2B5"), 200, CONFIG).await;
-    // As many fields, and as long a name, as nobody means: what they would become is not built.
+    // More fields, and a longer name, than any client means: what they would become is not built.
     let deep = format!("client_id{}=&", "[]".repeat(16));
     check(request(here).body(FORM, deep.repeat(900) + "resource=x"), 200, ALLOWED).await;
     check(request(here).body(FORM, deep.repeat(7_900_000 / deep.len()) + "resource=x"), 400, BAD_REQUEST).await;

@@ -96,7 +96,7 @@ async fn what_is_set_covers_the_file_until_it_is_deleted() {
 }
 
 #[tokio::test]
-async fn whoever_made_a_policy_too_strict_can_mend_it() {
+async fn an_admin_who_made_a_policy_too_strict_can_mend_it() {
     let server = TestServer::open("").await;
     let here = "/api/limits/policies/all";
     check(&server, &format!("PUT {here}"), json!({"class": "gateway.*", "limit": 1, "window_ms": 86_400_000}), "201")

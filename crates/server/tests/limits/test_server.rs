@@ -137,7 +137,7 @@ impl Request {
         self
     }
 
-    /// By whoever may do everything.
+    /// By an admin, who may do everything.
     pub(crate) fn by_admin(self) -> Self {
         self.header("authorization", &format!("Bearer {TOKEN}"))
     }

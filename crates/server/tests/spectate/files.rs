@@ -34,7 +34,7 @@ async fn file(server: &TestServer, bots: &Bots, names: &[&str]) -> (MatchId, Vec
     (id, lines(server, id).await)
 }
 
-/// The bot in the first seat received every board of the file but the last, on which nobody was asked any more for a move.
+/// The bot in the first seat received every board of the file but the last, on which no bot was asked any more for a move.
 #[tokio::test]
 async fn a_file_has_what_the_first_bot_received() {
     let (server, bots) = (TestServer::open().await, Bots::open().await);

@@ -41,7 +41,7 @@ async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
 
 /// Frames and requests to other bots have what a page may show, whatever a bot says of itself and shouts.
 #[tokio::test]
-async fn hostile_texts_of_a_bot_reach_nobody() {
+async fn hostile_texts_of_a_bot_reach_no_viewer_and_no_bot() {
     let (server, bots) = (TestServer::open().await, Bots::open().await);
     let id = server.create(&bots.urls(&["hostile", "circle"]), 10_000).await.id;
     let viewer = Viewer::watch(&server, id).await;

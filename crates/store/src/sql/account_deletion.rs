@@ -175,7 +175,7 @@ impl<S: Dialect> Batch<'_, S> {
         self.session.run("DELETE FROM one_time_codes WHERE account IS NULL AND made_by = ?1", values![id])?;
         let tokens = "DELETE FROM tokens WHERE account = ?1 RETURNING id";
         let tokens = self.session.all(tokens, values![id], |row| row.id().map(TokenId))?;
-        // Nobody chooses a name that ends with space.
+        // No person chooses a name that ends with space.
         let nameless = format!("{DELETED_ACCOUNT_NAME} {id} ");
         let delete = "UPDATE accounts SET former_name = name, name = ?2, deleted_at = ?3 WHERE id = ?1";
         self.session.run(delete, values![id, &nameless, now])?;

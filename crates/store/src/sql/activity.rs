@@ -1,4 +1,4 @@
-//! What goes on in public, in numbers. Each query walks an index and ends at its bound: they run every second while somebody looks.
+//! What goes on in public, in numbers. Each query walks an index and ends at its bound: they run every second while a viewer looks.
 
 use super::match_lists::running_public;
 use super::{Dialect, ID_MAX, Session, Value, values};

@@ -97,7 +97,7 @@ impl<S: Dialect> Batch<'_, S> {
         if self.session.run(lift, values![id, now])? == 0 { Ok(Outcome::NotFound) } else { self.bans_changed() }
     }
 
-    /// Changes no version: whoever has read one that has expired knows its end.
+    /// Changes no version: a node that has read one that has expired knows its end.
     fn retire_expired_bans(&mut self, now: UnixMs, max: usize) -> Result<Outcome, StoreError> {
         let expired = "SELECT id FROM bans WHERE expires_at <= ?1 ORDER BY expires_at, id LIMIT ?2";
         let retired = self.session.run(&format!("DELETE FROM bans WHERE id IN ({expired})"), values![now, max])?;

@@ -132,8 +132,8 @@ impl<S: Dialect> Batch<'_, S> {
         Ok(self.readable_tables(taken))
     }
 
-    /// Those that are damaged are claimed as well, so that they stand in no other's way, and are left out: whoever wants one claims it, and
-    /// gets the error.
+    /// Those that are damaged are claimed as well, so that they stand in no other's way, and are left out: a worker that wants one claims
+    /// it, and gets the error.
     fn readable_tables(&mut self, claimed: Vec<Result<ClaimedTable, Damage>>) -> Outcome {
         Outcome::TablesClaimed(self.session.note_unreadable(claimed))
     }

@@ -31,7 +31,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).or_store_error()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut target = Connection::open_with_flags(to, flags).or_store_error()?;
-    // Nobody reads it before it is whole.
+    // No process reads it before it is whole.
     target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").or_store_error()?;
     let backup = Backup::new(&source, &mut target).or_store_error()?;
     loop {

@@ -62,7 +62,7 @@ pub(crate) fn an_admin_by_a_session_is_kept(database: &dyn Database) {
         held.assert_outcome(way, Outcome::LastAdmin);
     }
     held.assert_outcome(delete_token, Outcome::Done);
-    // Where nobody is an admin any more, none is the last.
+    // Where no account is an admin any more, none is the last.
     held.assert_outcome(ban_of(1, BanTarget::Account(ANN), None), Outcome::Done);
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn of_two_admins_who_remove_each_other_one_stays(database: &dyn Datab
     }
 }
 
-/// Whoever takes the name of a banned account in the moment of its deletion does not get it.
+/// An account that takes the name of a banned one in the moment of its deletion does not get it.
 pub(crate) fn a_held_name_is_taken_in_no_moment(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let mut writers = [database.writer().unwrap(), database.writer().unwrap()];

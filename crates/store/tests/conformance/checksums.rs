@@ -309,7 +309,7 @@ pub(crate) fn what_a_program_of_before_writes_anew_is_not_taken_for_damaged(data
         let report = database.check_checksums();
         assert_eq!((report.without_checksum, report.damaged), (without_checksum, 0), "{table}: {:?}", report.shown);
     }
-    // Whoever knows checksums writes them again.
+    // A program that knows checksums writes them again.
     held.assert_outcome(snapshot(1, 1, 0, 20), Outcome::Done);
     held.assert_outcome(save(1, 1, &health(3, 1)), Outcome::Done);
     assert_eq!(database.check_checksums().without_checksum, 6);

@@ -220,7 +220,7 @@ pub(crate) fn signing_out_ends_sessions_only(database: &dyn Database) {
     assert!(held.reader.one_time_code(&digest_of(2), at(1)).unwrap().is_some(), "a link for another device stays");
 }
 
-/// Whoever had the token may have made links with it.
+/// A client that had the token may have made links with it.
 pub(crate) fn deleting_a_token_ends_the_links_of_its_account(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));

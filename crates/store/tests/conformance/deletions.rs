@@ -1,4 +1,5 @@
-//! Accounts that are deleted: nobody's at once, with what was theirs a little at a time; what others share stays, without a name.
+//! Accounts that are deleted: they lose their holder at once, and what was theirs a little at a time; what others share stays, without a
+//! name.
 
 use crate::codes::{code, code_id, create_code, redeem};
 use crate::fixtures::*;
@@ -78,7 +79,7 @@ fn uncleared(held: &mut StoreFixture) -> Vec<AccountId> {
     held.reader.deletions().uncleared_accounts(UnixMs::MAX, 9).unwrap()
 }
 
-pub(crate) fn a_deleted_account_is_nobodys(database: &dyn Database) {
+pub(crate) fn a_deleted_account_has_no_holder(database: &dyn Database) {
     let mut held = with_ann(database);
     held.assert_outcome(delete(AccountId(7), 5), Outcome::NotFound);
     held.assert_outcome(token_of(1, ANN, Role::Operator, None), Outcome::Done);
@@ -271,7 +272,7 @@ pub(crate) fn names_are_taken_out_in_pages(database: &dyn Database) {
     }
     assert_eq!(held.reader.deletions().has_live_seats(ANN), Ok(false));
 
-    // A page ends with whole matches: three seats are those of two matches. Whoever continues begins where the last one has ended.
+    // A page ends with whole matches: three seats are those of two matches. A process that continues begins where the last one has ended.
     let after = |n: u128| Outcome::NamesForgotten(Some(NamesPage::Seats(match_id(n))));
     held.assert_outcome(forget(3), after(2));
     held = StoreFixture::new(database);

@@ -34,7 +34,7 @@ pub(crate) fn entries_are_counted_once(database: &dyn Database) {
     held.assert_outcome(hunters(3, 9, vec![delta(1, "ann", 5, 1)]), Outcome::VersionConflict(4));
     held.assert_outcome(counted(7, 0, 0), Outcome::NotFound);
     assert_eq!(held.reader.hunter(player_id(1)).unwrap().unwrap().points, 5, "what was refused was not counted");
-    // Whoever the owner is: counting has a fence of its own, the cursor.
+    // Whichever worker the owner is: counting has a fence of its own, the cursor.
     held.assert_outcome(release_world(1, 1), Outcome::Done);
     held.assert_outcome(hunters(4, 9, vec![delta(1, "ann", 6, 1)]), Outcome::Done);
     assert_eq!(held.reader.hunter(player_id(1)).unwrap().unwrap().points, 11);

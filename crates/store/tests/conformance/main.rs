@@ -105,7 +105,7 @@ laws! {
         a_name_is_taken_once
     }
     deletions {
-        a_deleted_account_is_nobodys
+        a_deleted_account_has_no_holder
         a_name_stays_with_a_ban
         what_an_account_has_is_counted
         a_deleted_account_is_cleared_in_portions

@@ -81,7 +81,7 @@ impl OwnedTable {
             TableError::Broken
         })?;
         self.epoch = claimed.epoch;
-        // One that nobody plays at counts against nobody: whoever looks at it would use up its opener's quota.
+        // One without a live game counts against no account: a viewer of it would use up its opener's quota.
         let is_live = table.live_game().is_some();
         self.permit = is_live.then(|| context.shared.table_permits.acquire_unchecked(table.opener()));
         self.unknown_opening = None;

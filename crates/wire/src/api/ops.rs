@@ -86,7 +86,7 @@ pub struct HuntFigures {
     pub tickets_matched: u64,
     /// Tickets that timed out, since this process began.
     pub tickets_timed_out: u64,
-    /// Claims that nobody has counted yet.
+    /// Claims that the aggregator has not counted yet.
     pub claims_uncounted: u64,
 }
 

@@ -12,7 +12,7 @@ pub struct CreateInvite {
     /// What the account's session may do: `guest`, `player`, `operator` or `admin`, and no more than the caller.
     #[schema(default = "player")]
     pub role: Option<String>,
-    /// A name to suggest; whoever redeems the invitation may choose another one.
+    /// A name to suggest; the person who redeems the invitation may choose another one.
     #[schema(min_length = 1, max_length = 100)]
     pub name: Option<String>,
     /// How long it can be redeemed, in seconds: a minute to 30 days.

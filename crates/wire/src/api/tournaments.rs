@@ -203,7 +203,7 @@ pub struct TournamentRulesView {
     pub game_type: String,
     pub map: String,
     pub timeout_ms: u16,
-    /// Decimal digits; shown once it is over, so that nobody can play its games before they are played.
+    /// Decimal digits; shown once it is over, so that no client can play its games before they are played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
 }
@@ -252,11 +252,11 @@ pub struct TournamentPairing {
     pub ended_at: Option<Timestamp>,
     pub players: Vec<TournamentPlayer>,
     pub games: Vec<TournamentGame>,
-    /// Who has won, once it is decided; null when nobody has.
+    /// Who has won, once it is decided; null when no entrant has.
     #[schema(required)]
     pub winner: Option<u16>,
-    /// What decided it: `games`, `tie_break_food`, `tie_break_seed`, `tie_break_lot`, `walkover`, `double_walkover`, `bye`, `empty` (nobody
-    /// came up to here) or `not_needed` (a second final).
+    /// What decided it: `games`, `tie_break_food`, `tie_break_seed`, `tie_break_lot`, `walkover`, `double_walkover`, `bye`, `empty` (no
+    /// entrant came up to here) or `not_needed` (a second final).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
 }
@@ -264,7 +264,7 @@ pub struct TournamentPairing {
 /// A place in a pairing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TournamentPlayer {
-    /// Null while it is not known who it is, or when nobody comes.
+    /// Null while it is not known who it is, or when no entrant comes.
     #[schema(required)]
     pub entrant: Option<u16>,
     /// Whether the place stays empty.
@@ -371,7 +371,7 @@ pub struct TournamentEvent {
 pub struct TournamentEnd {
     /// `finished` or `cancelled`.
     pub status: String,
-    /// The number of the entrant that has won; null when nobody has.
+    /// The number of the entrant that has won; null when none has.
     #[schema(required)]
     pub champion: Option<u16>,
     /// The champion's name.

@@ -1,4 +1,4 @@
-//! The matchmaker: as many matches as may be, of those that may play, whoever else pairs; and its memory is what is committed.
+//! The matchmaker: as many matches as may be, of those that may play, whatever another process pairs; and its memory is what is committed.
 
 use super::*;
 use crate::ladders::matchmaker::Matchmaker;

@@ -1,11 +1,11 @@
-//! The rater: each result once, whoever else rates; seasons; and a recomputation that finds every bit.
+//! The rater: each result once, even if two processes rate; seasons; and a recomputation that finds every bit.
 
 use super::*;
 use crate::driver::AdvanceError;
 use store::StoreError;
 
 #[tokio::test]
-async fn each_result_is_rated_once_whoever_else_rates() {
+async fn each_result_is_rated_once_even_if_two_processes_rate() {
     let fixture = Fixture::new(None).await;
     for bots in [[1, 2], [2, 3], [3, 1], [1, 2]] {
         fixture.play(bots, UnixMs(5)).await;
@@ -30,7 +30,7 @@ async fn each_result_is_rated_once_whoever_else_rates() {
 }
 
 #[tokio::test]
-async fn a_game_in_which_a_bot_gave_no_move_rates_nobody() {
+async fn a_game_in_which_a_bot_gave_no_move_rates_no_bot() {
     let fixture = Fixture::with_bots(3).await;
     fixture.matchmaker(1).look().await.unwrap();
     fixture.finish_next_with(UnixMs(5), vec![0]).await;
@@ -44,7 +44,7 @@ async fn a_game_in_which_a_bot_gave_no_move_rates_nobody() {
 }
 
 #[tokio::test]
-async fn a_game_of_a_bot_that_was_deleted_is_called_off_and_rates_nobody() {
+async fn a_game_of_a_bot_that_was_deleted_is_called_off_and_rates_no_bot() {
     let fixture = Fixture::with_bots(3).await;
     fixture.matchmaker(1).look().await.unwrap();
     let [row] = &fixture.live().await[..] else { panic!("one game waits") };

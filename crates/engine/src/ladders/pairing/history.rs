@@ -6,7 +6,7 @@ use crate::ids::BotId;
 use crate::limits::LADDER_MIN_GAMES;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Different opponents of a bot that are remembered, newest last: whom it met among these it meets again only when nobody else can
+/// Different opponents of a bot that are remembered, newest last: whom it met among these it meets again only when no other bot can
 /// play. A ladder with at most one bot more than this is therefore a round robin.
 pub const OPPONENTS_REMEMBERED: usize = 32;
 /// Games a bot has on average among those that are counted as its recent share: as many as a bot plays until it is ranked, so that new

@@ -2,15 +2,15 @@
 //!
 //! - **Share.** Who had the fewest of the ladder's last games begins a line-up; among equals the most uncertain does. A new bot had none, so
 //!   it comes first until it has had as many as the others. A bot that had more than the average is drawn into a line-up only where the others
-//!   were met recently, and one that had two more only where nobody else can play. So shares lie from about two below the average, which is
-//!   what a bot loses when its games are counted no more while others wait as well, to two above it: they differ by four.
+//!   were met recently, and one that had two more only where no other bot can play. So shares lie from about two below the average, which
+//!   is what a bot loses when its games are counted no more while others wait as well, to two above it: they differ by four.
 //! - **Partners** are near in rating, from both sides: the distance between two ratings is in units of their uncertainty, and a
-//!   partner who has somebody much nearer costs the difference in addition.
-//! - **No pairing is repeated** among the last [`OPPONENTS_REMEMBERED`] opponents of either while somebody else can play whose share allows
+//!   partner who has another bot much nearer costs the difference in addition.
+//! - **No pairing is repeated** among the last [`OPPONENTS_REMEMBERED`] opponents of either while another bot can play whose share allows
 //!   it; then the one met longest ago comes first.
 //! - **Speed.** Bots of which one is busy far longer than the other still meet: a bot that has had more than the average waits while bots that
 //!   have had less are busy, and so does one that could only meet whom it has met, while others it has not met, or a third of all that it
-//!   met longer ago, are busy. When nothing is under way nobody waits.
+//!   met longer ago, are busy. When nothing is under way no bot waits.
 //! - **Seats** rotate, also against the same opponents (`seats.rs`).
 //! - A bot is in at most [`PairingRules::games_at_once_max`] games at once, and never twice in one. One that has no rated game yet, or gave
 //!   no move in its last one, is in one at once: who does not answer must not use up the games of others.

@@ -169,7 +169,7 @@ impl<'e> Pool<'e> {
         self.players[at].share.saturating_sub(self.share_max())
     }
 
-    /// The average share, rounded down: who had more is drawn into a line-up only when nobody else can play.
+    /// The average share, rounded down: who had more is drawn into a line-up only when no other bot can play.
     fn share_max(&self) -> u32 {
         (self.shares_sum / self.players.len() as u64) as u32
     }

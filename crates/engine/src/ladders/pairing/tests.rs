@@ -101,7 +101,7 @@ fn relatives_meet_only_where_they_may() {
 }
 
 #[test]
-fn a_bot_that_nobody_may_meet_ends_no_plan() {
+fn a_bot_that_no_other_may_meet_ends_no_plan() {
     // Only the owner of the last bot is another one: all others have two games together with it at most.
     let mut entries = ladder_of(500);
     entries[..499].iter_mut().for_each(|entry| entry.account = AccountId(1));

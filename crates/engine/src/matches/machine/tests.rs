@@ -99,7 +99,7 @@ fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
     assert!(result.late_moves >= result.turns);
 }
 
-/// A board without walls on which hazards heal: a snake that nobody steers would live for ever.
+/// A board without walls on which hazards heal: a snake that no bot steers would live for ever.
 fn endless(turns_max: u32) -> MatchSpec {
     let settings =
         Settings { food_spawn_chance: 0, minimum_food: 0, hazard_damage_per_turn: -100, shrink_every_n_turns: 1 };
@@ -108,7 +108,7 @@ fn endless(turns_max: u32) -> MatchSpec {
 }
 
 #[test]
-fn a_match_ends_when_nobody_moves_any_more() {
+fn a_match_ends_when_no_bot_moves_any_more() {
     #[track_caller]
     fn check(turn_of_move: Option<u32>, class: AnswerClass, want: u32) {
         let bot = |turn, _| match turn_of_move {

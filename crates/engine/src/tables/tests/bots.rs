@@ -1,4 +1,4 @@
-//! Tables with bots: they tell in turn, people are waited for, and nobody plays when the people are gone.
+//! Tables with bots: they tell in turn, people are waited for, and no bot plays when the people are gone.
 
 use super::super::entry::Entry;
 use super::super::*;

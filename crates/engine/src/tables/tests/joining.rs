@@ -131,7 +131,7 @@ fn a_history_is_complete_however_many_came_and_went() {
     assert!(matches!(history.last(), Some(EventKind::Completed { .. })));
 }
 
-/// Seats that change hands all the time do so slowly, whoever takes them; players who have sat for a while may always
+/// Seats that change hands all the time do so slowly, whichever players take them; players who have sat for a while may always
 /// leave.
 #[test]
 fn seats_change_hands_slowly_after_a_while() {

@@ -65,7 +65,7 @@ fn unknown_words_leave_an_even_choice_within_five_deviations() {
 }
 
 #[test]
-fn nobody_votes_for_his_own_card() {
+fn no_bot_votes_for_its_own_card() {
     let votes = votes("A whale carries our village", Some(Card(2)));
     assert_eq!(votes[1], 0);
     assert!(votes.iter().filter(|count| **count > 0).count() == 4, "{votes:?}");

@@ -87,7 +87,7 @@ pub(super) fn by_number(seats: &[u16]) -> GameScore {
     score(&seats.iter().map(place).collect::<Vec<_>>())
 }
 
-/// Seeds from 1, as brackets are written; `-` where nobody comes.
+/// Seeds from 1, as brackets are written; `-` where no entrant comes.
 fn pairing_text(pairing: &Pairing) -> String {
     let name = |player: &Occupant| match player {
         Occupant::Entrant(entrant) => (entrant + 1).to_string(),

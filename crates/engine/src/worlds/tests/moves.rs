@@ -44,7 +44,7 @@ fn a_repeated_input_gets_its_first_answer_and_does_nothing() {
 }
 
 #[test]
-fn a_seat_that_is_nobodys_is_answered_too() {
+fn a_seat_without_a_mover_is_answered_too() {
     let mut world = world(meadow(8, 8), 1);
     let mover_ref = register(&mut world, &walker(None)).mover;
     world.leave(mover_ref);

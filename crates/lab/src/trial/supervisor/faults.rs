@@ -206,7 +206,7 @@ impl ProcessSupervisor {
         self.fault_rows[fault].failed.clone().filter(|_| is_down)
     }
 
-    /// A fault ends this process: a restart whose process was not ready by then is done, and nobody will see it ready.
+    /// A fault ends this process: a restart whose process was not ready by then is done, and the supervisor will not see it ready.
     fn settle_restarts(&mut self, process: &str, record: &mut FaultRecorder<'_>) {
         let is_settled = |fault: &mut usize| self.fault_rows[*fault].process == process;
         let settled: Vec<usize> = self.pending_faults.extract_if(.., is_settled).collect();

@@ -169,7 +169,7 @@ fn the_last_request_of_a_snake_tells_how_it_ended() {
     assert_eq!((calls[0].answer.class, calls[0].answer.played), (AnswerClass::Malformed, Some(Move::Up)));
 }
 
-/// Bodies that nobody asked for are not rendered.
+/// Bodies that no caller asked for are not rendered.
 #[test]
 fn a_list_has_no_bodies() {
     let played = play(spec(1, Ruleset::Solo, 1), |_, _| answer(AnswerClass::Valid, Some(Move::Up), ""));

@@ -192,7 +192,7 @@ fn files_that_do_not_fit_are_refused() {
     assert!(missing.is_err_and(|why| why.starts_with("tls.certificate /none.pem: ")));
 }
 
-/// Whoever opens one waits until somebody writes.
+/// A reader that opens one waits until a writer comes.
 #[test]
 fn a_pipe_is_no_key() {
     let folder = Folder::new("tls-pipe");

@@ -76,7 +76,7 @@ pub enum StoryEventKind {
         /// Who sat at the table without having played in the last game, and is a visitor again.
         unseated: Vec<String>,
     },
-    /// Somebody sat down to the game.
+    /// A player sat down to the game.
     Joined {
         /// Their id.
         player: String,
@@ -88,7 +88,7 @@ pub enum StoryEventKind {
         #[schema(required)]
         hand: Option<Vec<u8>>,
     },
-    /// Somebody left the table.
+    /// A player left the table.
     Left {
         /// Their id.
         player: String,
@@ -164,7 +164,7 @@ pub enum StoryEventKind {
         /// Why: `inactivity`, `countdown`, `storyteller_left`, `storyteller_late` or `closed`.
         because: String,
     },
-    /// Somebody said something; only those who sit at the table get this.
+    /// A player said something; only those who sit at the table get this.
     Said {
         /// Their id.
         player: String,
@@ -176,7 +176,7 @@ pub enum StoryEventKind {
         /// Whether they may take free seats.
         are_on: bool,
     },
-    /// Somebody may begin the next game.
+    /// A player may begin the next game.
     NextStoryteller {
         /// Their id; null for any member of the table.
         #[schema(required)]
