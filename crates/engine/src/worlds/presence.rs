@@ -30,7 +30,10 @@ impl World {
             registration.resume.filter(|(id, key)| registration.is_resumable && *key == resume_key(self.seed, *id));
         let known = claimed.map(|(id, _)| id);
         let here = known.and_then(|id| Some(MoverRef { slot: *self.resumable.get(&id)?, id }));
-        if let Some(mover_ref) = here.filter(|mover_ref| self.may_take_over(*mover_ref, registration)) {
+        let resumed = here.filter(|mover_ref| self.may_take_over(*mover_ref, registration));
+        // In a hunt a player has one mover, whichever key the client has, or none.
+        let own = registration.player.and_then(|player| self.players.get(&player).copied());
+        if let Some(mover_ref) = own.or(resumed) {
             return Ok(self.take_over(mover_ref, registration, view));
         }
         let cell = self.spawn_cell(registration.at).ok_or(Refusal::WorldFull)?;
@@ -57,8 +60,16 @@ impl World {
             profile.player = profile.player.or(registration.player);
             profile.name = registration.name.clone().or(profile.name.take());
         }
+        self.index_player(mover_ref);
         self.set_view(mover_ref, view);
         self.registered(mover_ref, true)
+    }
+
+    fn index_player(&mut self, mover_ref: MoverRef) {
+        let player = self.profile(mover_ref).and_then(|profile| profile.player);
+        if let Some(player) = player.filter(|_| self.hunt.is_some()) {
+            self.players.insert(player, mover_ref);
+        }
     }
 
     fn registered(&self, mover_ref: MoverRef, is_resumed: bool) -> Registered {
@@ -113,6 +124,7 @@ impl World {
         if let Some(profile) = self.profiles.get_mut(profile) {
             profile.mover = mover_ref;
         }
+        self.index_player(mover_ref);
         if is_resumable {
             self.resumable.insert(id, mover_ref.slot);
             self.has_changed = true;
@@ -192,6 +204,9 @@ impl World {
         if let Some(profile) = mover.profile().and_then(|profile| self.profiles.remove(profile)) {
             self.stats.viewers -= usize::from(profile.viewer.is_some());
             self.stats.lost -= usize::from(profile.disconnected_at_us.is_some());
+            if let Some(player) = profile.player.filter(|player| self.players.get(player) == Some(&mover_ref)) {
+                self.players.remove(&player);
+            }
             if profile.is_resumable {
                 self.resumable.remove(&mover_ref.id);
                 self.has_changed = true;

@@ -8,7 +8,7 @@ use super::input::{MoverId, MoverRef};
 use super::profiles::Profiles;
 use super::rounds::{HuntEvent, RoundPhase, RoundStatus};
 use super::viewer::ViewScratch;
-use crate::ids::WorldId;
+use crate::ids::{PlayerId, WorldId};
 use crate::limits::MOVER_GRACE;
 use crate::pack::DecodeError;
 use crate::time::UnixMs;
@@ -102,6 +102,8 @@ pub struct World {
     pub(super) profiles: Profiles,
     /// Where those are who may come back.
     pub(super) resumable: BTreeMap<MoverId, u32>,
+    /// In a hunt, the one mover of each player: more of them would see more and dig more into one score.
+    pub(super) players: BTreeMap<PlayerId, MoverRef>,
     /// Whose client is gone, and since when; in the order of time. Who has come back meanwhile stands here still.
     pub(super) disconnected: VecDeque<(i64, MoverRef)>,
     pub(super) log: ClaimLog,
@@ -146,6 +148,7 @@ impl World {
             crowd: Crowd::new(settings.size),
             profiles: Profiles::default(),
             resumable: BTreeMap::new(),
+            players: BTreeMap::new(),
             disconnected: VecDeque::new(),
             log: ClaimLog::new(0),
             ids_next: 1,

@@ -132,3 +132,29 @@ fn numbers_go_on_over_a_crash_and_wait_for_a_snapshot() {
     left.snapshot_saved(second);
     assert!(left.register(&walker(None), START_US).is_ok());
 }
+
+/// In a hunt more movers would see more and dig more into one score. Elsewhere a player may have as many as connections.
+#[test]
+fn a_player_has_one_mover_in_a_hunt() {
+    let mut world = world(hunt(20, 20, 4, 0), 1);
+    let first = register(&mut world, &member(Some(cell(5, 5)), 7, "Ann"));
+    let other = register(&mut world, &member(Some(cell(9, 9)), 8, "Ben"));
+    let again = register(&mut world, &member(Some(cell(15, 15)), 7, "Ann"));
+    assert_eq!((again.mover, again.cell, again.is_resumed), (first.mover, cell(5, 5), true));
+    // Also while its connection is lost, with a wrong key, and by a client that had none of its own.
+    world.connection_lost(first.mover, START_US);
+    let wrong = Registration { resume: Some((other.mover.id, other.key)), ..member(None, 7, "Ann") };
+    assert_eq!(register(&mut world, &wrong).mover, first.mover);
+    let guest = register(&mut world, &walker(None));
+    let signed_in = Registration { resume: Some((guest.mover.id, guest.key)), ..member(None, 9, "Cam") };
+    assert_eq!(register(&mut world, &signed_in).mover, guest.mover);
+    assert_eq!(register(&mut world, &member(None, 9, "Cam")).mover, guest.mover);
+    assert_eq!(world.stats().movers, 3);
+    // Once it has left there is a new one.
+    world.leave(first.mover);
+    let new = register(&mut world, &member(Some(cell(15, 15)), 7, "Ann"));
+    assert_eq!((new.cell, new.is_resumed), (cell(15, 15), false));
+    let bytes = kept(&mut world);
+    let mut restored = World::open(opening(hunt(20, 20, 4, 0), 1, 2), Some(&bytes), &[], START_US).unwrap();
+    assert_eq!(register(&mut restored, &member(None, 7, "Ann")).cell, cell(15, 15));
+}
