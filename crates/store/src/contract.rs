@@ -295,11 +295,12 @@ pub trait Reader: Send {
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError>;
     /// Those who have joined a world, in the order of their ids.
     fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError>;
-    /// Hunts that are not over at `now`, the one that ends last first.
+    /// Hunts that are not over at `now`, the one that ends last first; those of matched players only where they are wanted.
     fn hunt_lobby(
         &mut self,
         before: Option<HuntCursor>,
         limit: usize,
+        with_matched: bool,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError>;
     /// Hunts that were over by `now`, were played, and whose last owner neither finished them nor holds them: the earliest end first.

@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// List hunts that are not over, the one that ends last first
 ///
-/// Hunts of matched players are listed for operators only: a ticket names its hunt. A page may be shorter for that reason.
+/// Hunts of matched players are listed for operators only: a ticket names its hunt.
 #[utoipa::path(get, path = "/api/hunts", tag = "hunts", security((), ("bearer" = [])), params(PageQuery), responses(
     (status = 200, description = "A page of hunts, 20 when no limit is given.", body = Vec<HuntView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
@@ -41,11 +41,11 @@ async fn list_hunts(
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<ListResponse<HuntView>> {
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.node.clock.now());
-    let entries = app.node.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
+    let with_matched = viewer.is_operator;
+    let read = app.node.store.read(move |reader| reader.hunt_lobby(before, limit + 1, with_matched, now));
     let cursor = |entry: &WorldEntry| Some(HuntCursor::of(&entry.row));
-    let Page { rows, link } = Page::new("/api/hunts", "", entries, limit, cursor);
-    let shown = rows.into_iter().filter(|entry| viewer.is_shown(&entry.row));
-    Ok((link, Json(readable_rows(shown.map(view::hunt)))))
+    let Page { rows, link } = Page::new("/api/hunts", "", read.await?, limit, cursor);
+    Ok((link, Json(readable_rows(rows.into_iter().map(view::hunt)))))
 }
 
 /// Create a hunt
@@ -70,6 +70,7 @@ async fn create_hunt(
     let cells = new_hunt.settings.size.cells();
     let row = hunts::hunt_row(new_hunt, now);
     app.worlds.check_room(&row, quota_subject.address, app.node.clock.steady_us())?;
+    check_name_is_free(&app, row.name.clone()).await?;
     charge_quota(&app, quota_subject, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
     let saved = save_hunt(&app, &row, creator).await;
     // If it is unknown whether it was saved, it does not count; the store enforces the creator's own limit.
@@ -77,6 +78,15 @@ async fn create_hunt(
     let path = format!("/api/hunts/{}", row.name);
     let state = hunt_state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, path)], Json(state)))
+}
+
+/// Before the hour's quota is charged: it counts what is created. The commit is what decides.
+async fn check_name_is_free(app: &App, name: WorldName) -> ApiResult<()> {
+    let now = app.node.clock.now();
+    match app.node.store.read(move |reader| reader.world_named(&name, now)).await? {
+        None => Ok(()),
+        Some(_) => Err(ApiError::DuplicateName(Resource::Hunt)),
+    }
 }
 
 async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
@@ -160,9 +170,10 @@ async fn join_hunt(
 async fn leave_hunt(
     State(app): State<App>,
     player: ActingPlayer,
+    viewer: Viewer,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<HuntState>> {
-    let entry = find_hunt(&app, name.clone()).await?;
+    let entry = known(&app, &viewer, name.clone()).await?;
     let leave = WorldCommand::Leave { id: entry.row.id, player: player.player() };
     match app.node.store.commit(Command::World(leave)).await? {
         Outcome::Done => {
@@ -190,11 +201,11 @@ async fn leave_hunt(
 async fn end_hunt(
     State(app): State<App>,
     player: ActingPlayer,
-    quota_subject: QuotaSubject,
+    viewer: Viewer,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<StatusCode> {
-    let row = find_hunt(&app, name).await?.row;
-    if !quota_subject.is_operator && row.creator != Some(player.player()) {
+    let row = known(&app, &viewer, name).await?.row;
+    if !viewer.is_operator && row.creator != Some(player.player()) {
         return Err(HuntRefusal::NotCreator.into());
     }
     terminate_world(&app, &row, Resource::Hunt).await

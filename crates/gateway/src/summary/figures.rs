@@ -3,7 +3,7 @@
 use super::featured;
 use crate::app::App;
 use crate::problem::ApiResult;
-use engine::rows::{Admission, PublicActivity, WorldEntry};
+use engine::rows::{PublicActivity, WorldEntry};
 use node::lease::LeaseContext;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -34,7 +34,7 @@ pub(super) async fn read(app: &App) -> ApiResult<Summary> {
             activity: reader.public_activity(now)?,
             featured: featured::find(reader)?,
             worlds: reader.worlds(None, WORLDS_MAX, None, now)?,
-            hunts: reader.hunt_lobby(None, HUNTS_READ_MAX, now)?,
+            hunts: reader.hunt_lobby(None, HUNTS_READ_MAX, false, now)?,
         })
     });
     let Stored { activity, featured, worlds, hunts } = stored.await?;
@@ -92,6 +92,5 @@ async fn world_activity(app: &App, entries: Vec<WorldEntry>) -> Vec<WorldActivit
 }
 
 fn hunt_activity(entries: &[WorldEntry]) -> HuntActivity {
-    let open = || entries.iter().filter(|entry| entry.row.admission != Admission::Matched);
-    HuntActivity { open: open().count() as u64, players: open().map(|entry| u64::from(entry.players)).sum() }
+    HuntActivity { open: entries.len() as u64, players: entries.iter().map(|entry| u64::from(entry.players)).sum() }
 }

@@ -14,14 +14,14 @@ use crate::problem::ApiError;
 use crate::revocation;
 use engine::ids::WorldName;
 use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
-use engine::rows::WorldRow;
+use engine::rows::{Admission, WorldRow};
 use quotas::address_key::AddressKey;
 use rules::world::INDICATORS;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use tokio::time::{Instant, timeout, timeout_at};
 use wire::world::{ClientMessage, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
-use worlds::{CloseReason, MoverHandle, RegisterError, WorldHandle};
+use worlds::{CloseReason, MoverHandle, RegisterError, VisitError, WorldHandle};
 
 /// A connection without a registered mover.
 pub(super) struct Handshake {
@@ -61,6 +61,17 @@ pub(super) async fn run_handshake(handshake: Handshake) {
     };
     connection.close_with(&disconnect);
     linger(connection).await;
+}
+
+/// A refused client may try again on the same connection.
+type RegistrationOutcome = Result<(WorldHandle, MoverHandle), RegistrationError>;
+
+/// Only the players of a hunt of matched players may know that it exists.
+fn not_admitted(world: &WorldRow) -> Result<RegistrationOutcome, Disconnect> {
+    match world.admission {
+        Admission::Matched => Err(CloseMessage::from(VisitError::NoSuchWorld).into()),
+        Admission::Everybody | Admission::Joined => Ok(Err(RegistrationError::NotJoined)),
+    }
 }
 
 impl Handshake {
@@ -132,10 +143,7 @@ impl Handshake {
         Ok(())
     }
 
-    async fn register(
-        &mut self,
-        register: &Register,
-    ) -> Result<Result<(WorldHandle, MoverHandle), RegistrationError>, Disconnect> {
+    async fn register(&mut self, register: &Register) -> Result<RegistrationOutcome, Disconnect> {
         let name = registration::resolve_world(&register.world, self.world.as_ref())?;
         let principal = registration::resolve_principal(&self.app, &register.token, self.principal.as_ref()).await?;
         // Without a token of its own it moves as the connection's principal, whose grant is registered already.
@@ -150,11 +158,11 @@ impl Handshake {
             && let Ok(entry) = read::find_world(&self.app, name.clone()).await
             && !self.can_enter(&entry.row, &identity).await?
         {
-            return Ok(Err(RegistrationError::NotJoined));
+            return not_admitted(&entry.row);
         }
         let world = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
         if !self.can_enter(&world.info().row, &identity).await? {
-            return Ok(Err(RegistrationError::NotJoined));
+            return not_admitted(&world.info().row);
         }
         let registration = match registration::parse_registration(register, identity) {
             Ok(registration) => registration,

@@ -15,7 +15,7 @@ use rules::world::WorldSettings;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Viewer {
     pub(crate) player: Option<PlayerId>,
-    is_operator: bool,
+    pub(crate) is_operator: bool,
 }
 
 impl Viewer {
@@ -26,7 +26,7 @@ impl Viewer {
     }
 
     /// Whether the world is visible to the viewer even without playing in it.
-    pub(crate) fn is_shown(&self, world: &WorldRow) -> bool {
+    fn is_shown(&self, world: &WorldRow) -> bool {
         self.is_operator || world.admission != Admission::Matched
     }
 

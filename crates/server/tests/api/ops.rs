@@ -128,7 +128,7 @@ impl Reader for FlakyReader {
         aggregation_lags(limit: usize) -> Vec<engine::rows::AggregationLag>;
         has_joined(id: engine::ids::WorldId, player: engine::ids::PlayerId) -> bool;
         members(id: engine::ids::WorldId, limit: usize) -> Vec<engine::ids::PlayerId>;
-        hunt_lobby(before: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
+        hunt_lobby(before: Option<engine::rows::HuntCursor>, limit: usize, with_matched: bool, now: engine::time::UnixMs)
             -> Vec<engine::rows::WorldEntry>;
         unfinished_hunts(after: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
             -> Vec<engine::rows::WorldRow>;

@@ -76,6 +76,12 @@ async fn matching_tickets_get_a_hunt_of_their_own() {
     }
     server.call(&format!("POST {hunt}/join")).by(&dan.token).check("404 no_such_hunt").await;
     assert_eq!(column(&server.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
+    // Nor does a link to a next page name it.
+    let page = server.call("GET /api/hunts?limit=1").by("").check("200").await;
+    assert_eq!((page.body, page.headers.get("link")), (json!([]), None));
+    for line in [format!("POST {hunt}/leave"), format!("DELETE {hunt}")] {
+        server.call(&line).by(&dan.token).check("404 no_such_hunt").await;
+    }
     server.call(&format!("GET {hunt}")).by("operator").check("200").await;
     assert_eq!(column(&server.call("GET /api/hunts").by("operator").check("200").await.body, "name").len(), 1);
     server.call(&format!("GET {world}/stats")).by("operator").check("409 world_asleep").await;

@@ -363,9 +363,10 @@ impl<R: SqlReader> Reader for R {
         &mut self,
         before: Option<HuntCursor>,
         limit: usize,
+        with_matched: bool,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
-        worlds::lobby(self.session(), before, limit, now)
+        worlds::lobby(self.session(), before, limit, with_matched, now)
     }
 
     fn unfinished_hunts(

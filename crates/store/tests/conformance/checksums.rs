@@ -270,8 +270,8 @@ pub(crate) fn worlds_that_cannot_be_read_break_no_list(database: &dyn DamageRows
     // A page is full as long as there are rows that can be read.
     assert_eq!(of(held.reader.worlds(None, 2, None, at(1)).unwrap()), ids(&[2, 5]));
     assert_eq!(of(held.reader.worlds(Some(world_id(5)), 2, None, at(1)).unwrap()), ids(&[6]));
-    assert_eq!(of(held.reader.hunt_lobby(None, 2, at(1)).unwrap()), ids(&[6, 5]));
-    assert_eq!(of(held.reader.hunt_lobby(None, 9, at(1)).unwrap()), ids(&[6, 5, 2]));
+    assert_eq!(of(held.reader.hunt_lobby(None, 2, true, at(1)).unwrap()), ids(&[6, 5]));
+    assert_eq!(of(held.reader.hunt_lobby(None, 9, true, at(1)).unwrap()), ids(&[6, 5, 2]));
     let unfinished = held.reader.unfinished_hunts(None, 2, at(1_000_000)).unwrap();
     assert_eq!(unfinished.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[2, 5]));
     assert!(held.take_damages().iter().all(|damage| damage.kind == StoredKind::World));

@@ -246,8 +246,11 @@ pub(crate) fn the_lobby_has_hunts_that_are_not_over(database: &dyn Database) {
         held.assert_outcome(ensure(&row, &[]), world_is(&row));
     }
     held.assert_outcome(join(5, 1, at(0)), Outcome::Done);
+    let matched = WorldRow { creator: None, admission: Admission::Matched, ..hunt(6, Some(at(250))) };
+    held.assert_outcome(ensure(&matched, &[]), world_is(&matched));
+    assert_eq!(held.reader.hunt_lobby(None, 9, true, at(99)).unwrap()[3].row, matched);
     let mut lobby = |before: Option<HuntCursor>, limit, now| {
-        let page = held.reader.hunt_lobby(before, limit, at(now)).unwrap();
+        let page = held.reader.hunt_lobby(before, limit, false, at(now)).unwrap();
         let cursor = page.last().map(|entry| HuntCursor::of(&entry.row));
         (page.into_iter().map(|entry| (entry.row.id.0 - world_id(0).0, entry.players)).collect::<Vec<_>>(), cursor)
     };

@@ -59,11 +59,12 @@ pub(crate) fn page() -> String {
     )
 }
 
-pub(crate) fn lobby_page() -> String {
-    entries(
-        "WHERE w.ends_at > ?1 AND (w.ends_at, w.id) < (?2, ?3) AND w.kind = 'hunt'
-         ORDER BY w.ends_at DESC, w.id DESC LIMIT ?4",
-    )
+pub(crate) fn lobby_page(with_matched: bool) -> String {
+    let shown = if with_matched { "" } else { "AND w.admission <> 'matched'" };
+    entries(&format!(
+        "WHERE w.ends_at > ?1 AND (w.ends_at, w.id) < (?2, ?3) AND w.kind = 'hunt' {shown}
+         ORDER BY w.ends_at DESC, w.id DESC LIMIT ?4"
+    ))
 }
 
 /// Hunts that were over by ?1, were played, are not finished, and whose owner's lease does not hold.
@@ -131,10 +132,11 @@ pub(in crate::sql) fn lobby(
     session: &mut impl Session,
     before: Option<HuntCursor>,
     limit: usize,
+    with_matched: bool,
     now: UnixMs,
 ) -> Result<Vec<WorldEntry>, StoreError> {
     let (ends_at, id) = before.map_or((i64::MAX, ID_MAX), |before| (before.ends_at.0, before.id.to_bytes()));
-    session.page(&lobby_page(), limit, |limit| *values![now, ends_at, id, limit], |row, _| rows::entry(row))
+    session.page(&lobby_page(with_matched), limit, |limit| *values![now, ends_at, id, limit], |row, _| rows::entry(row))
 }
 
 /// See [`crate::Reader::unfinished_hunts`].
