@@ -10,10 +10,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::{Command, CompetitionCommand, Idempotency, Outcome};
 use engine::competitions::CompetitionRow;
-use engine::ids::AccountId;
+use engine::ids::{AccountId, PlayerId};
 use engine::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use store::RememberedResponse;
 
 /// A caller's key with the digest of the request that it came with.
 pub(super) struct IdempotencyKey {
@@ -40,7 +41,24 @@ pub(super) async fn first_response(
 ) -> ApiResult<Option<Vec<u8>>> {
     let Some(IdempotencyKey { key, fingerprint }) = key else { return Ok(None) };
     let key = key.clone();
-    match app.node.store.read(move |reader| reader.idempotent_response(account, &key)).await? {
+    let stored = app.node.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
+    matching_response(stored, fingerprint)
+}
+
+/// The same for a request of a player at tables.
+pub(super) async fn first_story_response(
+    app: &App,
+    player: PlayerId,
+    key: Option<&IdempotencyKey>,
+) -> ApiResult<Option<Vec<u8>>> {
+    let Some(IdempotencyKey { key, fingerprint }) = key else { return Ok(None) };
+    let key = key.clone();
+    let stored = app.node.store.read(move |reader| reader.story_idempotent_response(player, &key)).await?;
+    matching_response(stored, fingerprint)
+}
+
+fn matching_response(stored: Option<RememberedResponse>, fingerprint: &[u8; 32]) -> ApiResult<Option<Vec<u8>>> {
+    match stored {
         None => Ok(None),
         Some((stored, response)) if stored == *fingerprint => Ok(Some(response)),
         Some(_) => Err(ApiError::KeyReused),

@@ -4,7 +4,7 @@ use super::extract::ActingPlayer;
 use super::{read, settings, view};
 use crate::app::App;
 use crate::extract::RawJson;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::{IdempotencyKey, first_story_response};
 use crate::problem::{ApiError, ApiResult};
 use crate::quota::QuotaSubject;
 use axum::Json;
@@ -47,12 +47,33 @@ pub(super) async fn create_game(
 ) -> ApiResult<Created> {
     let key = IdempotencyKey::of(&body)?;
     let request: CreateStory = body.parse()?;
-    let state = match request.table {
-        None => open_table(&app, &player, quota_subject, &request, key).await,
-        Some(ref table) => next_game(&app, &player, table, &request, key.is_some()).await,
+    // Before anything is counted or refused: a repetition creates nothing.
+    let state = match first_story_response(&app, player.player(), key.as_ref()).await? {
+        Some(stored) => stored_game(&app, &player, &stored).await,
+        None => create(&app, &player, quota_subject, &request, key).await,
     }?;
     let path = state.game.as_ref().map(|game| format!("/api/stories/games/{}", game.id)).unwrap_or_default();
     Ok((StatusCode::CREATED, [(header::LOCATION, path)], Json(state)))
+}
+
+async fn create(
+    app: &App,
+    player: &ActingPlayer,
+    quota_subject: QuotaSubject,
+    request: &CreateStory,
+    key: Option<IdempotencyKey>,
+) -> ApiResult<StoryState> {
+    match request.table {
+        None => open_table(app, player, quota_subject, request, key).await,
+        Some(ref table) => next_game(app, player, table, request, key.is_some()).await,
+    }
+}
+
+/// The game that the first request with a key created, as it is now.
+async fn stored_game(app: &App, player: &ActingPlayer, stored: &[u8]) -> ApiResult<StoryState> {
+    let stored = String::from_utf8_lossy(stored);
+    let game = stored.parse().map_err(|_| ApiError::Internal(format!("a stored game is {stored:?}")))?;
+    read::view_game(app, game, Some(player.player())).await
 }
 
 async fn open_table(
@@ -79,11 +100,7 @@ async fn open_table(
     };
     match app.tables.open(new_table).await? {
         OpenResult::New { view, committed_at_us } => Ok(view::state(&view, &[player.player()], Some(committed_at_us))),
-        OpenResult::Replayed(stored) => {
-            let stored = String::from_utf8_lossy(&stored);
-            let game = stored.parse().map_err(|_| ApiError::Internal(format!("a stored game is {stored:?}")))?;
-            read::view_game(app, game, Some(player.player())).await
-        }
+        OpenResult::Replayed(stored) => stored_game(app, player, &stored).await,
     }
 }
 

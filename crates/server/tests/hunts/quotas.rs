@@ -107,6 +107,34 @@ async fn guests_are_free_and_what_they_create_counts_by_address() {
     check_bounded(tickets, "/api/hunts/tickets", ticket, 2, "429 address_quota", "tickets").await;
 }
 
+/// What was refused, and a request that is repeated, create nothing.
+#[tokio::test]
+async fn an_hour_counts_what_is_created() {
+    let server = open_with(|config| (config.quotas_tables_per_hour, config.quotas_hunts_per_hour) = (2, 2)).await;
+    let guest = token(&server, SCHOOL).await;
+    let open = |key: &str, body: Value| {
+        let call = server.call("POST /api/stories/games").by(&guest).from(SCHOOL).header("idempotency-key", key);
+        call.json(&body)
+    };
+    let table = open("a", json!({})).check("201").await.body["table"].clone();
+    for _ in 0..4 {
+        assert_eq!(open("a", json!({})).check("201").await.body["table"], table);
+    }
+    open("a", json!({ "table": table })).check("422 idempotency_key_reused").await;
+    open("b", json!({})).check("201").await;
+    open("c", json!({})).check("429 address_quota").await;
+    open("a", json!({})).check("201").await;
+    for (name, want) in [
+        ("a", "201"),
+        ("a", "409 duplicate_name"),
+        ("a", "409 duplicate_name"),
+        ("b", "201"),
+        ("c", "429 address_quota"),
+    ] {
+        post(&server, "/api/hunts", &guest, SCHOOL, json!({ "name": name }), want).await;
+    }
+}
+
 #[tokio::test]
 async fn guests_are_created_at_a_limited_rate() {
     let server = open_with(|config| config.quotas_guests_per_hour = 3).await;
