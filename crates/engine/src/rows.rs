@@ -29,6 +29,7 @@ pub use worlds::{
 };
 
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use crate::ladders::definition::SYSTEM_ACCOUNT_NAME;
 use crate::matches::lifecycle::MatchState;
 use crate::matches::result::MatchResult;
 use crate::matches::spec::{MatchSpec, SeatSpec};
@@ -141,6 +142,15 @@ pub struct CountedAccount {
 
 /// Who owned what is kept of a deleted account, as rows say that copied its name.
 pub const DELETED_ACCOUNT_NAME: &str = "deleted account";
+
+/// The account of the bootstrap token.
+pub const BOOTSTRAP_ACCOUNT_NAME: &str = "bootstrap";
+
+/// Whether the server gives this name itself: who had an account of it would have what the bootstrap token makes, or pass for another.
+#[must_use]
+pub fn is_reserved_account_name(name: &str) -> bool {
+    [DELETED_ACCOUNT_NAME, BOOTSTRAP_ACCOUNT_NAME, SYSTEM_ACCOUNT_NAME].contains(&name)
+}
 
 /// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

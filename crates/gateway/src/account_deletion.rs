@@ -7,8 +7,7 @@ use crate::grants::{CredentialId, RevocationReason};
 use engine::commands::{AccountCommand, Command, Outcome};
 use engine::ids::AccountId;
 use engine::ladders::definition::SYSTEM_ACCOUNT;
-use engine::rows::{Account, AccountHoldings};
-use settings::BOOTSTRAP_ACCOUNT;
+use engine::rows::{Account, AccountHoldings, BOOTSTRAP_ACCOUNT_NAME};
 use wire::api::AccountDeletion;
 
 /// An account that may be deleted, and what it has.
@@ -39,7 +38,7 @@ pub(super) async fn check_deletable(app: &App, id: AccountId) -> ApiResult<Delet
         Ok(account.zip(holdings))
     });
     let (account, holdings) = found.await?.ok_or(ApiError::NotFound(Resource::Account))?;
-    if id == SYSTEM_ACCOUNT || app.auth.bootstrap_role(id).is_some() || account.name == BOOTSTRAP_ACCOUNT {
+    if id == SYSTEM_ACCOUNT || app.auth.bootstrap_role(id).is_some() || account.name == BOOTSTRAP_ACCOUNT_NAME {
         return Err(SignInRefusal::BuiltInAccount.into());
     }
     Ok(Deletable { account, holdings })

@@ -103,6 +103,7 @@ async fn cancel_any_game(
 #[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = []), ("cookie" = [])), request_body = CreateAccount, responses(
     (status = 201, description = "It is created.", body = AccountView),
     (status = 200, description = "It existed already.", body = AccountView),
+    (status = 409, description = "`duplicate_name`: the server itself has this name."),
 ))]
 async fn create_account(
     State(app): State<App>,
@@ -115,6 +116,7 @@ async fn create_account(
         audit_entry::set_target(format_args!("account:{}", existing.id));
         return Ok((StatusCode::OK, Json(view(existing))));
     }
+    text::check_account_name(&name)?;
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
     audit_entry::set_target(format_args!("account:{}", account.id));
     audit_entry::add_detail(format_args!("name:{}", account.name));

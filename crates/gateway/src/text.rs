@@ -1,12 +1,18 @@
 //! Texts chosen by callers: names. Validated here for everything that has one.
 
-use super::problem::{ApiError, ApiResult};
+use super::problem::{ApiError, ApiResult, Resource};
 use engine::limits::{BOT_NAME_CHARS_MAX, NAME_CHARS_MAX};
 use engine::printable::check_printable;
+use engine::rows::is_reserved_account_name;
 
 /// A name of an account or a token, without the space around it, of 1 to 100 characters: see [`check_printable`].
 pub(super) fn check_name(field: &str, text: &str) -> ApiResult<String> {
     check_line(field, "name", text.trim(), NAME_CHARS_MAX)
+}
+
+/// The name of an account that is to be made: none that the server gives itself.
+pub(super) fn check_account_name(name: &str) -> ApiResult<()> {
+    if is_reserved_account_name(name) { Err(ApiError::DuplicateName(Resource::Account)) } else { Ok(()) }
 }
 
 /// A name of a bot: the same in 1 to 64 characters.

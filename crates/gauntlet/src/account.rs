@@ -8,9 +8,9 @@ use crate::{args, audit_entries};
 use clap::{ArgMatches, Args, Command};
 use engine::commands::{AccountCommand, Command as Save, Outcome};
 use engine::ladders::definition::SYSTEM_ACCOUNT;
-use engine::rows::AccountHoldings;
+use engine::rows::{AccountHoldings, BOOTSTRAP_ACCOUNT_NAME};
 use node::clock::Clock;
-use settings::{BOOTSTRAP_ACCOUNT, Config};
+use settings::Config;
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -58,7 +58,7 @@ async fn delete(config: Config, args: DeleteArgs) -> Result<(), CliError> {
     });
     let (account, holdings) =
         found.await?.ok_or_else(|| CliError::failed(format_args!("there is no account {name}")))?;
-    if account.id == SYSTEM_ACCOUNT || account.name == BOOTSTRAP_ACCOUNT {
+    if account.id == SYSTEM_ACCOUNT || account.name == BOOTSTRAP_ACCOUNT_NAME {
         return Err(CliError::failed(format_args!(
             "the account {name} is the server's own, or that of its bootstrap token: it cannot be deleted"
         )));

@@ -14,7 +14,7 @@ use engine::limits::{
     NAME_CHARS_MAX, SIGN_IN_LINK_LIFETIME_DEFAULT, SIGN_IN_LINKS_PER_ACCOUNT_MAX, TOKEN_LIFETIME_MAX,
 };
 use engine::printable::check_printable;
-use engine::rows::{Account, CodeUse, OneTimeCode, Role, Token, TokenPurpose};
+use engine::rows::{Account, CodeUse, OneTimeCode, Role, Token, TokenPurpose, is_reserved_account_name};
 use engine::time::UnixMs;
 use gateway::accounts::{new_code, sign_in_path};
 use gateway::auth::new_secret;
@@ -192,6 +192,9 @@ async fn ensure_account(store: &Store, name: &str, now: UnixMs) -> Result<Accoun
     let sought = name.to_owned();
     if let Some(account) = store.read(move |reader| reader.account_named(&sought)).await? {
         return Ok(account.id);
+    }
+    if is_reserved_account_name(name) {
+        return Err(CliError::usage(format_args!("{name} is a name of the server itself: choose another one")));
     }
     let new = Account { id: AccountId::new(now, random_bytes()), name: name.to_owned(), created_at: now };
     let entry =

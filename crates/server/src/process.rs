@@ -19,7 +19,7 @@ use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_DRAIN_MAX};
-use engine::rows::Account;
+use engine::rows::{Account, BOOTSTRAP_ACCOUNT_NAME};
 use gateway::Gateway;
 use gateway::app::{App, AppState};
 use gateway::auth::BootstrapToken;
@@ -30,7 +30,7 @@ use node::clock::random_bytes;
 use node::lease;
 use quotas::address_limit::AddressLimit;
 use rate_limit::rules::{RuleOwner, RuleSources, StartError};
-use settings::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
+use settings::{Config, Secret, ServeMode};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -237,7 +237,7 @@ fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
 async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<BootstrapToken, ServeError> {
     let now = node::clock::Clock::default().now();
     let account =
-        Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
+        Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT_NAME.to_owned(), created_at: now };
     match store.commit(Command::EnsureAccount(account)).await? {
         Outcome::Account(id) => Ok(BootstrapToken::new(secret.expose(), id)),
         other => Err(ServeError::Bootstrap(other)),

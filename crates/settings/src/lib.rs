@@ -23,6 +23,3 @@ pub use source::{Machine, Source, Sources};
 pub use table::{Config, SETTINGS, Setting};
 pub use telemetry::{CollectorUrl, HostPort, KeyValues, Ratio, SecretHeaders, ServiceName, StatsdLabels, TraceSampler};
 pub use value::{Advertise, Interface, KeepFor, LogFormat, LogLevel, ServeMode, Targets};
-
-/// The account that the bootstrap token acts for.
-pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";

@@ -122,7 +122,7 @@ pub(super) async fn inspect_invite(
 /// `Idempotency-Key` of at least 16 random characters the same request can be sent again for ten minutes, should its answer be lost.
 #[utoipa::path(post, path = "/api/invites/redeem", tag = "accounts", params(("Idempotency-Key" = Option<String>, Header, description = "16 to 128 visible ASCII characters that nobody can guess")), request_body = RedeemInvite, responses(
     (status = 201, description = "The account is made, and the browser is signed in.", body = SessionView, headers(("Set-Cookie" = String, description = "`gauntlet_session`"))),
-    (status = 409, description = "`duplicate_name`: another account has this name. Choose another one."),
+    (status = 409, description = "`duplicate_name`: another account has this name, or the server itself. Choose another one."),
     (status = 410, description = "`invite_gone`: it was used, withdrawn, has expired, or never was."),
     (status = 429, description = "`address_quota`: clients of this address have sent as many codes as one address may in an hour; or a rate limit. `Retry-After` says when to try again."),
 ))]
@@ -133,6 +133,7 @@ pub(super) async fn redeem_invite(
     JsonBody(request): JsonBody<RedeemInvite>,
 ) -> ApiResult<(StatusCode, HeaderMap, Json<SessionView>)> {
     let name = text::check_name("/name", &request.name)?;
+    text::check_account_name(&name)?;
     let now = app.node.clock.now();
     let new_account = Some(Account { id: AccountId::new(now, random_bytes()), name, created_at: now });
     let redemption = Redemption { code: &request.code, new_account, gone: SignInRefusal::InviteGone };
