@@ -7,7 +7,7 @@ use bot_client::statistics::Presence;
 use bot_client::view::View;
 use bot_client::{BotCall, Webhook};
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
-use engine::ids::{BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
@@ -318,16 +318,12 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         }
     }
 
-    /// Whether the bots played at all. A bot with several seats is counted for each. Silence counts against a bot only where its owner wanted
-    /// the match: others may give it no time to answer, as often as they like.
+    /// Whether the bots played at all. A bot with several seats is counted for each.
     fn record_bots(&self) {
         let spec = self.machine.spec();
         for (seat, of) in spec.seats.iter().enumerate() {
-            let presence = match self.machine.is_silent(seat) {
-                false => Presence::Played,
-                true if self.claimed.owner(seat) == self.claimed.calling_account(seat) => Presence::Silent,
-                true => Presence::Unknown,
-            };
+            let is_silent = self.machine.is_silent(seat);
+            let presence = presence(is_silent, self.claimed.owner(seat), self.claimed.calling_account(seat));
             self.environment.record_match(of.bot, presence, spec.origin.is_some());
         }
     }
@@ -374,5 +370,32 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
             BotCall { url: url.clone(), webhook: path, body: view.body(seat), timeout, signer, account, span }
         };
         seats.iter().map(|seat| (seat, call(seat))).collect()
+    }
+}
+
+/// Silence counts against a bot only where its owner wanted the match: others may give it no time to answer, as often as they like.
+fn presence(is_silent: bool, owner: AccountId, caller: AccountId) -> Presence {
+    match is_silent {
+        false => Presence::Played,
+        true if owner == caller => Presence::Silent,
+        true => Presence::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_counts_in_matches_of_the_bots_owner() {
+        let (ann, ben) = (AccountId(1), AccountId(2));
+        for (is_silent, caller, want) in [
+            (false, ann, Presence::Played),
+            (false, ben, Presence::Played),
+            (true, ann, Presence::Silent),
+            (true, ben, Presence::Unknown),
+        ] {
+            assert_eq!(presence(is_silent, ann, caller), want, "{is_silent} {caller}");
+        }
     }
 }

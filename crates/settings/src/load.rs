@@ -165,8 +165,9 @@ fn from_key(key: &str, value: &toml::Value, path: &Path, errors: &mut Vec<Valida
     let text = match value {
         toml::Value::String(text) => text.clone(),
         toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
         toml::Value::Boolean(is_so) => is_so.to_string(),
-        toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
+        toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
             let given = format!("{key} is of the type {} ({source})", value.type_str());
             errors.push(ValidationError { given, expected: SETTINGS[row].expects() });
             return None;

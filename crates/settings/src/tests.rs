@@ -253,6 +253,7 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("interface", "0.0.0.0")], "limiter.defaults", "true (default)");
     check("", "", &[("http-trusted-proxies", "127.0.0.1")], "limiter.defaults", "true (default)");
     check("", "", &[("interface", "0.0.0.0"), ("only", "limiter")], "limiter.defaults", "false (default)");
+    check("[telemetry]\nsampler_ratio = 0.05", "", &[], "telemetry.sampler_ratio", "0.05 (file g.toml)");
     check(
         "",
         "",
@@ -265,11 +266,11 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
 #[test]
 fn all_errors_are_returned_at_once() {
     refused(
-        "[server]\nport = 70000\nprot = 1\n[matches]\nat_once = 1.5\n[serverr]\nport = 1",
+        "[server]\nport = 70000\nprot = 1\n[matches]\nat_once = [1]\n[serverr]\nport = 1",
         "GAUNTLET_SERVER_PROT=1 GAUNTLET_LOG_LEVEL=loud GAUNTLET_BOOTSTRAP_TOKEN=short",
         &[("threads", "many"), ("store-url", "mysql://ann:hunter2@db")],
         &[
-            "matches.at_once is of the type float (file g.toml); expected: a whole number from 1 to 100000 (matches)",
+            "matches.at_once is of the type array (file g.toml); expected: a whole number from 1 to 100000 (matches)",
             "server.prot (file g.toml) is not a setting; expected: the name of a setting: is server.port meant? `gauntlet config` \
              lists all",
             "serverr.port (file g.toml) is not a setting; expected: the name of a setting: is server.port meant? `gauntlet \

@@ -435,11 +435,12 @@ pub(crate) fn a_hunt_whose_log_is_damaged_goes_when_its_time_is_over(database: &
     }
     held.assert_outcome(retire_worlds(at(15), 10, 9), Outcome::Retired(0));
     assert_eq!(held.damaged_kinds(), BTreeSet::new(), "its time is not over");
+    held.assert_outcome(counted(3, 0, 3), Outcome::Done);
+    held.assert_outcome(retire_worlds(at(30), 10, 1), Outcome::Retired(1));
     held.assert_outcome(retire_worlds(at(30), 10, 9), Outcome::Retired(1));
     assert_eq!(held.damaged_kinds(), BTreeSet::from([StoredKind::WorldEntry]));
     assert_eq!(held.reader.world_log(world_id(1), 0, 9), Ok(None));
     assert!(held.reader.world(world_id(2), at(30)).unwrap().is_some(), "it is counted first");
     held.assert_outcome(counted(2, 1, 3), Outcome::Done);
-    held.assert_outcome(counted(3, 0, 3), Outcome::Done);
-    held.assert_outcome(retire_worlds(at(30), 10, 9), Outcome::Retired(2));
+    held.assert_outcome(retire_worlds(at(30), 10, 9), Outcome::Retired(1));
 }

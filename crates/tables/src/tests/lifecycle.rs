@@ -115,6 +115,16 @@ async fn a_draining_process_answers_waits_and_frees_its_tables_at_once() {
     second.join(table, 3).await.unwrap();
 }
 
+/// A process at the address of one that died waits for its lease: it sends no client back to where it came from.
+#[tokio::test(start_paused = true)]
+async fn a_successor_at_the_same_address_waits_for_the_lease() {
+    let world = TestStore::new();
+    let (first, successor) = (Node::start(&world, "a").await, Node::start(&world, "a").await);
+    let table = first.open().await;
+    let held = TableError::HeldByPreviousProcess { lease: LEASE_DURATION };
+    assert_eq!(successor.tables.view(table, None).await.err(), Some(held));
+}
+
 #[tokio::test(start_paused = true)]
 async fn waits_left_at_the_end_of_a_drain_are_refused() {
     let node = Node::start(&TestStore::new(), "a").await;
