@@ -31,10 +31,11 @@ fn capitalized(word: &str) -> String {
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
-/// Characters without width: a name of nothing else looks empty. Joiners among them are allowed inside a name, in emoji for
-/// example.
+/// Characters that show nothing: a name of nothing else looks empty. Those that Unicode lets programs ignore (Default_Ignorable_Code_Point), marks of
+/// annotations, and the empty pattern of Braille. Joiners among them are allowed inside a name, in emoji for example.
 fn is_invisible(char: char) -> bool {
-    matches!(char, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}'
-        | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
+    matches!(char, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
         || is_unprintable(char)
 }

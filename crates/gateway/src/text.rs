@@ -51,6 +51,7 @@ mod tests {
         check("\u{9b}31m", false);
         check("\u{200b}", false);
         check(" \u{2060}\u{feff}", false);
+        check("\u{2800}\u{e0041}\u{17b4}\u{180b}\u{2065}\u{1d173}\u{fff9}", false);
         check("evil\u{202e}live", false);
         check("same\u{200f}", false);
         check("👩\u{200d}💻", true);
