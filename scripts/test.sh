@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands, but for what takes hours (`make check-long`) and random bytes (`make fuzz`).
-# Builds the tests first; then they run, and the pages in a browser, which both wait more than they compute; beside them, at a lower
-# priority, what mostly compiles. Runs all steps even if one fails, so that one run shows every error; prints how long each took and
-# how much it computed, and what failed in it; ends with one summary line.
+# Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles. Runs all
+# steps even if one fails, so that one run shows every error; prints how long each took and how much it computed, and what failed
+# in it; ends with one summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,10 +41,6 @@ failures() { # name
     { grep -E '^test .* FAILED$|^ *FAIL |^error' <<<"$text" | sort -u || tail -n 5 <<<"$text"; } | head -n 20 | sed 's/^ */    /'
 }
 
-browser_steps() {
-    step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
-}
-
 compiling_steps() {
     step "format" cargo fmt --all --check
     step "tidy" scripts/tidy.sh
@@ -60,11 +56,12 @@ compiling_steps() {
 step "console: pages" scripts/console.sh build
 step "tests: build" scripts/run_tests.py build
 compiling_steps >"$logs/compiling" 2>&1 &
-renice -n 10 "$!" >/dev/null
-browser_steps >"$logs/browser" 2>&1 &
+compiling=$!
+renice -n 10 "$compiling" >/dev/null
 step "tests: run" scripts/run_tests.py run
-wait
-cat "$logs/browser" "$logs/compiling"
+step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
+wait "$compiling"
+cat "$logs/compiling"
 step "tests: timed, alone" scripts/run_tests.py timed
 
 echo
