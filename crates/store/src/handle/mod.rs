@@ -139,9 +139,8 @@ impl Store {
         spawned.map_err(|error| unavailable(&format!("the writer's thread cannot be started: {error}")))?;
         is_open.recv().unwrap_or_else(|_| Err(unavailable("opening the database panicked")))?;
         // Only now is there a schema to read.
-        if is_shared && let Err(error) = readers.open_all() {
-            readers.close();
-            return Err(error);
+        if is_shared {
+            readers.open_all()?;
         }
         Ok(Self { to_writer, status, readers, is_shared })
     }

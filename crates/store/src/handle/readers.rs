@@ -223,6 +223,13 @@ impl ReaderThreads {
     }
 }
 
+/// Threads that nothing can reach any more would keep their connections, and open those that they lost.
+impl Drop for ReaderThreads {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// Opens the readers of all `count` threads of a queue; returns the errors of those that failed.
 fn open(queue: &JobQueue, count: usize) -> Result<Vec<StoreError>, StoreError> {
     // A thread that has one of these waits for all others to have one: each gets exactly one.
