@@ -1,8 +1,8 @@
-//! Forwards a request about a table or a ticket to the node that has it, once, and passes its response back as it comes.
+//! Forwards a request about a table, a ticket or a mover of a hunt to the node that has it, once, and passes its response back as it comes.
 //!
-//! Tables have one owner, and so has the matchmaking queue. A client of the wrong node gets the right response all the same, a little
-//! later; a forwarded request is signed, and never forwarded again. Knows neither tables nor tickets: a handler reports that the
-//! resource is elsewhere, and where.
+//! Tables and hunts have one owner, and so has the matchmaking queue. A client of the wrong node gets the right response all the same, a
+//! little later; a forwarded request is signed, and never forwarded again. Knows none of them: a handler reports that the resource is
+//! elsewhere, and where.
 
 mod long_lived;
 mod signature;
@@ -43,8 +43,11 @@ pub(crate) const FEED_ROUTE: &str = "/api/stories/tables/{table}/feed";
 /// A ticket, for whose end requests may wait.
 pub(crate) const TICKET_ROUTE: &str = "/api/hunts/tickets/{id}";
 /// The prefixes of the routes that are forwarded.
-const ROUTES: [(&str, ForwardTarget); 2] =
-    [("/api/stories/", ForwardTarget::Tables), ("/api/hunts/tickets", ForwardTarget::Tickets)];
+const ROUTES: [(&str, ForwardTarget); 3] = [
+    ("/api/stories/", ForwardTarget::Tables),
+    ("/api/hunts/tickets", ForwardTarget::Tickets),
+    ("/api/hunts/{name}/leave", ForwardTarget::Hunts),
+];
 
 fn target_of(request: &Request) -> Option<ForwardTarget> {
     let path = request.extensions().get::<MatchedPath>()?;

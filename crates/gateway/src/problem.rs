@@ -62,7 +62,7 @@ pub(super) enum EarlyRefusal {
     Notable,
 }
 
-/// Marks the response to a request about a table or a ticket that another node has: forwarding finds the node here.
+/// Marks the response to a request about something that another node has: forwarding finds the node here.
 #[derive(Clone, Debug)]
 pub(super) struct Elsewhere {
     /// `host:port`.
@@ -311,7 +311,7 @@ pub enum ApiError {
     /// The world is not available here.
     #[error(transparent)]
     World(VisitError),
-    /// The node that has the table or ticket did not answer.
+    /// The node that has the table, the ticket or the hunt did not answer.
     #[error("{1}")]
     Forward(ForwardTarget, ForwardError),
     /// The store cannot be read or written.
@@ -565,6 +565,7 @@ impl ApiError {
         let elsewhere = match self {
             Self::Tables(TableError::Elsewhere { address }) => Some(address),
             Self::Hunt(refusal) => refusal.into_node_address(),
+            Self::World(VisitError::Elsewhere { address }) => Some(address),
             _ => None,
         };
         elsewhere.map(|address| response.extensions_mut().insert(Elsewhere { address }));

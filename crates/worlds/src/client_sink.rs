@@ -30,6 +30,8 @@ pub enum CloseReason {
     Over,
     /// The same mover registered again through another connection.
     Replaced,
+    /// The player left the hunt.
+    Left,
     /// The mover is not in the world any more.
     Gone,
     /// The world broke an invariant of this program.

@@ -5,6 +5,7 @@ use super::client_sink::{ClientSink, CloseReason};
 use super::inline_rounds::ParkedWriter;
 use super::mailbox::{Mailbox, TrySendError};
 use engine::commands::Outcome;
+use engine::ids::PlayerId;
 use engine::limits::WORLD_CONTROL_MESSAGES_MAX;
 use engine::worlds::{Input, MoverRef, Refusal, Registered, Registration, ViewOptions};
 use rules::world::Cell;
@@ -29,6 +30,8 @@ pub(super) enum ControlMessage {
     Leave(Occupancy),
     /// A connection is gone; its mover may come back during its grace period.
     ConnectionLost(Occupancy),
+    /// A player has left the hunt: its mover goes, and its connection ends.
+    RemovePlayer(PlayerId),
     /// An actor worker attaches; it receives its number.
     AddActorWorker(Arc<ActorInbox>),
     /// An actor of a worker enters; the reply goes to the worker with this number.

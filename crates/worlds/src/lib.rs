@@ -36,7 +36,7 @@ pub use inbox::{MoverHandle, RegisterError, SendError};
 pub use ownership::run;
 
 use capacity::{CapacityClass, Loaded, LoadedWorlds};
-use engine::ids::{WorldId, WorldName};
+use engine::ids::{PlayerId, WorldId, WorldName};
 use engine::limits::{WORLD_LOADS_WAITING_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_TIMEOUT};
 use engine::rows::WorldRow;
 use engine::worlds::Picture;
@@ -150,7 +150,7 @@ pub enum VisitError {
     #[error("the stored data of this world cannot be read, because of damage or a defect: see the server's log")]
     Broken,
     /// What is stored of it is not what was written. The store has told of it; it is left as it is, so that it can be restored.
-    #[error("what is stored of this world is damaged: nobody can enter until the operator has restored it")]
+    #[error("what is stored of this world is damaged: it cannot be entered until the operator has restored it")]
     Damaged,
 }
 
@@ -198,6 +198,14 @@ impl Worlds {
         if let Some(world) = self.loaded(name) {
             // A writer that has ended is unloading already.
             let _ = world.context.inbox.mailbox.send_control(ControlMessage::Abandon(CloseReason::WorldMoved));
+        }
+    }
+
+    /// Ends the mover of a player who has left a hunt, if the hunt is loaded here.
+    pub fn remove_player(&self, name: &WorldName, player: PlayerId) {
+        if let Some(world) = self.loaded(name) {
+            // A writer that has ended has no movers.
+            let _ = world.context.inbox.mailbox.send_control(ControlMessage::RemovePlayer(player));
         }
     }
 

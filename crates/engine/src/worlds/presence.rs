@@ -6,6 +6,7 @@ use super::refusal::Refusal;
 use super::registration::{Registered, Registration, ViewOptions};
 use super::viewer::Viewer;
 use super::world::World;
+use crate::ids::PlayerId;
 use crate::limits::MOVERS_MAX;
 use rules::chance::{Chance, Dice, Purpose, Seed};
 use rules::world::{Cell, PowerUp, Sharing, nearest_free, spawn_cell};
@@ -70,6 +71,12 @@ impl World {
         if let Some(player) = player.filter(|_| self.hunt.is_some()) {
             self.players.insert(player, mover_ref);
         }
+    }
+
+    /// The mover of a player; `None` in a world without a hunt.
+    #[must_use]
+    pub fn mover_of(&self, player: PlayerId) -> Option<MoverRef> {
+        self.players.get(&player).copied()
     }
 
     fn registered(&self, mover_ref: MoverRef, is_resumed: bool) -> Registered {

@@ -7,8 +7,8 @@ use crate::pagination::{ListResponse, Page, PageQuery, readable_rows};
 use crate::problem::{ApiError, ApiResult, HuntRefusal, Resource};
 use crate::quota::QuotaSubject;
 use crate::stories::extract::ActingPlayer;
-use crate::worlds::terminate_world;
 use crate::worlds::viewer::Viewer;
+use crate::worlds::{read, terminate_world};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
@@ -20,6 +20,7 @@ use quotas::{LiveHunt, QuotaExceeded};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateHunt, HuntState, HuntView};
+use worlds::VisitError;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -161,11 +162,13 @@ async fn join_hunt(
 
 /// Leave a hunt
 ///
-/// **Who:** players who have joined. Their results remain; a player who is in the world stays until the connection ends. A hunt ends when its
-/// creator leaves it, no other player has joined and no player is in it.
+/// **Who:** players who have joined. Their results remain; a player who is in the world is taken out, and the connection ends. A hunt ends
+/// when its creator leaves it, no other player has joined and no player is in it.
 #[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, left.", body = HuntState),
     (status = 409, description = "`not_joined`"),
+    (status = 503, description = "`world_elsewhere`: the node that has the hunt cannot be reached, and nothing was done"),
+    (status = 504, description = "`hunt_unanswered`: it is unknown whether the player has left. Leaving again is safe"),
 ))]
 async fn leave_hunt(
     State(app): State<App>,
@@ -174,9 +177,14 @@ async fn leave_hunt(
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<HuntState>> {
     let entry = known(&app, &viewer, name.clone()).await?;
+    // Only the node that has the hunt can take the player's mover out of it.
+    if let Some(address) = read::other_node(&app, &entry) {
+        return Err(VisitError::Elsewhere { address }.into());
+    }
     let leave = WorldCommand::Leave { id: entry.row.id, player: player.player() };
     match app.node.store.commit(Command::World(leave)).await? {
         Outcome::Done => {
+            app.worlds.remove_player(&name, player.player());
             let left = find_hunt(&app, name.clone()).await?;
             let is_abandoned = left.players == 0 && left.owner.is_none();
             if is_abandoned && left.row.creator == Some(player.player()) && left.row.admission == Admission::Joined {

@@ -8,6 +8,8 @@ pub enum ForwardTarget {
     Tables,
     /// A matchmaking ticket.
     Tickets,
+    /// A player's mover in a hunt.
+    Hunts,
 }
 
 /// Why the other node did not answer a forwarded request.
@@ -35,13 +37,15 @@ pub enum ForwardError {
 impl ForwardError {
     /// The status and the stable code.
     pub(super) fn status_and_code(self, target: ForwardTarget) -> (StatusCode, &'static str) {
-        let code = |of_tables, of_tickets| if target == ForwardTarget::Tables { of_tables } else { of_tickets };
+        let (elsewhere, unanswered) = match target {
+            ForwardTarget::Tables => ("table_elsewhere", "table_silent"),
+            ForwardTarget::Tickets => ("tickets_elsewhere", "tickets_unanswered"),
+            ForwardTarget::Hunts => ("world_elsewhere", "hunt_unanswered"),
+        };
         match self {
-            Self::Unreachable | Self::TooMany | Self::Interrupted => {
-                (StatusCode::SERVICE_UNAVAILABLE, code("table_elsewhere", "tickets_elsewhere"))
-            }
+            Self::Unreachable | Self::TooMany | Self::Interrupted => (StatusCode::SERVICE_UNAVAILABLE, elsewhere),
             Self::TooManyOfAddress { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
-            Self::NoResponse => (StatusCode::GATEWAY_TIMEOUT, code("table_silent", "tickets_unanswered")),
+            Self::NoResponse => (StatusCode::GATEWAY_TIMEOUT, unanswered),
         }
     }
 

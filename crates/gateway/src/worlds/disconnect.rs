@@ -187,6 +187,7 @@ impl From<CloseReason> for CloseMessage {
             CloseReason::Replaced => {
                 Self::new("replaced", POLICY_VIOLATION, "this mover was resumed on another connection")
             }
+            CloseReason::Left => Self::new("not_joined", POLICY_VIOLATION, "this player has left the hunt"),
             CloseReason::Gone => {
                 Self::new("unknown_mover", POLICY_VIOLATION, "there is no such mover any more: register again")
             }

@@ -6,13 +6,13 @@ use super::disconnect::{CloseMessage, Disconnect};
 use super::mover_connection::{ConnectionGrants, MoverConnection};
 use super::read;
 use super::reader::{FrameReader, ReadFlow};
-use super::registration::{self, MoverIdentity, RegistrationError, to_wire_view};
+use super::registration::{self, RegistrationError, to_wire_view};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::grants::{Revocable, RevocationReason};
 use crate::problem::ApiError;
 use crate::revocation;
-use engine::ids::WorldName;
+use engine::ids::{PlayerId, WorldName};
 use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
 use engine::rows::{Admission, WorldRow};
 use quotas::address_key::AddressKey;
@@ -153,15 +153,16 @@ impl Handshake {
             own_principal.map(|principal| revocation::register_grant(&self.app, Some(principal), None, connection));
         let rank = principal.as_ref().map(Principal::rank);
         let identity = registration::resolve_identity(&self.app, principal).await?;
+        let player = identity.player;
         // A client that may not enter must not load a world into memory, where it could evict another one.
         if self.app.worlds.loaded(&name).is_none()
             && let Ok(entry) = read::find_world(&self.app, name.clone()).await
-            && !self.can_enter(&entry.row, &identity).await?
+            && !self.can_enter(&entry.row, player).await?
         {
             return not_admitted(&entry.row);
         }
         let world = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
-        if !self.can_enter(&world.info().row, &identity).await? {
+        if !self.can_enter(&world.info().row, player).await? {
             return not_admitted(&world.info().row);
         }
         let registration = match registration::parse_registration(register, identity) {
@@ -183,6 +184,12 @@ impl Handshake {
                 };
             }
         };
+        // The player may have left the hunt, or been taken out of it, since that was looked up: too early for this mover.
+        if !self.can_enter(&world.info().row, player).await? {
+            mover.leave();
+            self.connection.release_output(None::<&Registered>);
+            return not_admitted(&world.info().row);
+        }
         // A mover without a token is anonymous: its connection may be evicted.
         rank.into_iter().for_each(|rank| self.connection.raise_rank(rank));
         let settings = &world.info().settings;
@@ -202,9 +209,9 @@ impl Handshake {
         Ok(Ok((world, mover)))
     }
 
-    /// Whether this mover may enter the world at all.
-    async fn can_enter(&self, world: &WorldRow, identity: &MoverIdentity) -> Result<bool, ApiError> {
-        Ok(self.app.hunts.can_enter(world, identity.player).await?)
+    /// Whether a mover of this player may enter the world at all.
+    async fn can_enter(&self, world: &WorldRow, player: Option<PlayerId>) -> Result<bool, ApiError> {
+        Ok(self.app.hunts.can_enter(world, player).await?)
     }
 
     fn send_refusal(&self, error: RegistrationError) {

@@ -13,7 +13,7 @@ mod disconnect;
 mod frames;
 mod handshake;
 mod mover_connection;
-mod read;
+pub(super) mod read;
 mod reader;
 mod registration;
 mod socket;

@@ -180,7 +180,7 @@ async fn find_loaded(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<
     }
     let entry = find_world(app, name.clone()).await?;
     viewer.require_visible(app, &entry.row, Resource::World).await?;
-    Err(not_in_memory(app, entry))
+    Err(not_in_memory(app, &entry))
 }
 
 /// Reads the world's newest picture, in the fair order of clients.
@@ -202,16 +202,20 @@ async fn not_loaded_error(app: &App, name: &WorldName) -> ApiError {
     if app.worlds.loaded(name).is_some() {
         return VisitError::Busy.into();
     }
-    find_world(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, entry))
+    find_world(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, &entry))
 }
 
-fn not_in_memory(app: &App, entry: WorldEntry) -> ApiError {
-    match entry.owner.filter(|_| app.worlds.loaded(&entry.row.name).is_none()) {
-        Some(owner) if !view::is_own_address(app, &owner.address) => {
-            VisitError::Elsewhere { address: owner.address }.into()
-        }
-        Some(_) | None => ApiError::WorldNotLoaded,
+fn not_in_memory(app: &App, entry: &WorldEntry) -> ApiError {
+    match other_node(app, entry) {
+        Some(address) => VisitError::Elsewhere { address }.into(),
+        None => ApiError::WorldNotLoaded,
     }
+}
+
+/// The address of the other node that has this world, if one has.
+pub(crate) fn other_node(app: &App, entry: &WorldEntry) -> Option<String> {
+    let owner = entry.owner.as_ref().filter(|_| app.worlds.loaded(&entry.row.name).is_none())?;
+    (!view::is_own_address(app, &owner.address)).then(|| owner.address.clone())
 }
 
 fn region_error(error: &PictureError) -> ApiError {

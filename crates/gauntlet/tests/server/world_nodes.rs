@@ -3,7 +3,7 @@
 //! the hunt shows nothing.
 
 use crate::support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
-use crate::support::{Folder, Server, as_url, until};
+use crate::support::{Folder, Server, TOKEN, as_url, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -403,4 +403,22 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     assert!(hunter.registered.is_resumed && hunter.registered.score == ann.points(), "{:?}", hunter.registered);
     all.iter().for_each(|taken| check_taken(&a, taken));
     check_counted(&a, &all, &[&ann, &cem]);
+}
+
+/// The node that has the hunt takes the mover out, whichever node is asked.
+#[test]
+fn a_player_who_leaves_a_hunt_at_either_node_is_taken_out_of_it() {
+    let nodes = two_nodes(3_600_000);
+    nodes.a.request_ok("POST /api/hunts", &json!({"name": "own", "width": 20, "height": 20, "tree_permille": 0}));
+    let register = Register { token: TOKEN.to_owned(), ..at("own", (10, 10)) };
+    for server in [&nodes.a, &nodes.b] {
+        server.request_ok("POST /api/hunts/own/join", &Value::Null);
+        let mut hunter = Hunter::enter(nodes.a.address(), register.clone());
+        server.request_ok("POST /api/hunts/own/leave", &Value::Null);
+        let last = hunter.receive_all().pop();
+        assert!(matches!(&last, Some(ServerMessage::Error(error)) if error.code == "not_joined"), "{last:?}");
+        until("the mover is gone", || {
+            (nodes.a.request_ok("GET /api/worlds/own/stats", &Value::Null)["movers"] == 0).then_some(())
+        });
+    }
 }

@@ -4,8 +4,8 @@ use super::recording_sink::Received;
 use super::support::{CommitFault, Node, Player, TestStore, settings, until, walker};
 use crate::actors::ActorPlan;
 use crate::{CloseReason, VisitError, WorldsConfig};
-use engine::ids::WorldName;
-use engine::worlds::{Done, Fact, HuntEvent, InputKind, Refusal, RoundPhase};
+use engine::ids::{PlayerId, WorldName};
+use engine::worlds::{Done, Fact, HuntEvent, InputKind, Refusal, Registration, RoundPhase};
 use rules::world::Cell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,4 +185,21 @@ async fn actors_leave_a_hunt_that_is_over() {
     store.pass(OPEN);
     until("it has left memory", || node.worlds.all_loaded().is_empty()).await;
     until("its actors stop", || node.worlds.actors(&harbour()).is_none()).await;
+}
+
+#[tokio::test]
+async fn the_mover_of_a_player_who_left_goes_and_the_next_one_is_another() {
+    let node = Node::start(&own_store(), "a");
+    let (ann, ben) = (PlayerId(1), PlayerId(2));
+    let of = |player| Registration { player: Some(player), ..walker(Cell { x: 3, y: 3 }) };
+    let (first, other) = (node.come_to(&harbour(), of(ann)).await, node.come_to(&harbour(), of(ben)).await);
+    node.worlds.remove_player(&harbour(), ann);
+    assert_eq!(first.sink.end().await, CloseReason::Left);
+    while other.world.picture().await.unwrap().stats().movers != 1 {
+        tokio::task::yield_now().await;
+    }
+    let resume = Some((first.seat().id, first.registered.key));
+    drop(first.mover);
+    let again = node.come_to(&harbour(), Registration { resume, ..of(ann) }).await;
+    assert!(!again.registered.is_resumed);
 }

@@ -389,6 +389,21 @@ async fn a_draining_process_saves_what_was_decided_and_frees_its_worlds_at_once(
 }
 
 #[tokio::test]
+async fn a_world_whose_claim_was_on_its_way_when_the_drain_began_is_free_at_once() {
+    let store = TestStore::with_world(false);
+    let a = Node::start(&store, "a");
+    store.hold(true);
+    let mut visit = Box::pin(a.visit());
+    assert!(futures_util::FutureExt::now_or_never(visit.as_mut()).is_none());
+    until("its claim is on its way", || store.loads.load(Ordering::Relaxed) == 1).await;
+    a.begin_drain();
+    store.hold(false);
+    assert_eq!(visit.await.err(), Some(VisitError::Draining));
+    a.stop().await;
+    Node::start(&store, "b").come(walker(MIDDLE)).await;
+}
+
+#[tokio::test]
 async fn actors_move_by_their_own_timers_and_leave_when_not_wanted() {
     let store = TestStore::with_world(false);
     let node = Node::start(&store, "a");

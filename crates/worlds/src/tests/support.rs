@@ -40,7 +40,7 @@ pub(super) struct TestStore {
     store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
     faults: Lock<Vec<CommitFault>>,
     random: AtomicUsize,
-    /// Whether commits of claims and snapshots are held back.
+    /// Whether commits of claims, of items and of worlds, and of snapshots are held back.
     held: watch::Sender<bool>,
     /// Whether the next use of the clock panics.
     is_clock_broken: AtomicBool,
@@ -134,7 +134,7 @@ impl TestStore {
         *self.faults.lock().unwrap() = faults.to_vec();
     }
 
-    /// Holds commits of claims and snapshots back, or releases them.
+    /// Holds commits of claims, of items and of worlds, and of snapshots back, or releases them.
     pub(super) fn hold(&self, is_held: bool) {
         self.held.send_replace(is_held);
     }
@@ -252,7 +252,10 @@ impl LeaseContext for TestEnvironment {
         if is_lease && self.store.is_renewal_refused.swap(false, Ordering::Relaxed) {
             return Ok(Outcome::LeaseLost);
         }
-        if matches!(command, Command::World(WorldCommand::Append(_) | WorldCommand::Snapshot { .. })) {
+        let is_held_back = |command: &WorldCommand| {
+            matches!(command, WorldCommand::Append(_) | WorldCommand::Claim { .. } | WorldCommand::Snapshot { .. })
+        };
+        if matches!(&command, Command::World(command) if is_held_back(command)) {
             let mut held = self.store.held.subscribe();
             held.wait_for(|is_held| !is_held).await.unwrap();
         }
@@ -382,8 +385,12 @@ impl Node {
         let _ = self.task.await;
     }
 
-    pub(super) async fn stop(self) {
+    pub(super) fn begin_drain(&self) {
         self.drain.begin();
+    }
+
+    pub(super) async fn stop(self) {
+        self.begin_drain();
         self.task.await.unwrap();
     }
 }

@@ -6,6 +6,7 @@ use crate::client_sink::{ClientSink, CloseReason};
 use crate::environment::WorldEnvironment;
 use crate::inbox::{ControlMessage, MoverHandle, Occupancy, RegisterError, RegisterReply};
 use crate::sender_pool::BatchItem;
+use engine::ids::PlayerId;
 use engine::worlds::{Registration, ViewOptions};
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ impl<O: WorldEnvironment> Writer<O> {
             ControlMessage::Watch { occupancy, options } => self.watch(occupancy, options),
             ControlMessage::Leave(occupancy) => self.disconnect(occupancy, true),
             ControlMessage::ConnectionLost(occupancy) => self.disconnect(occupancy, false),
+            ControlMessage::RemovePlayer(player) => self.remove_player(player),
             ControlMessage::AddActorWorker(inbox) => self.actor_workers.attach(inbox),
             ControlMessage::RegisterActor { worker, actor, registration } => {
                 self.register_actor(worker, actor, &registration);
@@ -79,6 +81,14 @@ impl<O: WorldEnvironment> Writer<O> {
         } else {
             self.world.connection_lost(occupancy.seat, self.now_us);
         }
+    }
+
+    fn remove_player(&mut self, player: PlayerId) {
+        let Some(seat) = self.world.mover_of(player) else { return };
+        if let Some((index, subscriber)) = self.subscribers.remove_seat(seat) {
+            self.outbound.push(index, &subscriber.sink, BatchItem::Close(CloseReason::Left));
+        }
+        self.world.leave(seat);
     }
 
     fn register_actor(&mut self, worker: u16, actor: u32, registration: &Registration) {
