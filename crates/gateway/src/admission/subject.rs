@@ -152,6 +152,7 @@ mod tests {
     use crate::guests::Guest;
     use engine::ids::{AccountId, PlayerId, TokenId};
     use engine::time::UnixMs;
+    use rate_limit::rules::{GATEWAY_ACTIONS, GATEWAY_CALLERS};
     use std::sync::Arc;
     use store::StoreError;
 
@@ -199,6 +200,22 @@ mod tests {
             None,
             "gateway.admin.write account:00000000-0000-0000-0000-000000000001 token:bootstrap",
         );
+    }
+
+    /// A policy is refused whose class matches none of those that [`rate_limit::rules`] lists.
+    #[test]
+    fn every_class_is_one_that_policies_may_name() {
+        let callers = [Role::Guest, Role::Player, Role::Operator, Role::Admin].map(|role| (TokenPurpose::Use, role));
+        let ranks = callers.into_iter().chain([(TokenPurpose::LoadTest, Role::Player)]).map(Some).chain([None]);
+        let actions = [RouteClass::Create, RouteClass::Write, RouteClass::Read, RouteClass::Watch];
+        let mut used: Vec<_> = ranks.flat_map(|rank| actions.map(|action| class_name(rank, action))).collect();
+        let mut known: Vec<_> = GATEWAY_CALLERS
+            .iter()
+            .flat_map(|caller| GATEWAY_ACTIONS.map(|action| format!("gateway.{caller}.{action}")))
+            .collect();
+        used.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(used, known);
     }
 
     #[test]

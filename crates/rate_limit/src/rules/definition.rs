@@ -12,6 +12,12 @@ const NAME_BYTES_MAX: usize = 64;
 /// Longest window: a century.
 pub const WINDOW_MS_MAX: u64 = 100 * 365 * 86_400_000;
 
+/// The classes of the gateway are `gateway.<caller>.<action>`: who sent the request,
+pub const GATEWAY_CALLERS: [&str; 6] = ["anonymous", "guest", "player", "operator", "admin", "load_test"];
+/// and what it is about.
+pub const GATEWAY_ACTIONS: [&str; 4] = ["create", "write", "read", "watch"];
+const GATEWAY_PREFIX: &str = "gateway.";
+
 const ALGORITHMS: [(&str, Algorithm); 3] =
     [("gcra", Algorithm::Gcra), ("log", Algorithm::Log), ("counter", Algorithm::Counter)];
 const WHEN_FULL: [(&str, WhenFull); 2] = [("deny", WhenFull::Deny), ("admit", WhenFull::Admit)];
@@ -36,7 +42,7 @@ pub fn parse_policy(name: &str, definition: &LimitPolicyDefinition) -> Result<Po
     let mut errors = Vec::new();
     let mut keep = |error: Option<InvalidMember>| errors.extend(error);
     keep(check_name(name).err());
-    let class = parse_pattern("class", &definition.class).map_err(|error| keep(Some(error))).ok();
+    let class = parse_class(&definition.class).map_err(|error| keep(Some(error))).ok();
     let key = parse_pattern("key", &definition.key).map_err(|error| keep(Some(error))).ok();
     let algorithm = parse_algorithm(&definition.algorithm).map_err(|error| keep(Some(error))).ok();
     let when_full =
@@ -133,6 +139,23 @@ pub(super) fn parse_algorithm(name: &str) -> Result<Algorithm, InvalidMember> {
 
 fn parse_pattern(member: &'static str, text: &str) -> Result<Pattern, InvalidMember> {
     Pattern::new(text).map_err(|error| invalid(member, error.to_string()))
+}
+
+/// Refuses what looks like classes of the gateway and matches none of them: a policy with it would limit nothing.
+fn parse_class(text: &str) -> Result<Pattern, InvalidMember> {
+    let class = parse_pattern("class", text)?;
+    let is_matched = |caller: &&str| {
+        GATEWAY_ACTIONS.iter().any(|action| class.matches(format!("{GATEWAY_PREFIX}{caller}.{action}").as_bytes()))
+    };
+    if text.starts_with(GATEWAY_PREFIX) && !GATEWAY_CALLERS.iter().any(is_matched) {
+        let (callers, actions) = (GATEWAY_CALLERS.join(", "), GATEWAY_ACTIONS.join(", "));
+        let reason = format!(
+            "the class {text:?} matches no request of the gateway: expected {GATEWAY_PREFIX}CALLER.ACTION, with a caller of \
+             {callers}, an action of {actions}, or * for either"
+        );
+        return Err(invalid("class", reason));
+    }
+    Ok(class)
 }
 
 fn parse_choice<T: Copy>(member: &'static str, choices: &[(&str, T)], text: &str) -> Result<T, InvalidMember> {

@@ -10,7 +10,8 @@ mod tests;
 
 pub use change::{Change, ChangeError};
 pub use definition::{
-    InvalidMember, REFERENCE, WINDOW_MS_MAX, check_log_capacity, definition, parse_policy, parse_quota, window_ms,
+    GATEWAY_ACTIONS, GATEWAY_CALLERS, InvalidMember, REFERENCE, WINDOW_MS_MAX, check_log_capacity, definition,
+    parse_policy, parse_quota, window_ms,
 };
 pub use file::{FileError, FileRules, parse_policies};
 pub(crate) use owner::INBOX_CAPACITY;

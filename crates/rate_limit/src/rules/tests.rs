@@ -103,6 +103,15 @@ fn every_mistake_is_named_with_its_line() {
             "line 2: policy \"reference\": the name \"reference\" is taken: /api/v1/configure sets that policy; choose another name",
         ],
     );
+    for class in ["gateway.players.create", "gateway.*.reed", "gateway.player", "gateway."] {
+        refused(
+            &format!("{BURST}class = {class:?}\n"),
+            &[&format!(
+                "line 5: policy \"burst\": the class {class:?} matches no request of the gateway: expected gateway.CALLER.ACTION, with \
+                 a caller of anonymous, guest, player, operator, admin, load_test, an action of create, write, read, watch, or * for either"
+            )],
+        );
+    }
     refused(
         &BURST.replace("60s", "99999999999999999999d"),
         &["line 4: policy \"burst\": window: expected a span such as \"60s\", \"500ms\", \"1m\", \"24h\" or \"30d\""],
