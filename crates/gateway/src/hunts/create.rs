@@ -14,8 +14,9 @@ use wire::api::CreateHunt;
 /// Names that `/api/hunts/{name}` has for something else.
 const RESERVED_NAMES: [&str; 2] = ["tickets", "statistics"];
 const SIDE_DEFAULT: u16 = 200;
-const CHESTS_DEFAULT: u32 = 400;
-const POWER_UPS_DEFAULT: u32 = 40;
+/// Of the cells, where nothing is said: so that a hunt of any size can be created by its size alone.
+const CELLS_PER_CHEST: u32 = 100;
+const CELLS_PER_POWER_UP: u32 = 1_000;
 const PLAYERS_MAX_DEFAULT: u32 = 1_000;
 const OPEN_DEFAULT: Duration = Duration::from_secs(3_600);
 
@@ -51,18 +52,19 @@ fn parse_admission(requested: Option<&str>) -> ApiResult<Admission> {
 }
 
 fn parse_settings(requested: &CreateHunt) -> ApiResult<WorldSettings> {
+    let size = Size {
+        width: number_or_default(requested.width, SIDE_DEFAULT),
+        height: number_or_default(requested.height, SIDE_DEFAULT),
+    };
+    let cells = size.cells();
     let defaults = HuntSettings::default();
     let hunt = HuntSettings {
-        chests: number_or_default(requested.chests, CHESTS_DEFAULT),
-        power_ups: number_or_default(requested.power_ups, POWER_UPS_DEFAULT),
+        chests: number_or_default(requested.chests, (cells / CELLS_PER_CHEST).max(1)),
+        power_ups: number_or_default(requested.power_ups, cells / CELLS_PER_POWER_UP),
         points_max: number_or_default(requested.points_max, defaults.points_max),
         round: duration_or_default(requested.round_ms, defaults.round),
         rounds: number_or_default(requested.rounds, defaults.rounds),
         ..defaults
-    };
-    let size = Size {
-        width: number_or_default(requested.width, SIDE_DEFAULT),
-        height: number_or_default(requested.height, SIDE_DEFAULT),
     };
     let defaults = WorldSettings::default();
     let tree_permille = number_or_default(requested.tree_permille, defaults.tree_permille);
@@ -72,8 +74,7 @@ fn parse_settings(requested: &CreateHunt) -> ApiResult<WorldSettings> {
 
 /// Any player may create hunts, and each that is played takes memory by its cells.
 fn check_cells(settings: WorldSettings) -> ApiResult<WorldSettings> {
-    let Size { width, height } = settings.size;
-    let cells = u32::from(width) * u32::from(height);
+    let cells = settings.size.cells();
     if cells <= HUNT_CELLS_MAX {
         return Ok(settings);
     }

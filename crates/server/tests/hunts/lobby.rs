@@ -73,6 +73,16 @@ async fn invalid_requests_are_refused() {
     server.call("GET /api/hunts?after=7").check("400 bad_value").await;
 }
 
+/// Who says the size alone gets what fits into it.
+#[tokio::test]
+async fn chests_and_power_ups_are_in_proportion_to_the_size() {
+    let server = open().await;
+    for (side, want) in [(8, (1, 0)), (20, (4, 0)), (200, (400, 40)), (1_000, (10_000, 1_000))] {
+        let hunt = make(&server, "player", json!({ "width": side, "height": side }), "201").await;
+        assert_eq!((&hunt["chests"], &hunt["power_ups"]), (&json!(want.0), &json!(want.1)), "{side}");
+    }
+}
+
 #[tokio::test]
 async fn names_are_unique_and_hunts_of_one_creator_are_limited() {
     let server = open().await;

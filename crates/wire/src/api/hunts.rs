@@ -29,11 +29,9 @@ pub struct CreateHunt {
     /// Cells of a thousand that are trees.
     #[schema(default = 50)]
     pub tree_permille: Option<i64>,
-    /// Chests of a round.
-    #[schema(default = 400)]
+    /// Chests of a round; one for a hundred cells when absent.
     pub chests: Option<i64>,
-    /// Power-ups of a round.
-    #[schema(default = 40)]
+    /// Power-ups of a round; one for a thousand cells when absent.
     pub power_ups: Option<i64>,
     /// The most that a chest is worth.
     #[schema(default = 10)]
