@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packs what a machine needs to run a server: target/package/gauntlet-VERSION-ARCH.tar.gz, with the static program, its man pages,
-# completions, the unit of systemd, alerts, licence and the bill of materials. The same input makes the same bytes.
+# completions, units of systemd, alerts, licence and the bill of materials. The same input makes the same bytes.
 # usage: scripts/package.sh [PROGRAM]; the program is target/static/gauntlet unless another one is named.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ install -m 755 "$program" "$tree/bin/gauntlet"
 "$program" completions bash >"$tree/share/completions/gauntlet.bash"
 "$program" completions zsh >"$tree/share/completions/_gauntlet"
 "$program" completions fish >"$tree/share/completions/gauntlet.fish"
-install -m 644 packaging/gauntlet.service "$tree/lib/systemd/system/"
+install -m 644 packaging/*.service packaging/*.timer "$tree/lib/systemd/system/"
 install -m 644 monitoring/alerts.yml monitoring/grafana.json "$tree/monitoring/"
 install -m 644 LICENSE CHANGELOG.md SECURITY.md docs/operate.md "$tree/"
 scripts/sbom.py --target "$(uname -m)-unknown-linux-gnu" >"$tree/gauntlet.cdx.json"

@@ -141,11 +141,26 @@ pub(crate) async fn open_existing(config: Config, sought: &str) -> Result<Store,
     }
 }
 
+/// The store, which may be a new one. If it is, that is said: a server with another data file does not know what is made here.
+async fn open_or_make(config: Config) -> Result<Store, CliError> {
+    let new = match config.store() {
+        StoreLocation::Sqlite(data) if !data.exists() => Some(data.display().to_string()),
+        StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => None,
+    };
+    let store = open(config, SchemaPolicy::CreateOnly).await?;
+    if let Some(data) = new {
+        print_note(format_args!(
+            "there was no data file {data}, so it was made: if your server has another one, name that with --data and try again"
+        ));
+    }
+    Ok(store)
+}
+
 async fn create(config: Config, args: CreateArgs) -> Result<(), CliError> {
     let CreateArgs { role, purpose, account: AccountArg { account }, name, hours } = args;
     let (account, name) = (validate_name("account", &account)?, validate_name("name", &name)?);
     let store_text = store_description(&config);
-    let store = open(config, SchemaPolicy::CreateOnly).await?;
+    let store = open_or_make(config).await?;
     let now = Clock::default().now();
     let id = ensure_account(&store, &account, now).await?;
     let secret = new_secret();
@@ -212,7 +227,7 @@ async fn sign_in(config: Config, args: SignInArgs) -> Result<(), CliError> {
     let SignInArgs { role, account: AccountArg { account } } = args;
     let account = validate_name("account", &account)?;
     let (store_text, site) = (store_description(&config), site(&config));
-    let store = open(config, SchemaPolicy::CreateOnly).await?;
+    let store = open_or_make(config).await?;
     let now = Clock::default().now();
     let account_id = ensure_account(&store, &account, now).await?;
     let used_for = CodeUse::SignIn { account: account_id };

@@ -1,7 +1,7 @@
 //! Deletes what is old, and what is left of deleted accounts: every minute, in batches with rests between them, at the one node that leads this job. What may be deleted, each
 //! command finds out for itself; two nodes that both believe that they lead do no harm.
 //!
-//! docs/operate.md, "What is kept, and for how long", has a row for every table that grows.
+//! docs/operate.md, "Tables", has a row for every table that grows.
 
 use crate::periodic::run_periodically;
 use engine::commands::{

@@ -298,7 +298,9 @@ fn looking_for_tokens_in_a_file_that_is_not_there_makes_none() {
         assert!(!folder.path().join("games").exists(), "{words} made a file");
     }
     let made = folder.command("token create --data games/new.db").output().unwrap();
-    check_refused(&made, 0, &["(store: sqlite games/new.db)"]);
+    check_refused(&made, 0, &["there was no data file games/new.db, so it was made", "(store: sqlite games/new.db)"]);
+    let more = folder.command("token create --data games/new.db").output().unwrap();
+    assert!(!text(&more.stderr).contains("there was no data file"), "{more:?}");
 }
 
 #[test]
