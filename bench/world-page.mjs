@@ -10,6 +10,8 @@ const [url, seconds, shot, folder] = process.argv.slice(2);
 const { chromium } = createRequire(join(folder, 'package.json'))('playwright-core');
 const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-headless-shell', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
+const CANNOT_RUN = 77;
+
 /** Runs in the page, before its own code: times every callback of a picture and every message. */
 function watch() {
   const book = { pictures: [], starts: [], messages: [] };
@@ -40,7 +42,7 @@ function watch() {
 const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 const spread = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
-  return { p50: at(sorted, 0.5), p99: at(sorted, 0.99), max: sorted.at(-1) ?? 0 };
+  return { p50: at(sorted, 0.5), p95: at(sorted, 0.95), p99: at(sorted, 0.99), max: sorted.at(-1) ?? 0 };
 };
 
 for (const executablePath of PLACES.filter(Boolean)) {
@@ -71,16 +73,17 @@ for (const executablePath of PLACES.filter(Boolean)) {
   const [page_s, paint_s] = (await used()).map((now, at) => now - before[at]);
   const { pictures, starts, messages } = await page.evaluate(() => window.book);
   const pauses = starts.slice(1).map((start, n) => start - starts[n]);
-  const seen = await page.evaluate(() => document.querySelector('dl')?.innerText ?? '');
+  // The list of figures may be folded.
+  const seen = await page.evaluate(() => [...document.querySelectorAll('dt')].find((name) => name.textContent === 'In sight')?.nextElementSibling?.textContent ?? '?');
   await page.screenshot({ path: shot });
   const dropped = pauses.filter((pause) => pause > 25).length / pauses.length;
   const each = (busy_s) => (1_000 * busy_s) / pictures.length;
   console.log(JSON.stringify({
     pictures: pictures.length, draw_ms: spread(pictures), message_ms: spread(messages), messages: messages.length,
-    page_cpu_ms: each(page_s), paint_cpu_ms: each(paint_s), pause_ms: spread(pauses), dropped, seen: seen.split('\n'),
+    page_cpu_ms: each(page_s), paint_cpu_ms: each(paint_s), pause_ms: spread(pauses), dropped, seen: seen.trim(),
   }));
   await browser.close();
   process.exit(0);
 }
 console.error('This measurement needs Chromium: apt-get install chromium, or name the program in CONSOLE_CHROMIUM.');
-process.exit(1);
+process.exit(CANNOT_RUN);

@@ -11,8 +11,8 @@ const PLACES = [process.env.CONSOLE_CHROMIUM, '/usr/bin/chromium-headless-shell'
 /** What pages must have shown before they are taken, and what they must show no more. */
 const SHOWN = 'main h1, [data-match=shown] canvas, [data-phase=playing]';
 const isLoaded = () => !document.querySelector('main').innerText.includes('Loading …');
-/** A page that shows nothing here says so in the browser's log as well. */
-const EXPECTED = /status of 404/;
+/** A page of what is not there, and of a link that is no longer open, says so in the browser's log as well. */
+const EXPECTED = /status of (404|410)/;
 
 let browser;
 for (const executablePath of PLACES.filter(Boolean)) browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] }).catch(() => undefined);

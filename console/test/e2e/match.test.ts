@@ -252,7 +252,7 @@ test('an address where nothing stands leads home; who is signed in can leave', a
   await page.getByText('Amber Lynx').waitFor();
   await expectGood(page);
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByText('Not signed in').waitFor();
+  await page.getByRole('link', { name: 'Sign in', exact: true }).waitFor();
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
 });

@@ -9,10 +9,10 @@ use hunts::TicketError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HuntRefusal {
     /// It is over, or those who are in it were matched.
-    #[error("this hunt cannot be joined: it is over, everybody may come in anyway, or its players were matched")]
+    #[error("this hunt cannot be joined: it is over, everyone may enter it anyway, or its players were matched")]
     NotOpen,
     /// It has as many players as it may have.
-    #[error("this hunt is full: choose another one, or wait until somebody leaves")]
+    #[error("this hunt is full: choose another one, or wait until a player leaves")]
     Full,
     /// The caller is not in it.
     #[error("you have not joined this hunt")]
@@ -21,7 +21,7 @@ pub enum HuntRefusal {
     #[error("this name cannot be a hunt's: choose another one")]
     Reserved,
     /// The process that took the ticket is gone.
-    #[error("the server that took this ticket has ended, and the ticket with it: take another one")]
+    #[error("the server that took this ticket has ended, and the ticket with it: create another one")]
     TicketLost,
     /// Another process took the ticket, and owns the matchmaking queue.
     #[error("another server owns the matchmaking queue with this ticket, and did not respond: try again in a moment")]

@@ -9,7 +9,7 @@ use engine::rows::Role;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignInRefusal {
     #[error(
-        "this invitation cannot be used: it was used already, has expired, was withdrawn, or its link is not complete; ask whoever invited you for another one, or for a sign-in link if you have an account"
+        "this invitation cannot be used: it was used already, has expired, was withdrawn, or its link is not complete; ask for another one, or for a sign-in link if you have an account"
     )]
     InviteGone,
     #[error(

@@ -27,7 +27,8 @@ type Created = (StatusCode, [(HeaderName, String); 1], Json<StoryState>);
 /// **Who:** anyone with a player's or a guest's token; they become the storyteller, and are dealt a hand. **When:** at a new table, at any
 /// time. With `table`, the next game there, once the table's game is over: only the `next_storyteller` as long as the table waits for
 /// them, and anyone otherwise. It is durable before the response. With an `Idempotency-Key` (stored for a day), the same request sent again creates nothing
-/// and returns the game that the first one created.
+/// and returns the game that the first one created. Of the next game at a table that is true while the game waits for its story; after that, the
+/// table answers as without a key.
 #[utoipa::path(
     post, path = "/api/stories/games", operation_id = "create_story", tag = "stories", security(("bearer" = []), ("cookie" = [])), request_body = CreateStory,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),

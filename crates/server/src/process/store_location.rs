@@ -174,7 +174,7 @@ pub async fn open_store(
     let hosts = postgres.map(|database| database.plain_text_hosts()).unwrap_or_default();
     if opened.is_ok() && !hosts.is_empty() {
         tracing::warn!(
-            "the connection to the database at {} is not encrypted: whoever is in the network between reads and changes what is stored; \
+            "the connection to the database at {} is not encrypted: any machine in the network between can read and change what is stored; \
              turn TLS on there and add sslmode=verify-full&sslrootcert=FILE to --store-url (docs/operate.md)",
             hosts.join(", ")
         );
