@@ -2,6 +2,7 @@
 //! which it is reconciled. Does not know journeys and gates.
 
 mod holders;
+mod poll_order;
 mod status_poller;
 mod totals;
 mod tracker;

@@ -13,10 +13,12 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
+use super::poll_order::PollOrder;
 use super::{ControlTarget, Trackers};
 use crate::generator::{ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::measurement::timeline::{TimelineRow, WorkRow};
+use crate::measurement::{Awaited, ErrorKind};
 use crate::record::TimelineLog;
 use crate::scenario::{Scenario, Scope, StatusRequest, WorkSpec};
 
@@ -79,51 +81,66 @@ impl StatusPoller<'_> {
     /// Polls every item that has not ended once. An unreachable target would make every request of the round wait: the
     /// next round continues after the items that got no response.
     async fn run_round(&self, index: usize, work: &WorkSpec, began: Duration, order: &mut PollOrder) -> PollRound {
-        let unfinished = order.apply(self.trackers.tracker(index).unfinished());
-        let mut round = PollRound::default();
-        let (StatusRequest::Bulk { ids_max: size, .. } | StatusRequest::Single { concurrency: size }) =
+        let (StatusRequest::Bulk { ids_max: at_once, .. } | StatusRequest::Single { concurrency: at_once }) =
             work.status_request;
-        for chunk in unfinished.chunks(size) {
-            let got_response = match &work.status_request {
+        let groups = order.groups(self.trackers.tracker(index).unfinished(), at_once);
+        // A round without requests is not silent.
+        let mut round = PollRound { errors: 0, got_response: groups.is_empty() };
+        for group in groups {
+            let response = match &work.status_request {
                 StatusRequest::Bulk { ids_member, .. } => {
-                    self.poll_chunk(index, work, ids_member, chunk, &mut round).await
+                    self.poll_group(index, work, ids_member, &group, &mut round).await
                 }
-                StatusRequest::Single { .. } => self.poll_each(index, work, chunk, &mut round).await,
+                StatusRequest::Single { .. } => self.poll_each(index, work, &group, &mut round).await,
             };
-            self.trackers.tracker(index).mark_polled(chunk, began);
-            round.got_response |= got_response;
-            if !got_response {
-                order.resume_after(chunk);
-                break;
+            self.trackers.tracker(index).mark_polled(&group, began);
+            match response {
+                GroupResponse::Received => {
+                    round.got_response = true;
+                    order.got_response(&group);
+                }
+                GroupResponse::None { may_be_an_item } => {
+                    order.got_no_response(&group, may_be_an_item);
+                    break;
+                }
             }
         }
-        // A round without requests is not silent.
-        round.got_response |= unfinished.is_empty();
         round
     }
 
-    /// Polls many items with one request; returns whether a response was received.
-    async fn poll_chunk(
+    /// Polls many items with one request.
+    async fn poll_group(
         &self,
         index: usize,
         work: &WorkSpec,
         member: &str,
         ids: &[Box<str>],
         round: &mut PollRound,
-    ) -> bool {
+    ) -> GroupResponse {
         let response = self.request_many(work, member, ids).await;
-        let got_response = !matches!(response, Err(StatusError::NoResponse(_)));
+        let group_response = match response {
+            Err(StatusError::NotReached(_)) => GroupResponse::None { may_be_an_item: false },
+            Err(StatusError::NoResponse(_)) => GroupResponse::None { may_be_an_item: true },
+            Ok(_) | Err(StatusError::Unknown(_) | StatusError::Invalid(_)) => GroupResponse::Received,
+        };
         let now = self.start.elapsed();
         let observed = response.map_err(StatusError::message);
         let observed = observed.and_then(|response| self.trackers.tracker(index).observe(ids, &response, now));
         round.errors += self.note_misread(observed);
-        got_response
+        group_response
     }
 
-    /// Polls each item with its own request; returns whether any response was received.
-    async fn poll_each(&self, index: usize, work: &WorkSpec, ids: &[Box<str>], round: &mut PollRound) -> bool {
+    /// Polls each item with its own request; one response is enough.
+    async fn poll_each(&self, index: usize, work: &WorkSpec, ids: &[Box<str>], round: &mut PollRound) -> GroupResponse {
         let responses = join_all(ids.iter().map(|id| self.request_one(work, id))).await;
-        let got_response = !responses.iter().all(|response| matches!(response, Err(StatusError::NoResponse(_))));
+        let is_missing = |response: &Result<Value, StatusError>| {
+            matches!(response, Err(StatusError::NoResponse(_) | StatusError::NotReached(_)))
+        };
+        let group_response = if responses.iter().all(is_missing) {
+            GroupResponse::None { may_be_an_item: false }
+        } else {
+            GroupResponse::Received
+        };
         let now = self.start.elapsed();
         for (id, response) in ids.iter().zip(responses) {
             let observed = match response {
@@ -136,7 +153,7 @@ impl StatusPoller<'_> {
             };
             round.errors += self.note_misread(observed);
         }
-        got_response
+        group_response
     }
 
     /// Returns 1 if a response could not be understood; the first message is kept.
@@ -178,11 +195,11 @@ impl StatusPoller<'_> {
             // A status request changes nothing, whatever its method.
             idempotent: true,
         };
-        let response =
-            self.target.client.send(&request).await.map_err(|failure| match failure.kind.is_transport() {
-                true => StatusError::NoResponse(failure.message),
-                false => StatusError::Invalid(failure.message),
-            })?;
+        let response = self.target.client.send(&request).await.map_err(|failure| match failure.kind {
+            ErrorKind::Connect | ErrorKind::Timeout(Awaited::Connect) => StatusError::NotReached(failure.message),
+            kind if kind.is_transport() => StatusError::NoResponse(failure.message),
+            _ => StatusError::Invalid(failure.message),
+        })?;
         if !(200..300).contains(&response.status) {
             let message = format!("{path} answered {}: {}", response.status, excerpt(&response.body));
             // The response to a request for many says nothing about a single item.
@@ -205,7 +222,18 @@ struct PollRound {
     got_response: bool,
 }
 
+/// What came of a request for a group of items.
+enum GroupResponse {
+    Received,
+    /// See [`PollOrder::got_no_response`].
+    None {
+        may_be_an_item: bool,
+    },
+}
+
 enum StatusError {
+    /// There was no connection.
+    NotReached(String),
     NoResponse(String),
     /// The server does not know the item.
     Unknown(String),
@@ -215,29 +243,8 @@ enum StatusError {
 
 impl StatusError {
     fn message(self) -> String {
-        let (Self::NoResponse(message) | Self::Unknown(message) | Self::Invalid(message)) = self;
+        let (Self::NotReached(message) | Self::NoResponse(message) | Self::Unknown(message) | Self::Invalid(message)) =
+            self;
         message
-    }
-}
-
-/// Where a round starts: after the items that got no response in the round before, so that those never delay the
-/// others.
-#[derive(Debug, Default)]
-struct PollOrder {
-    resume_after: Option<Box<str>>,
-}
-
-impl PollOrder {
-    /// Takes sorted ids; returns them in the order of this round.
-    fn apply(&mut self, mut ids: Vec<Box<str>>) -> Vec<Box<str>> {
-        if let Some(last_polled) = self.resume_after.take() {
-            let at = ids.partition_point(|id| *id <= last_polled);
-            ids.rotate_left(at);
-        }
-        ids
-    }
-
-    fn resume_after(&mut self, chunk: &[Box<str>]) {
-        self.resume_after = chunk.last().cloned();
     }
 }
