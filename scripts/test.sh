@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands, but for what takes hours (`make check-long`) and random bytes (`make fuzz`).
-# Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles; once either of
-# both has ended, the pages in a browser take its place: never more than two things at once, or what waits for a page waits too long.
-# Runs all steps even if one fails, so that one run shows every error; prints how long each took and how much it computed, and what failed
+# Builds the tests first; then the tests run, which mostly wait, and beside them, at a lower priority, what mostly compiles. Runs all
+# steps even if one fails, so that one run shows every error; prints how long each took and how much it computed, and what failed
 # in it; ends with one summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -59,11 +58,10 @@ step "tests: build" scripts/run_tests.py build
 compiling_steps >"$logs/compiling" 2>&1 &
 compiling=$!
 renice -n 10 "$compiling" >/dev/null
-step "tests: run" scripts/run_tests.py run &
-wait -n
-step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e >"$logs/pages" 2>&1
-wait
-cat "$logs/compiling" "$logs/pages"
+step "tests: run" scripts/run_tests.py run
+step "console: pages in a browser" env CONSOLE_SERVER_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gauntlet" scripts/console.sh e2e
+wait "$compiling"
+cat "$logs/compiling"
 step "tests: timed, alone" scripts/run_tests.py timed
 
 echo
