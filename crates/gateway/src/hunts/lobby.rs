@@ -162,8 +162,8 @@ async fn join_hunt(
 
 /// Leave a hunt
 ///
-/// **Who:** players who have joined. Their results remain; a player who is in the world is taken out, and the connection ends. A hunt ends
-/// when its creator leaves it, no other player has joined and no player is in it.
+/// **Who:** players who have joined. Their results remain; a player who is in the world is taken out, and the connection ends. A hunt into
+/// which only joined players may go ends when its creator leaves it and no other player has joined.
 #[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, left.", body = HuntState),
     (status = 409, description = "`not_joined`"),
@@ -186,8 +186,9 @@ async fn leave_hunt(
         Outcome::Done => {
             app.worlds.remove_player(&name, player.player());
             let left = find_hunt(&app, name.clone()).await?;
-            let is_abandoned = left.players == 0 && left.owner.is_none();
-            if is_abandoned && left.row.creator == Some(player.player()) && left.row.admission == Admission::Joined {
+            // Nobody but who has joined can be in such a hunt.
+            let is_abandoned = left.players == 0 && left.row.admission == Admission::Joined;
+            if is_abandoned && left.row.creator == Some(player.player()) {
                 terminate_world(&app, &left.row, Resource::Hunt).await?;
             }
             hunt_state(&app, find_hunt(&app, name).await?, Some(player.player())).await.map(Json)

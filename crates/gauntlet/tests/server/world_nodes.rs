@@ -2,6 +2,7 @@
 //! and resumed. The other one continues from what was answered, each claim once; a server that is not sure of owning
 //! the hunt shows nothing.
 
+use crate::support::connection::HttpConnection;
 use crate::support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
 use crate::support::{Folder, Server, TOKEN, as_url, until};
 use rustix::process::Signal;
@@ -405,20 +406,32 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     check_counted(&a, &all, &[&ann, &cem]);
 }
 
-/// The node that has the hunt takes the mover out, whichever node is asked.
+/// The node that has the hunt takes the mover out, whichever node is asked. A creator who was the last player ends the hunt.
 #[test]
 fn a_player_who_leaves_a_hunt_at_either_node_is_taken_out_of_it() {
     let nodes = two_nodes(3_600_000);
     nodes.a.request_ok("POST /api/hunts", &json!({"name": "own", "width": 20, "height": 20, "tree_permille": 0}));
+    let guest = nodes.a.request_ok("POST /api/stories/guests", &json!({ "name": "Ann" }));
+    let by_guest = |line: &str| {
+        let mut connection = HttpConnection::open(nodes.a.address(), guest["token"].as_str().unwrap());
+        connection.request_ok(line, &Value::Null, 200)
+    };
     let register = Register { token: TOKEN.to_owned(), ..at("own", (10, 10)) };
-    for server in [&nodes.a, &nodes.b] {
+    let enter_and_leave = |server: &Server| {
         server.request_ok("POST /api/hunts/own/join", &Value::Null);
         let mut hunter = Hunter::enter(nodes.a.address(), register.clone());
         server.request_ok("POST /api/hunts/own/leave", &Value::Null);
         let last = hunter.receive_all().pop();
         assert!(matches!(&last, Some(ServerMessage::Error(error)) if error.code == "not_joined"), "{last:?}");
+    };
+    by_guest("POST /api/hunts/own/join");
+    for server in [&nodes.a, &nodes.b] {
+        enter_and_leave(server);
         until("the mover is gone", || {
             (nodes.a.request_ok("GET /api/worlds/own/stats", &Value::Null)["movers"] == 0).then_some(())
         });
     }
+    by_guest("POST /api/hunts/own/leave");
+    enter_and_leave(&nodes.b);
+    assert_eq!(nodes.a.request("POST /api/hunts/own/join", &Value::Null).body["code"], "hunt_not_open");
 }
