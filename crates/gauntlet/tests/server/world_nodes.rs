@@ -356,7 +356,7 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     ann.hunter.send(&ClientMessage::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
     let mut late = FrameConnection::open(a.address());
     late.send(&[hello(), ClientMessage::Register(looking(at(RICH, (5, 5))))]);
-    let mut reader = crate::support::connection::HttpConnection::open(a.address(), "");
+    let mut reader = HttpConnection::open(a.address(), "");
     reader.send("GET /api/worlds/rich/sections", "", &Value::Null);
 
     come_back(&b, &at(RICH, (0, 0)), a.address()).leave();
