@@ -78,18 +78,14 @@ impl<S: LoggedState> States<S> {
         {
             return Ok(Ok(known.state.clone()));
         }
-        let from = known.as_ref().map_or(0, |known| known.version);
-        let missing = row.version.saturating_sub(from) as usize;
-        let mut log = Vec::new();
-        while log.len() < missing {
-            let page = (missing - log.len()).min(PAGE);
-            let entries = reader.competition_log(row.id, from + log.len() as u32, page)?;
-            if entries.is_empty() {
-                return Ok(Err(unreadable(row, "entries of its log are missing")));
-            }
-            log.extend(entries);
-        }
-        let replayed = replay(row, known.map(|known| known.state), &log).map(Arc::new);
+        let replayed = match known {
+            Some(known) => replay_from(reader, row, known.version, Arc::unwrap_or_clone(known.state))?,
+            None => match S::begin(&row.definition) {
+                Ok(first) => replay_from(reader, row, 0, first)?,
+                Err(reason) => Err(unreadable(row, reason)),
+            },
+        };
+        let replayed = replayed.map(Arc::new);
         if let Ok(state) = &replayed {
             self.keep(row.id, row.version, state.clone());
         }
@@ -110,15 +106,28 @@ impl<S: LoggedState> States<S> {
     }
 }
 
-fn replay<S: LoggedState>(row: &CompetitionRow, known: Option<Arc<S>>, log: &[Vec<u8>]) -> Result<S, UnreadableState> {
-    let mut state = match known {
-        Some(state) => Arc::unwrap_or_clone(state),
-        None => S::begin(&row.definition).map_err(|reason| unreadable(row, reason))?,
-    };
-    for entry in log {
-        state.add(entry).map_err(|reason| unreadable(row, reason))?;
+/// Adds the entries from this one on, a page of the log in memory at a time.
+fn replay_from<S: LoggedState>(
+    reader: &mut dyn Reader,
+    row: &CompetitionRow,
+    first: u32,
+    mut state: S,
+) -> Result<Result<S, UnreadableState>, StoreError> {
+    let mut next = first;
+    while next < row.version {
+        let page = ((row.version - next) as usize).min(PAGE);
+        let entries = reader.competition_log(row.id, next, page)?;
+        if entries.is_empty() {
+            return Ok(Err(unreadable(row, "entries of its log are missing")));
+        }
+        for entry in &entries {
+            if let Err(reason) = state.add(entry) {
+                return Ok(Err(unreadable(row, reason)));
+            }
+        }
+        next += entries.len() as u32;
     }
-    Ok(state)
+    Ok(Ok(state))
 }
 
 fn unreadable(row: &CompetitionRow, reason: impl Display) -> UnreadableState {

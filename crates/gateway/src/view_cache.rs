@@ -10,7 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use engine::ids::CompetitionId;
-use engine::limits::{VIEW_CACHE_BYTES_MAX, VIEW_CACHE_ENTRIES_MAX, VIEW_RENDERINGS_AT_ONCE_MAX};
+use engine::limits::{
+    VIEW_CACHE_BYTES_MAX, VIEW_CACHE_ENTRIES_MAX, VIEW_RENDERINGS_AT_ONCE_MAX, VIEW_RENDERINGS_WAITING_MAX,
+};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use lru::LruCache;
@@ -68,11 +70,14 @@ impl View {
 
 /// `None`: it panicked.
 type Rendering = Shared<BoxFuture<'static, Option<View>>>;
+type Render = Box<dyn FnOnce() -> Vec<u8> + Send>;
 
 /// One version of a page, rendered or being rendered.
 struct Known {
     version: ViewVersion,
     rendering: Rendering,
+    /// What renders it, as long as it waits for its turn: a later version that is asked for meanwhile takes its place, and its clients.
+    waiting: Option<Render>,
     /// Bytes of its body, once it is rendered.
     bytes: usize,
 }
@@ -89,17 +94,23 @@ struct Shelf {
 struct Views {
     known: LruCache<Key, Known>,
     bytes: usize,
+    /// Of those that are known.
+    waiting: usize,
 }
 
 impl ViewCache {
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        let views = Mutex::new(Views { known: LruCache::new(VIEW_CACHE_ENTRIES_MAX), bytes: 0 });
+        let views = Mutex::new(Views { known: LruCache::unbounded(), bytes: 0, waiting: 0 });
         Self(Arc::new(Shelf { views, permits: Semaphore::new(VIEW_RENDERINGS_AT_ONCE_MAX), metrics }))
     }
 
-    /// This version of a page, rendered by `render` if no client has asked for it before. Rendering runs on a thread of its own, and goes
-    /// on when the client that asked for it leaves: the next client need not begin again.
+    /// This version of a page or a later one, rendered by `render` if no client has asked for it before. Rendering runs on a thread of its
+    /// own, and goes on when the client that asked for it leaves: the next client need not begin again.
+    ///
+    /// # Errors
+    /// [`ApiError::ResponsesFull`] when [`VIEW_RENDERINGS_WAITING_MAX`] pages wait to be rendered; [`ApiError::Internal`] when `render`
+    /// panics.
     pub(crate) async fn get(
         &self,
         id: CompetitionId,
@@ -107,38 +118,39 @@ impl ViewCache {
         version: ViewVersion,
         render: impl FnOnce() -> Vec<u8> + Send + 'static,
     ) -> ApiResult<View> {
-        let rendering = self.0.find_or_begin((id, kind), version, render);
+        let rendering = self.0.find_or_begin((id, kind), version, Box::new(render))?;
         rendering.await.ok_or_else(|| ApiError::Internal(format!("rendering {kind:?} of competition {id} panicked")))
     }
 }
 
 impl Shelf {
-    fn find_or_begin(
-        self: &Arc<Self>,
-        key: Key,
-        version: ViewVersion,
-        render: impl FnOnce() -> Vec<u8> + Send + 'static,
-    ) -> Rendering {
+    fn find_or_begin(self: &Arc<Self>, key: Key, version: ViewVersion, render: Render) -> ApiResult<Rendering> {
         let mut views = self.lock();
-        if let Some(known) = views.known.get(&key)
-            && known.version == version
-        {
-            return known.rendering.clone();
+        if let Some(known) = views.known.get_mut(&key) {
+            if known.version != version
+                && let Some(waiting) = &mut known.waiting
+            {
+                (known.version, *waiting) = (version, render);
+                return Ok(known.rendering.clone());
+            }
+            if known.version == version {
+                return Ok(known.rendering.clone());
+            }
         }
-        let task = tokio::spawn(self.clone().render(key, version, render));
+        if views.waiting >= VIEW_RENDERINGS_WAITING_MAX {
+            return Err(ApiError::ResponsesFull);
+        }
+        let task = tokio::spawn(self.clone().render(key));
         let rendering = task.map(|rendered| rendered.ok().flatten()).boxed().shared();
-        views.put(key, Known { version, rendering: rendering.clone(), bytes: 0 });
+        views.put(key, Known { version, rendering: rendering.clone(), waiting: Some(render), bytes: 0 });
         self.note_size(&views);
-        rendering
+        Ok(rendering)
     }
 
-    async fn render(
-        self: Arc<Self>,
-        key: Key,
-        version: ViewVersion,
-        render: impl FnOnce() -> Vec<u8> + Send + 'static,
-    ) -> Option<View> {
+    /// Renders what waits under this key when its turn comes.
+    async fn render(self: Arc<Self>, key: Key) -> Option<View> {
         let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
+        let (version, render) = self.lock().take_waiting(&key)?;
         let rendered = tokio::task::spawn_blocking(|| View::new(render())).await;
         self.metrics.views.rendered.inc();
         let mut views = self.lock();
@@ -162,20 +174,34 @@ impl Shelf {
 
 impl Views {
     fn put(&mut self, key: Key, known: Known) {
+        self.waiting += 1;
         if let Some((_, replaced)) = self.known.push(key, known) {
             self.bytes -= replaced.bytes;
         }
+        self.drop_oldest();
     }
 
-    /// Counts a body that is rendered now, and drops those that were asked for longest ago while there are too many bytes.
+    fn take_waiting(&mut self, key: &Key) -> Option<(ViewVersion, Render)> {
+        let known = self.known.peek_mut(key)?;
+        let render = known.waiting.take()?;
+        self.waiting -= 1;
+        Some((known.version, render))
+    }
+
+    /// Counts a body that is rendered now.
     fn add_bytes(&mut self, key: &Key, version: ViewVersion, bytes: usize) {
         let Some(known) = self.known.peek_mut(key).filter(|known| known.version == version) else { return };
         self.bytes += bytes - known.bytes;
         known.bytes = bytes;
-        while self.bytes > VIEW_CACHE_BYTES_MAX
-            && let Some((_, dropped)) = self.known.pop_lru()
-        {
-            self.bytes -= dropped.bytes;
+        self.drop_oldest();
+    }
+
+    /// Drops those that were asked for longest ago while there are too many, or too many bytes; but none that waits, whose clients wait too.
+    fn drop_oldest(&mut self) {
+        while self.bytes > VIEW_CACHE_BYTES_MAX || self.known.len() > VIEW_CACHE_ENTRIES_MAX {
+            let oldest = self.known.iter().rev().find(|(_, known)| known.waiting.is_none());
+            let Some((&key, _)) = oldest else { return };
+            self.bytes -= self.known.pop(&key).map_or(0, |known| known.bytes);
         }
     }
 

@@ -130,12 +130,12 @@ impl<E: ArenaEnvironment> Tournaments<E> {
         .await
     }
 
-    /// Sets the organizer's order of the field, best first.
+    /// Sets the organizer's order of the field, best first. The one that stands already is not saved again.
     ///
     /// # Errors
     /// [`TournamentError::Refused`] and others.
     pub async fn set_seeds(&self, id: CompetitionId, bots: &[BotId]) -> Result<LoadedTournament, TournamentError> {
-        self.change(id, |_| Ok(vec![Event::SeedsSet { bots: bots.to_vec() }])).await
+        self.change(id, |state| state.seed_events(bots)).await
     }
 
     /// Calls it off.

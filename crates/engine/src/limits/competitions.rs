@@ -1,7 +1,5 @@
 //! Limits of what drives competitions and of what is shown of them.
 
-use std::num::NonZero;
-
 use std::time::Duration;
 
 /// Competitions that are read at once, to be advanced one after the other.
@@ -13,8 +11,10 @@ pub const COMPETITION_RETRY_MAX: Duration = Duration::from_secs(60);
 /// Competitions that cannot be advanced of which a process knows that: further ones are tried each time, and not logged.
 pub const COMPETITIONS_FAILING_KNOWN_MAX: usize = 1_024;
 /// Rendered pages of competitions that a process keeps.
-pub const VIEW_CACHE_ENTRIES_MAX: NonZero<usize> = NonZero::new(4_096).expect("not zero");
+pub const VIEW_CACHE_ENTRIES_MAX: usize = 4_096;
 /// Bytes of the rendered pages that a process keeps: that of a tournament of 1,024 bots has about a megabyte, a usual one a fiftieth of that.
 pub const VIEW_CACHE_BYTES_MAX: usize = 64 << 20;
 /// Pages that are rendered at once; others wait. One that takes long does not keep the rest waiting.
 pub const VIEW_RENDERINGS_AT_ONCE_MAX: usize = 2;
+/// Pages that wait to be rendered, one of each competition and kind: a waiting one holds a copy of its competition.
+pub const VIEW_RENDERINGS_WAITING_MAX: usize = 64;

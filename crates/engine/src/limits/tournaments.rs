@@ -16,6 +16,9 @@ pub const TOURNAMENT_INVITED_MAX: usize = 1_024;
 pub const TOURNAMENT_REGISTRATIONS_MAX: usize = 8 * TOURNAMENT_ENTRANTS_MAX as usize;
 /// Of these, entries that one account makes by itself: no account can use up the others' room by coming and going.
 pub const TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX: u16 = 64;
+/// Bots that the organizer's orders of seeds name in all. Each order is one entry of the log with all its bots: by their number alone, a log
+/// could have a hundred megabytes, and whoever looks at the tournament has it read.
+pub const TOURNAMENT_SEEDS_NAMED_MAX: usize = 64 * TOURNAMENT_ENTRANTS_MAX as usize;
 /// Longest series of a pairing.
 pub const TOURNAMENT_BEST_OF_MAX: u8 = 15;
 /// Drawn games of one pairing that are played again.

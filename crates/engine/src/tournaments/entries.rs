@@ -1,10 +1,12 @@
 //! Before the start: who is invited, which bots are entered and leave, in which order they will be seeded.
 
 use crate::ids::{AccountId, BotId};
-use crate::limits::{TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX};
+use crate::limits::{
+    TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX, TOURNAMENT_SEEDS_NAMED_MAX,
+};
 use crate::time::UnixMs;
 use crate::tournaments::definition::{EntryRule, Seeding};
-use crate::tournaments::event::{NewEntrant, WithdrawalReason};
+use crate::tournaments::event::{Event, NewEntrant, WithdrawalReason};
 use crate::tournaments::refusal::Refusal;
 use crate::tournaments::tournament::{Entrant, Phase, Tournament};
 use rules::chance::{Chance, Dice, Purpose};
@@ -101,8 +103,25 @@ impl Tournament {
             return Err(Refusal::InvalidSeeds);
         }
         self.count_registration()?;
+        self.seeds_named += bots.len();
         self.manual_seeds = bots.to_vec();
         Ok(())
+    }
+
+    /// What a new order of the field, best first, adds to the log: nothing when it is the one that stands.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManySeeds`]: the orders before it name as many bots as a log may hold.
+    pub fn seed_events(&self, bots: &[BotId]) -> Result<Vec<Event>, Refusal> {
+        let is_set = self.phase == Phase::Entries && self.definition.seeding == Seeding::Manual;
+        if is_set && self.manual_seeds == bots {
+            return Ok(Vec::new());
+        }
+        // Not where an event is applied: a log that has more already is read as before.
+        if self.seeds_named + bots.len() > TOURNAMENT_SEEDS_NAMED_MAX {
+            return Err(Refusal::TooManySeeds);
+        }
+        Ok(vec![Event::SeedsSet { bots: bots.to_vec() }])
     }
 
     /// The order of the field for its start, best first: as the definition says, by `ranked` where it says by a ladder.

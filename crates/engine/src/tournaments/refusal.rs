@@ -1,6 +1,6 @@
 //! Why something cannot happen to a tournament.
 
-use crate::limits::{TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX};
+use crate::limits::{TOURNAMENT_INVITED_MAX, TOURNAMENT_REGISTRATIONS_MAX, TOURNAMENT_SEEDS_NAMED_MAX};
 
 /// Why an event is not taken; nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +52,8 @@ pub enum Refusal {
         "{TOURNAMENT_REGISTRATIONS_MAX} invitations, entries, withdrawals and orders of seeds were made: no further ones are taken before the start"
     )]
     TooManyChanges,
+    #[error("the orders of seeds so far name {TOURNAMENT_SEEDS_NAMED_MAX} bots in all: the last one stands")]
+    TooManySeeds,
     /// An event that does not follow from the log before it.
     #[error("an event that does not fit the tournament: {0}")]
     Inconsistent(&'static str),

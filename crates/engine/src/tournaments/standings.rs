@@ -133,7 +133,8 @@ impl Tournament {
     /// Who lasted longer stands before the others; those who went out at the same point share a place.
     fn elimination_table(&self, pairings: &[&Pairing]) -> Vec<Standing> {
         let counted = self.counted(pairings);
-        let progress: Vec<_> = (0..self.entrants.len()).map(|at| self.progress(at as u16)).collect();
+        let in_groups = self.ranks_in_groups();
+        let progress: Vec<_> = (0..self.entrants.len()).map(|at| self.progress(at as u16, &in_groups)).collect();
         let is_still_in = |entrant: u16| self.phase() == Phase::Running && progress[usize::from(entrant)].is_still_in;
         let key = |entrant: u16| {
             let is_withdrawn = self.entrants[usize::from(entrant)].is_withdrawn();
@@ -149,7 +150,18 @@ impl Tournament {
         order.iter().map(line).collect()
     }
 
-    fn progress(&self, entrant: u16) -> Progress {
+    /// The rank of each entrant in the table of its group, from 0, by its number; `None` without groups.
+    fn ranks_in_groups(&self) -> Vec<Option<usize>> {
+        let mut ranks = vec![None; self.entrants.len()];
+        if let Format::Groups { groups, .. } = self.definition.format {
+            for line in (0..groups).flat_map(|group| self.group_table(group)) {
+                ranks[usize::from(line.entrant)] = line.place.map(|place| usize::from(place) - 1);
+            }
+        }
+        ranks
+    }
+
+    fn progress(&self, entrant: u16, in_groups: &[Option<usize>]) -> Progress {
         let mine = |pairing: &&Pairing| {
             let is_played = pairing.outcome.as_ref().is_none_or(|outcome| outcome.decision != Decision::NotNeeded);
             is_played && pairing.entrants().any(|player| player == entrant)
@@ -168,7 +180,7 @@ impl Tournament {
         };
         // Better ranks count more; in a group, the place in its table.
         let rank = match last.stage {
-            PairingStage::Group(group) => self.group_table(group).iter().position(|line| line.entrant == entrant),
+            PairingStage::Group(_) => in_groups[usize::from(entrant)],
             _ => rank.flatten(),
         };
         let within = rank.map_or(0, |rank| u32::MAX - rank as u32);

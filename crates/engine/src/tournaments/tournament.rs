@@ -97,6 +97,8 @@ pub struct Tournament {
     version: u32,
     /// Of these, before the start.
     pub(super) registrations: usize,
+    /// Bots in all orders of the organizer's so far.
+    pub(super) seeds_named: usize,
     /// Entries that accounts have made by themselves, those of bots that left included.
     pub(super) entries_by: BTreeMap<AccountId, u16>,
     started_at: Option<UnixMs>,
@@ -119,6 +121,7 @@ impl Tournament {
             rounds: 0,
             version: 0,
             registrations: 0,
+            seeds_named: 0,
             entries_by: BTreeMap::new(),
             started_at: None,
             ended_at: None,

@@ -40,6 +40,7 @@ impl TournamentRefusal {
                 Refusal::TooManyInvited => (StatusCode::CONFLICT, "too_many_invited"),
                 Refusal::TooManyEntries { .. } => (StatusCode::CONFLICT, "too_many_entries"),
                 Refusal::TooManyChanges => (StatusCode::CONFLICT, "too_many_changes"),
+                Refusal::TooManySeeds => (StatusCode::CONFLICT, "too_many_seeds"),
                 Refusal::Inconsistent(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             },
         }

@@ -76,11 +76,12 @@ pub(super) async fn invite_account(
 
 /// Seed a tournament by hand
 ///
-/// **Who:** the organizer of one with `seeding: "manual"`, before the start. The list takes the place of the one before.
+/// **Who:** the organizer of one with `seeding: "manual"`, before the start. The list takes the place of the one before; the lists of one
+/// tournament name 65,536 snakes in all.
 #[utoipa::path(put, path = "/api/tournaments/{id}/seeds", tag = "tournaments", security(("bearer" = [])), params(("id" = String, Path)), request_body = TournamentSeeds, responses(
     (status = 200, description = "The order is kept.", body = TournamentDetails),
     (status = 403, description = "`not_organizer`"),
-    (status = 409, description = "`entries_closed`, `not_seeded_by_hand`"),
+    (status = 409, description = "`entries_closed`, `not_seeded_by_hand`; `too_many_seeds`: the lists so far name too many snakes, and the last one stands"),
     (status = 422, description = "`invalid_seeds`: a snake is named twice, or is not entered; or the body has another shape"),
 ))]
 pub(super) async fn set_seeds(

@@ -76,10 +76,10 @@ async fn the_bytes_that_are_kept_are_bounded() {
 #[tokio::test]
 async fn the_pages_that_are_kept_are_bounded() {
     let (cache, metrics) = cache();
-    for id in 0..VIEW_CACHE_ENTRIES_MAX.get() as u128 + 10 {
+    for id in 0..VIEW_CACHE_ENTRIES_MAX as u128 + 10 {
         get(&cache, id, 1, "x").await;
     }
-    assert_eq!(metrics.views.cached_bytes.get() as usize, VIEW_CACHE_ENTRIES_MAX.get());
+    assert_eq!(metrics.views.cached_bytes.get() as usize, VIEW_CACHE_ENTRIES_MAX);
 }
 
 #[tokio::test]
@@ -100,6 +100,62 @@ async fn a_slow_rendering_does_not_keep_the_next_one_waiting() {
     assert_eq!(timeout(Duration::from_secs(60), get(&cache, 2, 1, "quick")).await.unwrap(), "quick");
     finish.send(()).unwrap();
     slow.await.unwrap();
+}
+
+/// As many renderings as run at once, which go on until the sender is dropped.
+async fn keep_busy(cache: &ViewCache) -> mpsc::Sender<()> {
+    let (finish, finished) = mpsc::channel::<()>();
+    let finished = Arc::new(Mutex::new(finished));
+    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    for id in 0..VIEW_RENDERINGS_AT_ONCE_MAX {
+        let (finished, begun) = (finished.clone(), begun.clone());
+        let slow = cache.get(CompetitionId(1_000 + id as u128), ViewKind::Duel, at(1), move || {
+            begun.send(()).expect("the test goes on");
+            finished.lock().unwrap_or_else(PoisonError::into_inner).recv().expect_err("nothing is sent");
+            b"slow".to_vec()
+        });
+        assert!(slow.now_or_never().is_none());
+    }
+    for _ in 0..VIEW_RENDERINGS_AT_ONCE_MAX {
+        begins.recv().await.expect("it begins");
+    }
+    finish
+}
+
+#[tokio::test]
+async fn of_the_versions_of_a_page_that_wait_only_the_last_is_rendered_for_all() {
+    let (cache, metrics) = cache();
+    let busy = keep_busy(&cache).await;
+    let mut all: Vec<_> = (1..=100u32)
+        .map(|log| Box::pin(cache.get(ID, ViewKind::Tournament, at(log), move || log.to_string().into_bytes())))
+        .collect();
+    assert!(all.iter_mut().all(|one| one.as_mut().now_or_never().is_none()));
+    drop(busy);
+    for view in futures_util::future::join_all(all).await {
+        assert_eq!(view.unwrap().body, "100");
+    }
+    assert_eq!(get(&cache, ID.0, 100, "unused").await, "100");
+    assert_eq!(metrics.views.rendered.get() as usize, VIEW_RENDERINGS_AT_ONCE_MAX + 1);
+}
+
+#[tokio::test]
+async fn pages_that_wait_are_bounded_and_none_of_them_is_forgotten() {
+    let (cache, _) = cache();
+    let busy = keep_busy(&cache).await;
+    let wait = |id: usize| {
+        let mut one = Box::pin(cache.get(CompetitionId(id as u128), ViewKind::Tournament, at(1), || b"x".to_vec()));
+        let answered = one.as_mut().now_or_never();
+        (one, answered)
+    };
+    let waiting: Vec<_> = (0..VIEW_RENDERINGS_WAITING_MAX).map(wait).collect();
+    assert!(waiting.iter().all(|(_, answered)| answered.is_none()));
+    let (_, refused) = wait(VIEW_RENDERINGS_WAITING_MAX);
+    assert!(matches!(refused, Some(Err(ApiError::ResponsesFull))));
+    drop(busy);
+    for (one, _) in waiting {
+        assert_eq!(one.await.unwrap().body, "x");
+    }
+    assert_eq!(get(&cache, VIEW_RENDERINGS_WAITING_MAX as u128, 1, "y").await, "y");
 }
 
 #[track_caller]

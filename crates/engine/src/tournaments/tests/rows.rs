@@ -1,7 +1,9 @@
 //! What users do: entries, withdrawals, draws, failures, silence.
 
 use super::*;
-use crate::limits::{TOURNAMENT_ABSENCES_MAX, TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_VOID_GAMES_MAX};
+use crate::limits::{
+    TOURNAMENT_ABSENCES_MAX, TOURNAMENT_ENTRIES_BY_ACCOUNT_MAX, TOURNAMENT_SEEDS_NAMED_MAX, TOURNAMENT_VOID_GAMES_MAX,
+};
 
 const SINGLE: Format = Format::SingleElimination { third_place: false };
 
@@ -95,6 +97,23 @@ fn the_field_is_seeded_by_hand_by_a_ladder_or_by_lot() {
     };
     assert_eq!(by_lot(1), by_lot(1));
     assert_ne!(by_lot(1), by_lot(2));
+}
+
+/// Orders of the field make no log large; one that is large already is read.
+#[test]
+fn the_organizers_orders_are_bounded_by_the_bots_that_they_name() {
+    const FIELD: u16 = 64;
+    let mut player = with_field(Definition { entrants_max: FIELD, ..definition(SINGLE) }, FIELD);
+    let order = |first: u16| -> Vec<BotId> { (0..FIELD).map(|at| bot((first + at) % FIELD)).collect() };
+    let orders = (TOURNAMENT_SEEDS_NAMED_MAX / usize::from(FIELD)) as u16;
+    for turn in 0..orders {
+        let events = player.tournament.seed_events(&order(turn)).unwrap();
+        assert_eq!(events, [Event::SeedsSet { bots: order(turn) }]);
+        events.into_iter().for_each(|event| player.happen(event));
+        assert_eq!(player.tournament.seed_events(&order(turn)), Ok(Vec::new()), "it stands already");
+    }
+    assert_eq!(player.tournament.seed_events(&order(orders)), Err(Refusal::TooManySeeds));
+    player.happen(Event::SeedsSet { bots: order(orders) });
 }
 
 /// The results of the games of a pairing of two, by its players: `1` and `2` win, `=` is a draw, `s` and `S` are silent alone, `-` is
