@@ -138,9 +138,15 @@ impl Aggregate {
         self.journeys.iter().map(JourneyAggregate::requests).sum()
     }
 
+    /// Everything that arrived. On the basis without the generator's delays, arrivals that it held up do not count as not sent.
     #[must_use]
-    pub fn total(&self) -> Total {
-        let arrivals = self.arrival_counts();
+    pub fn total(&self, basis: Basis) -> Total {
+        let mut arrivals = self.arrival_counts();
+        let held_up: u64 = match basis {
+            Basis::Measured => 0,
+            Basis::WithoutLab => self.journeys.iter().map(|journey| journey.not_sent_behind_pauses).sum(),
+        };
+        arrivals.ok += held_up;
         let errors = |journey: &JourneyAggregate| journey.total.counts.errors.max(journey.requests().errors);
         Total {
             arrivals: arrivals.total(),
@@ -148,7 +154,7 @@ impl Aggregate {
             denied: arrivals.denied,
             // A journey in flight has not failed, but its request has.
             errors: self.journeys.iter().map(errors).sum(),
-            not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
+            not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum::<u64>() - held_up,
             retried: self.retried,
             resent: self.resent,
         }

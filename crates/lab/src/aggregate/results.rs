@@ -174,6 +174,15 @@ pub struct LoadStepFigures {
     pub connections: Option<HeldFigures>,
 }
 
+impl LoadStepFigures {
+    /// From its start to its last arrival, in seconds: what comes later was only awaited. `None` without a rate.
+    #[must_use]
+    pub fn due_s(&self) -> Option<f64> {
+        let per_s = self.offered_per_s.filter(|per_s| *per_s > 0.0)?;
+        Some((self.op.count + self.not_sent) as f64 / per_s)
+    }
+}
+
 /// Figures of the connections that a phase holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -8,6 +8,7 @@ use super::format::{number, percent};
 use super::growth::{Growth, Window, growth};
 use crate::format::first_few;
 use crate::limits::LEVEL_PAUSED_MAX;
+use crate::measurement::OutcomeCounts;
 use crate::scenario::EdgeSearch;
 
 /// The measurements of one level.
@@ -19,6 +20,8 @@ pub struct LevelMeasurement {
     pub due: u64,
     /// Ok responses that were received while the level lasted.
     pub ok: u64,
+    /// Ok responses after its end: not its throughput, but responses of which errors and denials are a share.
+    pub ok_late: u64,
     /// Error responses, and requests that failed.
     pub errors: u64,
     /// Denials of a limiter: denied, not failed.
@@ -40,8 +43,16 @@ pub struct LevelMeasurement {
 }
 
 impl LevelMeasurement {
+    /// Sets what came of the level's requests in the end, of which `in_level` ended while it lasted.
+    pub(crate) fn set_outcomes(&mut self, all: OutcomeCounts, in_level: u64) {
+        let in_time = (in_level as f64 / all.total().max(1) as f64).min(1.0);
+        self.ok = (all.ok as f64 * in_time).round() as u64;
+        self.ok_late = all.ok - self.ok;
+        (self.errors, self.denied) = (all.errors, all.denied);
+    }
+
     fn answered(&self) -> u64 {
-        self.ok + self.errors + self.denied
+        self.ok + self.ok_late + self.errors + self.denied
     }
 
     /// Ok responses per second.

@@ -7,9 +7,9 @@ use std::fmt;
 use super::disturbance::disturbances;
 use super::format::{count, moment, number, pluralize};
 use super::op_series::OpSeries;
-use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, errors_matching};
+use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, unsent_requests};
 use super::series::{TimeRanges, area};
-use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
+use super::thresholds::{DISTURBED_MIN_S, OUTAGE_SHARE_MIN, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
 use super::view::RunView;
 use super::{Candidate, FindingRank, error_figure};
 use crate::aggregate::{Outage, Timeline};
@@ -40,7 +40,7 @@ impl CurrentOutage {
             return Some(Self { is_silent: true, since_s: *since_s });
         }
         let end_s = timeline.outage()?.seconds.end as f64;
-        let (since_s, _) = *outages(timeline, &faults).iter().find(|(_, to_s)| *to_s == end_s)?;
+        let (since_s, _) = *outages(timeline, &ops, &faults).iter().find(|(_, to_s)| *to_s == end_s)?;
         Some(Self { is_silent: false, since_s })
     }
 }
@@ -55,7 +55,7 @@ impl fmt::Display for CurrentOutage {
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let faults = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
     let silences = silences(view.input.timeline, &view.ops, &faults);
-    let outages = outages(view.input.timeline, &faults);
+    let outages = outages(view.input.timeline, &view.ops, &faults.union(&after_the_load(view)));
     [target_silent(view, &silences), only_errors(view, &outages)].into_iter().flatten().collect()
 }
 
@@ -76,12 +76,28 @@ fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> V
     longest_first(found)
 }
 
-/// Where everything that ended had failed, for long enough to be reported, the longest first. A pause of the lab causes
-/// no errors.
-fn outages(timeline: &Timeline, faults: &TimeRanges) -> Vec<(f64, f64)> {
+/// Where no arrivals were due any more: the responses that take longest end last, and those that time out last of all.
+fn after_the_load(view: &RunView<'_>) -> TimeRanges {
+    let load_steps = &view.input.load_steps;
+    if load_steps.is_empty() {
+        return TimeRanges::default();
+    }
+    let due =
+        load_steps.iter().map(|step| (step.start_s, (step.start_s + step.due_s().unwrap_or(step.length_s)).ceil()));
+    TimeRanges::new([(0.0, f64::MAX)]).difference(&TimeRanges::new(due))
+}
+
+/// Where everything that ended had failed, for long enough to be reported, the longest first, but for time that does not count. A pause
+/// of the lab causes no errors. The last requests of a load, if they fail, are few beside what usually ends in that time.
+fn outages(timeline: &Timeline, ops: &[OpSeries<'_>], excluded: &TimeRanges) -> Vec<(f64, f64)> {
     let seconds = |outage: &Outage| (outage.seconds.start as f64, outage.seconds.end as f64);
-    let all = timeline.outages().iter().flat_map(|outage| {
-        let left = TimeRanges::new([seconds(outage)]).difference(faults);
+    let usual_per_s = usual_rate(ops, &timeline.outages().iter().map(seconds).collect::<Vec<_>>());
+    let is_material = |outage: &&Outage| {
+        let (from, to) = seconds(outage);
+        outage.failed as f64 >= SILENCE_MISSED_MIN.min(OUTAGE_SHARE_MIN * usual_per_s * (to - from))
+    };
+    let all = timeline.outages().iter().filter(is_material).flat_map(|outage| {
+        let left = TimeRanges::new([seconds(outage)]).difference(excluded);
         left.iter().collect::<Vec<_>>()
     });
     longest_first(all.filter(|(from, to)| to - from >= DISTURBED_MIN_S).collect())
@@ -130,7 +146,7 @@ fn only_errors(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate> {
         _ => format!("Every request failed: {} of {}.", count(arrivals.errors), count(arrivals.ended)),
     };
     // The lab's lateness causes no errors, but its own lack of ports and files does.
-    let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| errors_matching(view, words).0 > 0);
+    let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| unsent_requests(view, words).0 > 0);
     let rank = if is_own { FindingRank::Outage } else { FindingRank::Failed };
     let explains = if is_all { 1.0 } else { share_of_run(view, ranges) };
     let in_range = |(range, op): (&(f64, f64), &OpSeries<'_>)| {

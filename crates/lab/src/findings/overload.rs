@@ -4,7 +4,7 @@
 
 use super::Candidate;
 use super::format::{count, moment, number, time};
-use super::series::{TimeRanges, value_at};
+use super::series::{TimeRanges, last_above_zero, value_at};
 use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_TOLERANCE, OFFERED_ABOVE_MIN, SUSTAINED_MIN_S};
 use super::view::RunView;
 use crate::aggregate::{LoadStepFigures, Series};
@@ -65,9 +65,12 @@ impl<'a> OverloadedStep<'a> {
     /// its levels were too much.
     fn from_step(load_step: &'a LoadStepFigures, view: &RunView<'_>) -> Option<Self> {
         let offered_per_s = load_step.offered_per_s.filter(|per_s| *per_s > 0.0 && load_step.overload.is_none())?;
-        let due_s = (load_step.op.count + load_step.not_sent) as f64 / offered_per_s;
-        let backlog_s = load_step.length_s - due_s;
-        let end_s = load_step.start_s + load_step.length_s;
+        let due_s = load_step.due_s()?;
+        // What times out behind the last arrival was not queued: the queue is what is answered.
+        let bounds = (load_step.start_s, load_step.start_s + load_step.length_s);
+        let answers = view.ops.iter().flat_map(|op| [op.ok, op.denied]).flatten();
+        let end_s = answers.filter_map(|series| last_above_zero(series, bounds)).fold(bounds.0, f64::max).min(bounds.1);
+        let backlog_s = end_s - load_step.start_s - due_s;
         let overlaps = |other: &LoadStepFigures| {
             other.load_step != load_step.load_step
                 && other.start_s < end_s

@@ -16,6 +16,9 @@ pub(super) const NO_PORT_TEXTS: [&str; 3] = ["os error 99", "assign requested ad
 /// How it reports that a process may open no more files: EMFILE, 24 on Linux; or that no process may: ENFILE, 23.
 pub(super) const NO_FILE_TEXTS: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
 
+/// The kind of errors in which the lab could not open a connection.
+const CONNECT_KIND: &str = "connect";
+
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     [denied(view), ports_exhausted(view), descriptors_exhausted(view)].into_iter().flatten().collect()
 }
@@ -81,6 +84,13 @@ fn ok_per_s_while_denied(view: &RunView<'_>) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
+/// Requests that the lab itself could not send for want of ports or files. An answer of the target with such a text tells of the target.
+pub(super) fn unsent_requests<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
+    let (_, groups) = errors_matching(view, words);
+    let own: Vec<&ErrorGroup> = groups.into_iter().filter(|group| group.kind == CONNECT_KIND).collect();
+    (own.iter().map(|group| group.count).sum(), own)
+}
+
 /// Errors of one cause, by the texts of their samples.
 pub(super) fn errors_matching<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
     let matches = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
@@ -90,7 +100,7 @@ pub(super) fn errors_matching<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, V
 
 /// The lab had no local port left.
 fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
-    let (errors, groups) = errors_matching(view, &NO_PORT_TEXTS);
+    let (errors, groups) = unsent_requests(view, &NO_PORT_TEXTS);
     let waiting = view
         .series("machine.tcp_time_wait")
         .and_then(Series::peak)
@@ -111,7 +121,7 @@ fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
 
 /// The lab or the target could not open another file.
 fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
-    let (errors, groups) = errors_matching(view, &NO_FILE_TEXTS);
+    let (errors, groups) = unsent_requests(view, &NO_FILE_TEXTS);
     let target = target_open_files(view);
     let unaccepted = view.role("accept_errors").and_then(|role| {
         let per_s = role.per_s(&view.busy()).filter(|per_s| *per_s > 0.0)?;
@@ -148,7 +158,15 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
 fn target_open_files(view: &RunView<'_>) -> Option<String> {
     let limit = view.input.limits.open_files? as f64;
     let own = view.role("open_files").and_then(|role| role.gauge());
-    let (t_s, most) = own.or_else(|| view.series(&format!("process.{SERVER}.open_files")))?.peak()?;
+    let (t_s, most) = own.or_else(|| open_files_of_one_process(view))?.peak()?;
     (most >= FILES_FULL_SHARE * limit)
         .then(|| format!("{} of {} were open at {}", count(most as u64), count(limit as u64), moment(t_s)))
+}
+
+/// The target's open files as the kernel counts them; none where it has several processes: the limit holds for each, and the figure is their
+/// sum.
+fn open_files_of_one_process<'a>(view: &RunView<'a>) -> Option<&'a Series> {
+    let processes = view.series(&format!("process.{SERVER}.processes")).and_then(Series::peak);
+    let is_one = processes.is_none_or(|(_, most)| most < 2.0);
+    view.series(&format!("process.{SERVER}.open_files")).filter(|_| is_one)
 }

@@ -119,6 +119,12 @@ pub(super) fn value_at(series: &Series, t_s: f64) -> Option<f64> {
     point.until_s.is_none_or(|until_s| t_s < until_s).then_some(point.mean)
 }
 
+/// The end of the last time within these bounds in which the value was above zero.
+pub(super) fn last_above_zero(series: &Series, (from_s, to_s): (f64, f64)) -> Option<f64> {
+    let within = steps(series).filter(|step| step.from_s < to_s && step.to_s > from_s && step.value.mean > 0.0);
+    within.last().map(|step| step.to_s)
+}
+
 /// The times in which the value met a condition.
 pub(super) fn times_when(series: &Series, is_so: impl Fn(f64) -> bool) -> TimeRanges {
     TimeRanges::new(steps(series).filter(|step| is_so(step.value.mean)).map(|step| (step.from_s, step.to_s)))

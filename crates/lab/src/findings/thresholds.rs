@@ -155,6 +155,10 @@ pub(super) const SILENT_MIN_S: f64 = 1.25;
 /// Successful responses that a silence would have had at the usual rate, so that it is not chance: as above.
 pub(super) const SILENCE_MISSED_MIN: f64 = 6.0;
 
+/// Failures that are an outage where nothing else ends: this share of what usually ends in that time, or as many as above. Fewer are the
+/// last requests of a load that waited until they timed out.
+pub(super) const OUTAGE_SHARE_MIN: f64 = 0.25;
+
 /// How many times longer than before a fault responses may take after recovery.
 pub(super) const RECOVERED_LATENCY_FACTOR: f64 = 2.0;
 

@@ -88,6 +88,8 @@ pub struct Gauges {
     pub exchanging: u64,
     /// Requests that have ended so far, whatever their result.
     pub exchanged: u64,
+    /// Loads that begin further journeys, summed over the workers.
+    pub continuing: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -107,12 +109,24 @@ pub(crate) enum WorkerCommand {
 #[derive(Debug, Default)]
 pub(crate) struct AtomicGauges([AtomicU64; GAUGE_COUNT]);
 
-pub(crate) const GAUGE_COUNT: usize = 9;
+pub(crate) const GAUGE_COUNT: usize = 10;
 
 impl AtomicGauges {
     pub(crate) fn store(&self, gauges: Gauges) {
-        let Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged } = gauges;
-        self.store_values([in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged]);
+        let Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged, continuing } =
+            gauges;
+        self.store_values([
+            in_flight,
+            queued,
+            connections,
+            due,
+            done,
+            held,
+            long_polls,
+            exchanging,
+            exchanged,
+            continuing,
+        ]);
     }
 
     /// In the order of the fields.

@@ -92,8 +92,9 @@ impl WorkerPool {
 
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let [in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged] = self.gauge_sums();
-        Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged }
+        let [in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged, continuing] =
+            self.gauge_sums();
+        Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged, continuing }
     }
 
     pub(crate) fn gauge_sums(&self) -> [u64; GAUGE_COUNT] {

@@ -158,13 +158,15 @@ impl OpStats {
     }
 }
 
-/// How pauses of the generator have changed the length of a load step.
+/// How pauses of the generator have changed a load step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseImpact {
     /// By how much longer it took.
     pub extended_by: Duration,
     /// How much of its time was lost: the share of clients that were stopped, multiplied by the time.
     pub lost_time: Duration,
+    /// Arrivals that were never sent because of them.
+    pub not_sent: u64,
 }
 
 /// Pushed frames of one push.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::aggregate::{HeldFigures, JourneyAggregate, LoadStepFigures, PhaseAggregate, PhaseFigures};
+use crate::aggregate::{HeldFigures, JourneyAggregate, JourneyFigures, LoadStepFigures, PhaseAggregate, PhaseFigures};
 use crate::edge::LevelAssessment;
 use crate::format::round;
 use crate::limits::LOAD_STEPS_MAX;
@@ -55,6 +55,8 @@ struct LoadStep {
     op: OpStats,
     workers_done: u32,
     not_sent: u64,
+    /// Of these, arrivals that a pause of the generator has held up.
+    held_up: u64,
     ended_at: Duration,
     /// When it would have ended without pauses of the generator, and how much of its time was lost to them.
     needed_until: Duration,
@@ -171,6 +173,7 @@ impl LoadStepAccumulator {
         let Some(load_step) = self.step_mut(load_step) else { return false };
         load_step.workers_done += 1;
         load_step.not_sent += not_sent;
+        load_step.held_up += impact.not_sent;
         load_step.ended_at = load_step.ended_at.max(at);
         load_step.needed_until = load_step.needed_until.max(at.saturating_sub(impact.extended_by));
         load_step.lost += impact.lost_time;
@@ -257,7 +260,20 @@ impl LoadStepAccumulator {
     /// The figures of every phase that has started.
     #[must_use]
     pub(crate) fn phase_figures(&self, basis: Basis) -> BTreeMap<String, PhaseFigures> {
-        self.phases.iter().map(|(phase, aggregate)| (phase.clone(), aggregate.figures(basis))).collect()
+        let held_up = |phase: &str| match basis {
+            Basis::Measured => 0,
+            Basis::WithoutLab => {
+                self.steps.values().filter(|step| step.spec.phase == phase).map(|step| step.held_up).sum()
+            }
+        };
+        let figures = |(phase, aggregate): (&String, &PhaseAggregate)| {
+            let mut figures = aggregate.figures(basis);
+            if let Some(JourneyFigures { op, .. }) = &mut figures.journey {
+                (op.count, op.ok) = (op.count + held_up(phase), op.ok + held_up(phase));
+            }
+            (phase.clone(), figures)
+        };
+        self.phases.iter().map(figures).collect()
     }
 
     #[must_use]
@@ -273,6 +289,10 @@ impl LoadStep {
             Basis::WithoutLab => self.needed_until.saturating_sub(self.spec.start).saturating_sub(self.lost),
         };
         let length_s = length.as_secs_f64();
+        // As of a journey: without the generator's delays they would have been sent, and answered.
+        let held_up = if basis == Basis::WithoutLab { self.held_up } else { 0 };
+        let mut op = self.op.figures(basis);
+        (op.count, op.ok) = (op.count + held_up, op.ok + held_up);
         LoadStepFigures {
             load_step: self.spec.number,
             phase: self.spec.phase.clone(),
@@ -282,8 +302,8 @@ impl LoadStep {
             offered_per_s: self.spec.offered_per_s,
             clients: self.spec.clients,
             throughput_per_s: (length_s > 0.0).then(|| round(self.op.counts.ok as f64 / length_s)),
-            not_sent: self.not_sent,
-            op: self.op.figures(basis),
+            not_sent: self.not_sent - held_up,
+            op,
             overload: None,
             void: None,
             connections: self.connections(basis),
@@ -302,7 +322,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::aggregate::{Aggregate, JourneyFigures};
+    use crate::aggregate::Aggregate;
     use crate::measurement::{OpId, OutcomeCounts, TimeHistogram, histogram};
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;
@@ -346,6 +366,7 @@ mod tests {
         let mut accumulator = begun(1);
         answered(&mut accumulator, 0, 40);
         let impact = own_s.map(|(extended_by, lost)| PauseImpact {
+            not_sent: 0,
             extended_by: Duration::from_secs(extended_by),
             lost_time: Duration::from_secs(lost),
         });
@@ -530,6 +551,21 @@ request = "GET /"
             evaluate_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(),
             [true, true, false]
         );
+    }
+
+    /// What the generator's own pause kept from being sent fails no gate of a phase or of a load step.
+    #[test]
+    fn arrivals_that_a_pause_has_held_up_count_without_it() {
+        let (_, mut accumulator) = levels();
+        accumulator.add_interval(&only(answers(0, 0, None, 7, 1_000)));
+        let impact = PauseImpact { not_sent: 40, ..PauseImpact::default() };
+        accumulator.count_worker_done(0, 1, Duration::from_secs(3), 41, impact);
+        for (basis, want) in [(Basis::Measured, (7, 8, 41)), (Basis::WithoutLab, (47, 48, 1))] {
+            let step = accumulator.figures_of(0, basis).unwrap();
+            assert_eq!((step.op.ok, step.op.count, step.not_sent), want, "{basis:?}");
+            let journey = accumulator.phase_figures(basis)["low"].journey.clone().unwrap();
+            assert_eq!((journey.op.ok, journey.op.count), (want.0, want.1), "{basis:?}");
+        }
     }
 
     #[test]

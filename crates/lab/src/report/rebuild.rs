@@ -338,7 +338,7 @@ fn results(
         Some((work.name.clone(), figures))
     });
     Results {
-        total: Some(aggregate.total()),
+        total: Some(aggregate.total(Basis::Measured)),
         phases: phase_figures(scenario, load_steps, requested, |_| None),
         journeys: aggregate
             .journeys(&|journey| crate::aggregate::journey_active_s(scenario, load_steps, journey), Basis::Measured),

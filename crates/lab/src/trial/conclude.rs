@@ -124,7 +124,6 @@ fn recorded_results(
     let lag_p99_max = context.scenario.generator.lag_p99_max;
     let generator = context.recorder.with_aggregate(|aggregate| aggregate.generator(lag_p99_max));
     Results {
-        total: Some(context.recorder.with_aggregate(Aggregate::total)),
         work: context.scenario.work_specs.iter().enumerate().map(work).collect(),
         observe: observer_figures(timeline),
         generator: GeneratorFigures {
@@ -144,7 +143,7 @@ fn recorded_results(
     }
 }
 
-/// Adds the figures of journeys, pushes and phases.
+/// Adds the figures of all arrivals, of journeys, pushes and phases.
 fn with_load_figures(
     results: Results,
     context: &RunContext,
@@ -154,11 +153,12 @@ fn with_load_figures(
     let (load_steps, requested) =
         context.recorder.with_load_steps(|steps| (steps.figures_on(basis), steps.phase_figures(basis)));
     let active_s = |journey: usize| journey_active_s(&context.scenario, &load_steps, journey);
-    let (journeys, push) =
-        context.recorder.with_aggregate(|aggregate| (aggregate.journeys(&active_s, basis), aggregate.pushes(basis)));
+    let (total, journeys, push) = context.recorder.with_aggregate(|aggregate| {
+        (Some(aggregate.total(basis)), aggregate.journeys(&active_s, basis), aggregate.pushes(basis))
+    });
     let edge_per_s = |phase: &str| searches.get(phase)?.edge_per_s;
     let phases = phase_figures(&context.scenario, &load_steps, requested, edge_per_s);
-    Results { journeys, push, phases, ..results }
+    Results { total, journeys, push, phases, ..results }
 }
 
 /// What levels of clients and searches show about the target's capacity, by phase, in full, for reports.
@@ -322,7 +322,8 @@ fn unsent_note(context: &RunContext) -> Option<String> {
         _ => phase.load_profile.max_count(),
     };
     let planned: u64 = context.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
-    let begun = context.recorder.with_aggregate(|aggregate| aggregate.total().arrivals + aggregate.abandoned());
+    let begun =
+        context.recorder.with_aggregate(|aggregate| aggregate.total(Basis::Measured).arrivals + aggregate.abandoned());
     let left = planned.saturating_sub(begun);
     (left > 0).then(|| {
         format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))

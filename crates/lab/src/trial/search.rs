@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::run_context::RunContext;
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, OpFigures};
 use crate::edge::{Level, LevelMeasurement, Search, SearchOutcome};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_SAMPLE_EVERY};
+use crate::measurement::OutcomeCounts;
 use crate::plan::{self, LoadSpec, PhasePosition};
 use crate::scenario::{EdgeSearch, Phase};
 
@@ -65,12 +66,10 @@ async fn run_level(context: &RunContext, load_spec: LoadSpec, edge: &EdgeSearch,
     let (figures, latency_gate_ms) = context.recorder.with_load_steps(|steps| {
         (steps.figures(load_step).unwrap_or_default(), quantile.and_then(|q| steps.latency_ms(load_step, q)))
     });
-    // Responses that arrived after the level's end are not its throughput.
-    let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
     seen.lasting_s = duration.as_secs_f64();
     seen.due = (level.rate_per_s * seen.lasting_s).round() as u64;
-    seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;
-    (seen.errors, seen.denied) = (figures.op.errors, figures.op.denied);
+    let OpFigures { ok, denied, errors, .. } = figures.op;
+    seen.set_outcomes(OutcomeCounts { ok, denied, errors }, over_in_level);
     seen.latency_gate_ms = latency_gate_ms;
     let latency = &figures.op.latency_ms;
     (seen.latency_p50_ms, seen.latency_p99_ms) = (latency.p50.or(latency.max), latency.p99);

@@ -1,6 +1,6 @@
 //! Samples the workers' load gauges and finds times in which requests were in flight and none ended: many samples a
-//! second, because figures per second hide a pause of two. It costs the workers two counters. Does not evaluate the
-//! silences.
+//! second, because figures per second hide a pause of two. Where the load is over and only the last responses are
+//! awaited, one that takes long is no silence. It costs the workers three counters. Does not evaluate the silences.
 
 use std::time::Duration;
 
@@ -40,7 +40,8 @@ impl SilenceDetector {
         let sample = SilenceSample { at, in_flight: under_way, ended: gauges.exchanged };
         let before = self.last.replace(sample)?;
         let is_near = at.saturating_sub(before.at) <= SILENCE_SAMPLES_APART_MAX;
-        if !is_near || sample.ended != before.ended || before.in_flight == 0 || under_way == 0 {
+        let is_silent = sample.ended == before.ended && before.in_flight > 0 && under_way > 0;
+        if !is_near || !is_silent || gauges.continuing == 0 {
             return self.finish();
         }
         let from = before.at;
@@ -90,7 +91,7 @@ mod tests {
             rows.push(row);
         };
         for (tenth, exchanging, exchanged) in samples {
-            let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, ..Gauges::default() };
+            let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, continuing: 1, ..Gauges::default() };
             add(silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         }
         add(silences.finish());
@@ -124,8 +125,20 @@ mod tests {
     fn what_waits_by_plan_is_not_silent() {
         let mut silences = SilenceDetector::default();
         for tenth in 0..40 {
-            let gauges = Gauges { exchanging: 3, long_polls: 3, ..Gauges::default() };
+            let gauges = Gauges { exchanging: 3, long_polls: 3, continuing: 1, ..Gauges::default() };
             assert_eq!(silences.add_sample(Duration::from_millis(100 * tenth), gauges), None);
+        }
+        assert_eq!(silences.finish(), None);
+    }
+
+    #[test]
+    fn a_straggler_behind_the_last_arrival_is_no_silence() {
+        let mut silences = SilenceDetector::default();
+        for tenth in 0..80 {
+            // The load is over after three seconds.
+            let gauges = Gauges { exchanging: 1, continuing: u64::from(tenth < 30), ..Gauges::default() };
+            let row = silences.add_sample(Duration::from_millis(100 * tenth), gauges);
+            assert!(row.is_none_or(|row| row.until_s < 3.0), "{row:?}");
         }
         assert_eq!(silences.finish(), None);
     }
@@ -133,7 +146,7 @@ mod tests {
     #[test]
     fn a_continuing_silence_is_reported_before_its_end() {
         let mut silences = SilenceDetector::default();
-        let gauges = Gauges { exchanging: 1, ..Gauges::default() };
+        let gauges = Gauges { exchanging: 1, continuing: 1, ..Gauges::default() };
         let rows = (0..35).filter_map(|tenth| silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         let ends: Vec<f64> = rows.map(|row| row.until_s).collect();
         assert_eq!(ends, [1.2, 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.3]);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::measurement::OutcomeCounts;
 use crate::scenario::EdgeSearch;
 use simulated::{Service, Takes};
 
@@ -178,6 +179,15 @@ fn with_errors(level: &Level, errors: u64) -> LevelMeasurement {
     let lasting_s = level.duration.as_secs_f64();
     let backlog = (0..).map(|i| (f64::from(i) / 10.0, 3.0)).take_while(|sample| sample.0 < lasting_s).collect();
     LevelMeasurement { lasting_s, due: 1000, ok: 1000 - errors, errors, backlog, ..LevelMeasurement::default() }
+}
+
+/// Responses after the level's end are no throughput; errors are a share of all responses, late ones included.
+#[test]
+fn late_responses_change_no_share() {
+    let mut seen = LevelMeasurement { lasting_s: 5.0, due: 500, ..LevelMeasurement::default() };
+    seen.set_outcomes(OutcomeCounts { ok: 491, denied: 5, errors: 4 }, 300);
+    assert_eq!((seen.ok, seen.throughput_per_s()), (295, 59.0));
+    assert_eq!((seen.error_share(), seen.denied_share()), (0.008, 0.01));
 }
 
 #[test]

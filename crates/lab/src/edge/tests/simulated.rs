@@ -81,6 +81,7 @@ impl Service {
             ok: answered - errors,
             errors,
             denied: 0,
+            ok_late: 0,
             latency_gate_ms: at(quantile),
             latency_p50_ms: at(0.5),
             latency_p99_ms: at(0.99),

@@ -130,6 +130,13 @@ fn only_errors_came() {
     check_sentence(&Story::busy(failing(30, 60)), &["Every request that ended from 30.0 s to the end had failed."]);
     check_sentence(&Story::busy(failing(0, 60)), &["Every request that ended from 15.0 s to the end had failed."]);
     check_sentence(&Story::from_rate(|_| 50, failing(0, 60)), &["Every request failed: 6,000 of 6,000."]);
+    // Two stragglers that time out at the end.
+    let stragglers = |t: u64, second: &mut StorySecond| {
+        if t >= 57 {
+            (second.ok, second.errors) = (0, u64::from(t >= 58));
+        }
+    };
+    check(&Story::busy(stragglers), &[]);
     // Seconds in which nothing ended, or nothing was sampled, are not between two outages.
     let in_bursts = |t: u64, second: &mut StorySecond| {
         if t >= 30 {
@@ -507,6 +514,16 @@ fn overloaded() {
     };
     let once = Story::from_rate(rate, held_up).with(|story| story.load_steps = over(6_000, 30.0).load_steps);
     check(&once, &[]);
+    // One of five workers hangs, and its requests time out, the last ones ten seconds behind the last arrival.
+    let hangs = |t: u64, second: &mut StorySecond| second.errors = if (10..70).contains(&t) { 20 } else { 0 };
+    let all_else = |t: u64| if t < 60 { 80 } else { 0 };
+    let hung = Story::from_rate(all_else, hangs).with(|story| {
+        let idle = StorySecond { ok: 0, errors: 20, ..story.seconds[59].clone() };
+        story.seconds.extend(std::iter::repeat_n(idle, 10));
+        story.update_results();
+        story.load_steps = vec![part(0, 0.0, 70.0, 100.0, 6_000)];
+    });
+    check(&hung, &[]);
     let searched = |story: &mut Story| story.load_steps[1].overload = Some(vec!["latency".to_owned()]);
     check(&over(6_000, 30.0).with(searched), &[]);
 }

@@ -38,6 +38,7 @@ fn second() -> impl Strategy<Value = StorySecond> {
             bots_cores: figures[4],
             rss_mib: figures[5],
             open_files: figures[6],
+            processes: 1.0,
             machine: BTreeMap::from([
                 ("busy_share", figures[7]),
                 ("steal_share", figures[8]),

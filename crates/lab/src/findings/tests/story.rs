@@ -49,6 +49,8 @@ pub(super) struct StorySecond {
     pub(super) bots_cores: f64,
     pub(super) rss_mib: f64,
     pub(super) open_files: f64,
+    /// Of the target.
+    pub(super) processes: f64,
     /// Of the machine's two cores.
     pub(super) machine: BTreeMap<&'static str, f64>,
     pub(super) waiting: u64,
@@ -107,6 +109,7 @@ impl StorySecond {
             bots_cores: 0.1,
             rss_mib: 20.0,
             open_files: 40.0,
+            processes: 1.0,
             machine: [("busy_share", 0.3), ("steal_share", 0.0)].into(),
             waiting: 0,
             running: ok / 5,
@@ -245,7 +248,12 @@ impl Story {
     fn sampler_row(&self, t_s: f64, second: &StorySecond, totals: &StoryCounters) -> SamplerRow {
         let owned = |(name, value): (&&str, &f64)| ((*name).to_owned(), *value);
         let process = |cpu_s: f64, rss_mib: f64| {
-            let figures = [("rss_bytes", rss_mib * 1048576.0), ("cpu_s", cpu_s), ("open_files", second.open_files)];
+            let figures = [
+                ("rss_bytes", rss_mib * 1048576.0),
+                ("cpu_s", cpu_s),
+                ("open_files", second.open_files),
+                ("processes", second.processes),
+            ];
             figures.map(|(name, value)| (name.to_owned(), value)).into()
         };
         let [server, lab, bots] = totals.cpu_s;

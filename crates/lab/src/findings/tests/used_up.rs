@@ -241,6 +241,15 @@ fn memory_cap() {
     check_sentence(&Story::from_rate(|_| 20, growing(38.0)).with(own), &says);
     // At the limit and alive.
     check(&Story::from_rate(|_| 20, growing(38.0)).with(limit(2980)), &["memory_cap"]);
+    let charged = |mib: u64| {
+        move |story: &mut Story| {
+            limit(2980)(story);
+            story.limit_counters.memory_peak_bytes = Some(mib << 20);
+        }
+    };
+    check(&Story::from_rate(|_| 20, growing(38.0)).with(charged(2960)), &["memory_cap"]);
+    // Most of it is shared by its processes.
+    check(&Story::from_rate(|_| 20, growing(38.0)).with(charged(650)), &["memory_per_work"]);
     // Killed far below the limit, or by the trial itself.
     check(&Story::busy(|_, _| {}).with(fell), &[]);
     let ordered = |story: &mut Story| {
@@ -275,12 +284,24 @@ fn ports_and_files_are_used_up() {
     check(&fails("connect: Too many open files (os error 24)"), &["descriptors_exhausted"]);
     check_sentence(&fails("connect: Too many open files (os error 24)"), &["The lab had no file left"]);
     check(&fails("connect: Connection refused (os error 111)"), &[]);
+    // The target says that of itself.
+    for answer in ["dial tcp 10.0.0.5:5432: connect: cannot assign requested address", "accept: too many open files"] {
+        let sample = format!("502: {answer}");
+        let says = |story: &mut Story| story.errors.push(error("status_502", 225, &sample));
+        check(&Story::busy(|_, second| second.errors = 5).with(says), &[]);
+    }
     // The target's own.
     let open = |files: f64| move |_: u64, second: &mut StorySecond| second.open_files = files;
     let limit = |story: &mut Story| story.limits.open_files = Some(1024);
     check(&Story::busy(open(1020.0)).with(limit), &["descriptors_exhausted"]);
     check_sentence(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
     check(&Story::busy(open(800.0)).with(limit), &[]);
+    // As many as that in four processes, each of which may have so many.
+    let in_four = |t: u64, second: &mut StorySecond| {
+        open(1080.0)(t, second);
+        second.processes = 4.0;
+    };
+    check(&Story::busy(in_four).with(limit), &[]);
     // As full as its own limit on connections allows.
     check(&Story::busy(open(980.0)).with(limit), &[]);
     let refuses = |_: u64, second: &mut StorySecond| {

@@ -269,13 +269,14 @@ impl Worker {
 
     /// Launches nothing more of a load; what has not begun never will.
     fn close_load(&mut self, load_index: usize) {
-        let not_sent = self.pacer.load_mut(load_index).close(self.clock.now());
+        let is_behind_pause = self.pauses.recovering_since().is_some();
+        let not_sent = self.pacer.load_mut(load_index).close(self.clock.now(), is_behind_pause);
         let spec = &self.pacer.load(load_index).spec;
         let (journey, opening) = (spec.journey_index, spec.opening_journey_index.unwrap_or(spec.journey_index));
         self.counts.due += not_sent.journeys + not_sent.openings;
         self.counts.done += not_sent.journeys + not_sent.openings;
         let accumulator = &mut self.reports.accumulator;
-        if self.pauses.recovering_since().is_some() {
+        if is_behind_pause {
             accumulator.count_not_sent_behind_pause(journey, not_sent.journeys);
         }
         accumulator.count_not_sent(journey, not_sent.journeys);
@@ -403,6 +404,7 @@ impl Worker {
             long_polls: self.running.long_poll_count,
             exchanging,
             exchanged: self.running.exchanged,
+            continuing: self.pacer.continuing(self.clock.now()),
             ..self.counts
         });
     }

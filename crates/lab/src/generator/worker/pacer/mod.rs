@@ -131,6 +131,11 @@ impl Pacer {
         self.active.iter().map(|index| self.loads[*index].queued()).sum()
     }
 
+    /// Loads that begin further journeys.
+    pub(super) fn continuing(&self, now: Duration) -> u64 {
+        self.active.iter().filter(|index| self.loads[**index].continues(now)).count() as u64
+    }
+
     /// The next journey of a load, if one is due and has a slot. It counts as in flight.
     pub(super) fn take_due(&mut self, index: usize, now: Duration) -> Option<DueJourney> {
         let due = self.loads[index].take_due(index, now)?;
@@ -243,7 +248,7 @@ impl Pacer {
             }
             _ => (pauses.paused_between(finished.until, now), Duration::ZERO),
         };
-        PauseImpact { extended_by, lost_time }
+        PauseImpact { extended_by, lost_time, not_sent: finished.held_up }
     }
 }
 
@@ -329,6 +334,17 @@ impl ActiveLoad {
         }
     }
 
+    /// Whether it begins further journeys: not where it only waits for what is in flight. A burst is over with its last response.
+    fn continues(&self, now: Duration) -> bool {
+        match &self.state {
+            _ if self.closing => false,
+            LoadState::OpenLoop(open) => open.next.is_some() || matches!(self.spec.schedule, Schedule::Bursts { .. }),
+            LoadState::ClosedLoop(clients) => !clients.is_over(now),
+            LoadState::Held(held) => held.end().is_none_or(|end| now < end),
+            LoadState::Retained(_) | LoadState::Idle => false,
+        }
+    }
+
     /// When the load has to act next, as far as slots are free.
     fn next_due(&self) -> Option<Duration> {
         match &self.state {
@@ -406,8 +422,9 @@ impl ActiveLoad {
         self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), on_finished);
     }
 
-    /// Launches nothing more; what has not begun never will.
-    pub(super) fn close(&mut self, now: Duration) -> NotSent {
+    /// Launches nothing more; what has not begun never will. Whether the worker still makes up for a pause of its own decides whether that
+    /// pause has held it up.
+    pub(super) fn close(&mut self, now: Duration, is_behind_pause: bool) -> NotSent {
         if std::mem::replace(&mut self.closing, true) {
             return NotSent::default();
         }
@@ -416,6 +433,7 @@ impl ActiveLoad {
                 let mut journeys = 0;
                 for arrival in open.drop_due(now) {
                     self.load_steps.count_not_sent(arrival.load_step, 1);
+                    self.load_steps.count_held_up(arrival.load_step, u64::from(is_behind_pause));
                     journeys += 1;
                 }
                 NotSent { journeys, openings: 0 }
@@ -423,6 +441,7 @@ impl ActiveLoad {
             LoadState::Held(held) => {
                 let (journeys, openings) = held.drop_due(now);
                 self.load_steps.count_not_sent(self.spec.load_step, journeys + openings);
+                self.load_steps.count_held_up(self.spec.load_step, if is_behind_pause { journeys } else { 0 });
                 NotSent { journeys, openings }
             }
             LoadState::ClosedLoop(_) | LoadState::Retained(_) | LoadState::Idle => NotSent::default(),
@@ -502,12 +521,16 @@ mod tests {
         assert_eq!((third.waited_until, pacer.queued()), (Some(2 * SECOND), 7));
 
         let none = NotSent::default();
-        assert_eq!(pacer.load_mut(load).close(2 * SECOND), NotSent { journeys: 7, openings: 0 });
-        assert_eq!((pacer.load_mut(load).close(2 * SECOND), pacer.queued(), pacer.active()), (none, 0, &[load][..]));
+        assert_eq!(pacer.load_mut(load).close(2 * SECOND, true), NotSent { journeys: 7, openings: 0 });
+        assert_eq!(
+            (pacer.load_mut(load).close(2 * SECOND, true), pacer.queued(), pacer.active()),
+            (none, 0, &[load][..])
+        );
         pacer.close_load_steps(load);
         (0..2).for_each(|_| pacer.count_ended(load, 4));
-        let expected = [(5, 5), (4, 2)]
-            .map(|(load_step, not_sent)| (load, FinishedLoadStep { load_step, not_sent, until: Duration::ZERO }));
+        let expected = [(5, 5), (4, 2)].map(|(load_step, not_sent)| {
+            (load, FinishedLoadStep { load_step, not_sent, held_up: not_sent, until: Duration::ZERO })
+        });
         assert!(pacer.has_finished());
         assert_eq!((pacer.take_finished(), pacer.has_finished(), pacer.active()), (expected.to_vec(), false, &[][..]));
     }
@@ -525,7 +548,7 @@ mod tests {
     fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
         let mut pauses = PauseTracker::new(2);
         pauses.add(2 * SECOND, 4 * SECOND, 0);
-        let finished = FinishedLoadStep { load_step: 4, not_sent: 0, until: until_s * SECOND };
+        let finished = FinishedLoadStep { load_step: 4, not_sent: 0, held_up: 0, until: until_s * SECOND };
         let mut pacer = Pacer::new(0, 2);
         let load = pacer.start(spec(schedule, 9), false);
         let impact = pacer.pause_impact(load, &finished, 5 * SECOND, &pauses);
