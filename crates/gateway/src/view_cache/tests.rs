@@ -135,6 +135,10 @@ async fn of_the_versions_of_a_page_that_wait_only_the_last_is_rendered_for_all()
         assert_eq!(view.unwrap().body, "100");
     }
     assert_eq!(get(&cache, ID.0, 100, "unused").await, "100");
+    // Those before it are over, too.
+    for id in 0..VIEW_RENDERINGS_AT_ONCE_MAX {
+        cache.get(CompetitionId(1_000 + id as u128), ViewKind::Duel, at(1), || unreachable!("once")).await.unwrap();
+    }
     assert_eq!(metrics.views.rendered.get() as usize, VIEW_RENDERINGS_AT_ONCE_MAX + 1);
 }
 
