@@ -358,6 +358,8 @@ pub const TICKETS_MAX: usize = 10_000;
 pub const MATCHMAKING_SEARCHES_MAX: usize = 256;
 /// Tickets among which one search chooses.
 pub const MATCHMAKING_CANDIDATES_MAX: usize = 256;
+/// Tickets that one search looks at, those included that do not suit: they take its own time from all others.
+pub const MATCHMAKING_LOOKS_MAX: usize = 2_048;
 /// Shortest time after which a ticket gives up.
 pub const TICKET_WAIT_MIN: Duration = Duration::from_secs(1);
 /// Longest, and the usual one.
@@ -523,6 +525,8 @@ pub const WORLD_OUTBOUND_BYTES_MAX: usize = 512 * 1024;
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].
 pub const WORLD_FRAMES_BURST: u32 = 400;
+/// Registrations that one connection tries: a refused one may be corrected.
+pub const WORLD_REGISTRATIONS_MAX: u32 = 16;
 /// Time in which a connection is in a world, the server's part of it included: until then it holds a timer. For what
 /// the client has to send it has `http.header_timeout_ms`.
 pub const WORLD_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);

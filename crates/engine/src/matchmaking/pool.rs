@@ -1,13 +1,13 @@
 //! The waiting tickets, and how matches are made of them.
 //!
 //! The ticket that waits longest is searched for first, and gets the nearest ratings that fill its match. One step
-//! searches for a bounded number of tickets and continues with the next ones at the next step, so that it takes
-//! milliseconds however many wait.
+//! searches for a bounded number of tickets and continues with the next ones at the next step, and a search looks at a
+//! bounded number: it takes milliseconds however many wait.
 
 use super::matching_rules::MatchingRules;
-use super::ticket::{Ticket, TicketRefusal};
+use super::ticket::{Region, Ticket, TicketRefusal};
 use crate::ids::{PlayerId, TicketId};
-use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, TICKETS_MAX};
+use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_LOOKS_MAX, MATCHMAKING_SEARCHES_MAX, TICKETS_MAX};
 use crate::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +19,29 @@ pub enum TicketEnd {
     TimedOut(Ticket),
 }
 
+/// Tickets among which a search looks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    /// All.
+    All,
+    /// Those that name no region.
+    Anywhere,
+    /// Those of one region.
+    Region(Region),
+}
+
+type RatingKey = (u8, Group, u16, TicketId);
+
 /// Those who wait.
 #[derive(Clone, Debug, Default)]
 pub struct TicketPool {
     rules: MatchingRules,
     waiting: BTreeMap<TicketId, Ticket>,
     by_player: BTreeMap<PlayerId, TicketId>,
-    /// Who may be in one match, by rating: a search walks outwards from its own.
+    /// Who may be in one match, by rating: a search walks outwards from its own. Each is in two groups: tickets of other regions, of which there
+    /// may be any number, are in the way of no search.
     /// Those whose party is not whole yet are not among them, nor in the order of age.
-    by_rating: BTreeSet<(u8, u16, TicketId)>,
+    by_rating: BTreeSet<RatingKey>,
     /// By when they give up.
     by_end: BTreeSet<(UnixMs, TicketId)>,
     /// By since when they wait.
@@ -149,22 +163,34 @@ impl TicketPool {
     /// Those who suit the seeker, the nearest rating first.
     fn candidates<'a>(&'a self, seeker: &'a Ticket, now: UnixMs) -> impl Iterator<Item = &'a Ticket> {
         let window = self.rules.rating_window(seeker, now);
-        let own = seeker.rating;
-        let key = |rating, id| (seeker.players, rating, TicketId(id));
-        let lowest = key(own.saturating_sub(window), 0);
-        let highest = key(own.saturating_add(window), u128::MAX);
-        let mut below = self.by_rating.range(lowest..key(own, 0)).rev().peekable();
-        let mut above = self.by_rating.range(key(own, 0)..=highest).peekable();
-        let distance = move |at: &(u8, u16, TicketId)| at.1.abs_diff(own);
-        let nearest = std::iter::from_fn(move || match (below.peek(), above.peek()) {
-            (Some(lower), Some(higher)) if distance(lower) >= distance(higher) => above.next(),
-            (None, _) => above.next(),
-            (Some(_), _) => below.next(),
-        });
+        let around = |group| self.around(seeker, group, window);
+        let (own, others) = match &seeker.region {
+            None => (around(Group::All), None),
+            Some(region) => (around(Group::Region(region.clone())), Some(around(Group::Anywhere))),
+        };
+        let distance = |key: &&RatingKey| key.2.abs_diff(seeker.rating);
+        let nearest = first_of(own, others.into_iter().flatten(), move |one, other| distance(one) <= distance(other));
         let suiting = nearest
-            .filter_map(|at| self.waiting.get(&at.2))
+            .take(MATCHMAKING_LOOKS_MAX)
+            .filter_map(|key| self.waiting.get(&key.3))
             .filter(move |other| other.id != seeker.id && self.rules.is_compatible(seeker, other, now));
         suiting.take(MATCHMAKING_CANDIDATES_MAX)
+    }
+
+    /// Those of a group whose rating is at most so far from the seeker's, the nearest first.
+    fn around<'a>(
+        &'a self,
+        seeker: &Ticket,
+        group: Group,
+        window: u16,
+    ) -> impl Iterator<Item = &'a RatingKey> + use<'a> {
+        let own = seeker.rating;
+        let key = |rating, id| (seeker.players, group.clone(), rating, TicketId(id));
+        let lowest = key(own.saturating_sub(window), 0);
+        let highest = key(own.saturating_add(window), u128::MAX);
+        let below = self.by_rating.range(lowest..key(own, 0)).rev();
+        let above = self.by_rating.range(key(own, 0)..=highest);
+        first_of(above, below, move |above, below| above.2.abs_diff(own) <= below.2.abs_diff(own))
     }
 
     /// Takes a ticket in unchecked. One whose match did not come about waits on as if nothing had happened.
@@ -173,7 +199,7 @@ impl TicketPool {
         self.by_player.extend(ticket.party.iter().map(|player| (*player, id)));
         self.by_end.insert((ticket.until, id));
         if ticket.is_party_complete() {
-            self.by_rating.insert((ticket.players, ticket.rating, id));
+            self.by_rating.extend(rating_keys(&ticket));
             self.by_age.insert((ticket.since, id));
         }
         self.waiting.insert(id, ticket);
@@ -187,9 +213,30 @@ impl TicketPool {
                 self.by_player.remove(player);
             }
         }
-        self.by_rating.remove(&(ticket.players, ticket.rating, id));
+        for key in rating_keys(&ticket) {
+            self.by_rating.remove(&key);
+        }
         self.by_end.remove(&(ticket.until, id));
         self.by_age.remove(&(ticket.since, id));
         Some(ticket)
     }
+}
+
+fn rating_keys(ticket: &Ticket) -> [RatingKey; 2] {
+    let group = ticket.region.clone().map_or(Group::Anywhere, Group::Region);
+    [Group::All, group].map(|group| (ticket.players, group, ticket.rating, ticket.id))
+}
+
+/// Two sequences as one: the next of the first where `is_first` says so of the next of both.
+fn first_of<T>(
+    one: impl Iterator<Item = T>,
+    other: impl Iterator<Item = T>,
+    is_first: impl Fn(&T, &T) -> bool,
+) -> impl Iterator<Item = T> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some(first), Some(second)) if is_first(first, second) => one.next(),
+        (_, Some(_)) => other.next(),
+        (_, None) => one.next(),
+    })
 }

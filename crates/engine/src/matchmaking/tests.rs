@@ -1,6 +1,8 @@
 use super::*;
 use crate::ids::{PlayerId, TicketId};
-use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, PARTY_MAX, RATING_MAX, TICKETS_MAX};
+use crate::limits::{
+    MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_LOOKS_MAX, MATCHMAKING_SEARCHES_MAX, PARTY_MAX, RATING_MAX, TICKETS_MAX,
+};
 use crate::time::UnixMs;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,6 +229,20 @@ fn a_search_is_bounded() {
     };
     assert_eq!(ids(&crowded(MATCHMAKING_CANDIDATES_MAX - 1)).0, [BTreeSet::from([1, 2])]);
     assert_eq!(crowded(MATCHMAKING_CANDIDATES_MAX), []);
+}
+
+/// However many tickets of other regions have a nearer rating, those of the own region and of none are found.
+#[test]
+fn tickets_of_other_regions_are_in_nobodys_way() {
+    let crowd = (100..).take(MATCHMAKING_LOOKS_MAX + 1).map(|id| within(&format!("region-{id}"), ticket(id, 1, 3, 10)));
+    let pool_with = |others: [Ticket; 2]| {
+        let seeker = Ticket { since: UnixMs(-1), ..within("eu", ticket(1, 1, 3, 0)) };
+        pool(crowd.clone().chain(others).chain([seeker]))
+    };
+    let mut found = pool_with([within("eu", ticket(2, 1, 3, 60)), ticket(3, 1, 3, 50)]);
+    assert_eq!(ids(&found.step(UnixMs(0))).0, [BTreeSet::from([1, 2, 3])]);
+    let mut alone = pool_with([within("us", ticket(2, 1, 3, 60)), within("us", ticket(3, 1, 3, 50))]);
+    assert_eq!(ids(&alone.step(UnixMs(0))).0, []);
 }
 
 #[test]

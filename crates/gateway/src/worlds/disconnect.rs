@@ -1,7 +1,7 @@
 //! Why a connection ends, and its last message: one error frame with a code, a reason, and the close code.
 
 use crate::problem::ApiError;
-use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX};
+use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX, WORLD_REGISTRATIONS_MAX};
 use std::borrow::Cow;
 use std::time::Duration;
 use wire::delimited::FramingError;
@@ -75,6 +75,13 @@ impl CloseMessage {
     /// The client exceeds the frame rate.
     pub(super) fn too_fast() -> Self {
         let reason = format!("more than {WORLD_FRAMES_PER_S_MAX} frames a second came for a while: send less");
+        Self::new("too_fast", POLICY_VIOLATION, reason)
+    }
+
+    /// No mover registered on the connection, however often it was tried.
+    pub(super) fn too_many_registrations() -> Self {
+        let reason =
+            format!("{WORLD_REGISTRATIONS_MAX} registrations were refused: connect again when one can succeed");
         Self::new("too_fast", POLICY_VIOLATION, reason)
     }
 

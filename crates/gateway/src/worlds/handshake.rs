@@ -13,7 +13,7 @@ use crate::grants::{Revocable, RevocationReason};
 use crate::problem::ApiError;
 use crate::revocation;
 use engine::ids::{PlayerId, WorldName};
-use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
+use engine::limits::{WORLD_HANDSHAKE_TIMEOUT, WORLD_REGISTRATIONS_MAX};
 use engine::rows::{Admission, WorldRow};
 use quotas::address_key::AddressKey;
 use rules::world::INDICATORS;
@@ -81,7 +81,8 @@ impl Handshake {
             ClientMessage::Hello(hello) => self.send_welcome(&hello)?,
             _ => return Err(CloseMessage::unexpected_frame("the first frame must be a hello").into()),
         }
-        loop {
+        // Each costs the store some reads, and a connection is charged once.
+        for _ in 0..WORLD_REGISTRATIONS_MAX {
             let register = match self.next_request(due).await? {
                 ClientMessage::Register(register) => register,
                 ClientMessage::Leave(_) => return Err(Disconnect::ClosedByPeer(None)),
@@ -99,6 +100,7 @@ impl Handshake {
                 Err(error) => self.send_refusal(error),
             }
         }
+        Err(CloseMessage::too_many_registrations().into())
     }
 
     /// The next frame, if it comes in time.
@@ -113,6 +115,9 @@ impl Handshake {
             reader.read_buffered(connection, app.node.clock.steady_us(), &mut store_message)?;
         }
         loop {
+            if Instant::now() >= due {
+                return Err(CloseMessage::registration_timeout(app.config.http_header_timeout).into());
+            }
             if let Some(message) = next.take() {
                 return Ok(message);
             }

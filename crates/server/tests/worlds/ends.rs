@@ -1,6 +1,7 @@
 //! How connections end: one error frame, a close, and nothing after it.
 
 use crate::client::{MEADOW, Socket, Tcp, at, hello, open, open_with, step};
+use engine::limits::WORLD_REGISTRATIONS_MAX;
 use settings::Networks;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -68,6 +69,13 @@ async fn a_refused_registration_may_be_corrected() {
         }
     }
     assert_eq!(codes, ["no_such_indicator", "view_too_large"]);
+}
+
+#[tokio::test]
+async fn refused_registrations_end_the_connection_after_some() {
+    let refused = ClientMessage::Register(Register { indicator: 2, ..at(1, 1) });
+    let all = std::iter::once(hello()).chain(std::iter::repeat_n(refused, WORLD_REGISTRATIONS_MAX as usize));
+    check(all.collect(), "too_fast", 1008).await;
 }
 
 #[tokio::test]
