@@ -34,7 +34,8 @@ pub(super) struct CgroupFile {
     pub(super) is_optional: bool,
 }
 
-/// What the limits of a run did to the target, counted by the kernel over all its processes and restarts.
+/// What the limits of a run did to the target, counted by the kernel over all its processes and restarts: waits for the processor since the
+/// load began, memory since the target was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitStats {
     /// Processes that the kernel killed for lack of memory.
@@ -50,6 +51,20 @@ pub struct LimitStats {
     pub cpu_throttled_periods: Option<u64>,
     /// How long its threads waited for that reason, added up, in microseconds.
     pub cpu_throttled_us: Option<u64>,
+}
+
+impl LimitStats {
+    /// Without the waits for the processor that were counted before.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let rise = |now: Option<u64>, before: Option<u64>| now.map(|now| now.saturating_sub(before.unwrap_or(0)));
+        Self {
+            cpu_periods: rise(self.cpu_periods, before.cpu_periods),
+            cpu_throttled_periods: rise(self.cpu_throttled_periods, before.cpu_throttled_periods),
+            cpu_throttled_us: rise(self.cpu_throttled_us, before.cpu_throttled_us),
+            ..self
+        }
+    }
 }
 
 impl Quota {
@@ -136,6 +151,20 @@ mod tests {
     #[track_caller]
     fn check_share(cores: f64, quota_us: u64, period_us: u64) {
         assert_eq!(Quota::from_cores(cores), Quota { quota_us, period_us }, "{cores}");
+    }
+
+    /// The start of the target waits for the processor, too; its memory stays in use.
+    #[test]
+    fn waits_count_since_the_load_began() {
+        let stats = |periods, throttled, us| LimitStats {
+            memory_peak_bytes: Some(7),
+            cpu_periods: Some(periods),
+            cpu_throttled_periods: Some(throttled),
+            cpu_throttled_us: Some(us),
+            ..LimitStats::default()
+        };
+        assert_eq!(stats(10_000, 4_100, 900).since(stats(4_000, 4_000, 700)), stats(6_000, 100, 200));
+        assert_eq!(stats(5, 4, 3).since(LimitStats::default()), stats(5, 4, 3));
     }
 
     #[test]

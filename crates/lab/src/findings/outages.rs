@@ -76,10 +76,11 @@ fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> V
     longest_first(found)
 }
 
-/// Where no arrivals were due any more: the responses that take longest end last, and those that time out last of all.
+/// Where no arrivals were due any more, to within the chance of independent arrivals: the responses that take longest end last, and those
+/// that time out last of all. Unknown where requests were abandoned, which no load step counts.
 fn after_the_load(view: &RunView<'_>) -> TimeRanges {
     let load_steps = &view.input.load_steps;
-    if load_steps.is_empty() {
+    if load_steps.is_empty() || view.input.results.generator.abandoned > 0 {
         return TimeRanges::default();
     }
     let due =

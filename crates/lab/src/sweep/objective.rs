@@ -6,7 +6,22 @@ use crate::aggregate::figure;
 use crate::report::Run;
 
 /// Ends of paths of which a higher value is better; for all others a lower one is.
-const HIGHER_IS_BETTER: [&str; 5] = ["throughput_per_min", "ok", "finished", "created", "count"];
+const HIGHER_IS_BETTER: [&str; 14] = [
+    "throughput_per_min",
+    "throughput_per_s",
+    "answered_per_s",
+    "peak_per_s",
+    "edge_per_s",
+    "opened_per_s",
+    "frames_per_s",
+    "bytes_per_s",
+    "ok",
+    "finished",
+    "created",
+    "count",
+    "opened",
+    "kept",
+];
 
 /// A part of a path below which a higher value is better.
 const PROGRESS: &str = "progress_per_s";
@@ -104,6 +119,10 @@ mod tests {
         check("game.throughput_per_min", "game.throughput_per_min", true);
         check("game.progress_per_s.turns", "game.progress_per_s.turns", true);
         check("create_game.ok", "create_game.ok", true);
+        for figure in ["check.throughput_per_s", "climb.edge_per_s", "climb.peak_per_s", "viewers.connections.kept"] {
+            check(figure, figure, true);
+        }
+        check("create_game.steps.post.errors", "create_game.steps.post.errors", false);
         check("create_game.latency_ms.p99", "create_game.latency_ms.p99", false);
         check("game.stuck", "game.stuck", false);
         check("server.cpu_s", "server.cpu_s", false);

@@ -39,7 +39,10 @@ pub(crate) struct SweepRow {
     pub(crate) values: Vec<String>,
     /// Runs that were finished.
     pub(crate) runs: usize,
-    /// Of those: runs whose gates all hold.
+    /// Runs that could not be made: the target did not start, for example.
+    #[serde(default)]
+    pub(crate) failures: usize,
+    /// Of those that were finished: runs whose gates all hold.
     pub(crate) passed: usize,
     pub(crate) objective: FigureSummary,
     /// CPU seconds of the target.
@@ -146,6 +149,7 @@ impl<'a> Combination<'a> {
         SweepRow {
             values: self.values.to_vec(),
             runs: self.runs.len(),
+            failures: self.failures.len(),
             passed: self.runs.iter().filter(|run| run.verdict == Verdict::Passed).count(),
             objective: FigureSummary::from_values(self.figures(measure)),
             cpu_s: FigureSummary::from_values(costs().filter_map(|(cpu_s, _)| cpu_s).collect()),
@@ -178,10 +182,10 @@ impl<'a> Combination<'a> {
 }
 
 impl SweepRow {
-    /// Whether its gates hold in every run, and there is one.
+    /// Whether every run could be made and its gates hold, and there is one.
     #[must_use]
     pub(crate) fn has_passed(&self) -> bool {
-        self.runs > 0 && self.passed == self.runs
+        self.runs > 0 && self.passed == self.runs && self.failures == 0
     }
 }
 

@@ -180,6 +180,7 @@ fn combination_cells(sweep: &SweepTable, row: &SweepRow) -> Vec<TableCell> {
     let gates = match row.runs {
         0 => "-".into(),
         _ if row.has_passed() => TableCell::with_tone("hold", Tone::Good),
+        _ if row.failures > 0 && row.passed == row.runs => TableCell::with_tone("could not run", Tone::Bad),
         1 if sweep.rounds == 1 => TableCell::with_tone("FAIL", Tone::Bad),
         runs => TableCell::with_tone(&format!("hold in {} of {runs}", row.passed), Tone::Bad),
     };

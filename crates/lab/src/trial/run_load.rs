@@ -40,6 +40,7 @@ pub(super) async fn run_load(
 ) -> Result<FinishedLoad, String> {
     let faults = fault_schedule(&context.scenario.faults);
     supervisor.check_faults(&faults)?;
+    supervisor.begin_load();
     let ended = CancellationToken::new();
     let observations = Observations::default();
     let watched = watch_processes(context, trial.target_pid, supervisor);

@@ -124,6 +124,8 @@ fn only_what_is_beyond_the_noise_is_a_difference() {
     check(&TestRun { stuck: 25, ..same.clone() }, &[("game", "stuck")], 1, "B is worse than A: game stuck +25");
     // Two are not significant, and an improvement is no regression.
     check(&TestRun { stuck: 2, ..same.clone() }, &[], 0, "No difference");
+    // A verdict that turned is said, whatever the noise hides.
+    check(&TestRun { stuck: 2, ..same.clone() }, &[], 0, "; but B failed where A passed");
     check(&TestRun { latency_us: 6_000.0, ..same }, &[], 0, "B is faster than A: create_game");
 }
 

@@ -16,9 +16,11 @@ const HEADLINE_FIGURE: &str = "latency p99";
 pub(crate) fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
     let (first, second) = (&comparison.sides[0].label, &comparison.sides[side + 1].label);
     let found = OutcomeGroups::from_comparison(comparison, side);
+    let broken = comparison.broken(side);
+    // What is broken is no matter of noise, and nobody is better for it.
+    let also_broken: String = broken.iter().map(|what| format!("; but {what}")).collect();
     match (found.worse.as_slice(), found.better.as_slice()) {
         ([], []) if found.noise.is_empty() && !found.undecided.is_empty() => {
-            let broken = comparison.broken(side);
             if !broken.is_empty() {
                 return broken.join("; ");
             }
@@ -29,13 +31,15 @@ pub(crate) fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
             format!("Nothing can be concluded about {first} and {second}{why}")
         }
         ([], []) => {
-            format!("No difference beyond the noise between {first} and {second}{}", found.undetectable_sentence())
+            let undetectable = found.undetectable_sentence();
+            format!("No difference beyond the noise between {first} and {second}{undetectable}{also_broken}")
         }
         (worse, []) => {
             format!("{second} is {} than {first}: {}", adjective(worse, "slower", "worse"), list_figures(worse))
         }
         ([], better) => {
-            format!("{second} is {} than {first}: {}", adjective(better, "faster", "better"), list_figures(better))
+            let adjective = adjective(better, "faster", "better");
+            format!("{second} is {adjective} than {first}: {}{also_broken}", list_figures(better))
         }
         (worse, better) => {
             format!("{second} is worse than {first} in {}; and better in {}", list_figures(worse), list_figures(better))

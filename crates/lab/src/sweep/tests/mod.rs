@@ -128,6 +128,21 @@ fn a_combination_that_cannot_run_is_not_tried_again() {
     assert!(markdown(&table).contains("workers=200 pool=55: could not run: the server refused its settings"));
 }
 
+/// What came up once and then did not is not certified, however good that one run was.
+#[test]
+fn a_combination_that_could_not_run_once_is_not_the_best() {
+    let (plan, outcome) = swept(2, &mut |planned: PlannedRun, values| match values[0].as_str() {
+        "200" if planned.round == 1 => Err(CliError::failed("it was not ready in time".to_owned())),
+        "200" => finished(run(planned, 9_999.0, 1.0, Verdict::Passed)),
+        _ => service(planned, values),
+    });
+    let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
+    let rows: Vec<_> = table.rows.iter().filter(|row| row.values[0] == "200").collect();
+    assert!(!rows.is_empty() && rows.iter().all(|row| (row.runs, row.failures, row.has_passed()) == (1, 1, false)));
+    assert_ne!(table.best.map(|best| table.rows[best].values[0].as_str()), Some("200"));
+    assert!(markdown(&table).contains("could not run"));
+}
+
 #[test]
 fn an_abort_ends_the_sweep() {
     let (_, outcome) = swept(2, &mut |planned: PlannedRun, values| {

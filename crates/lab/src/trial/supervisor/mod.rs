@@ -47,6 +47,8 @@ pub struct ProcessSupervisor {
     target_cgroups: Option<TargetCgroups>,
     target_limits: ProcessLimits,
     limits_applied: Option<LimitsApplied>,
+    /// What the limits had done to the target when the load began.
+    limit_stats_before_load: LimitStats,
     /// What the limits did to the target, once it was stopped.
     limit_stats: Option<LimitStats>,
     process_list: watch::Sender<ProcessList>,
@@ -113,10 +115,16 @@ impl ProcessSupervisor {
         self.limits_applied.as_ref()
     }
 
+    /// The load begins: that a starting target waited for its processor explains nothing of what comes.
+    pub fn begin_load(&mut self) {
+        self.limit_stats_before_load = self.target_cgroups.as_ref().map(TargetCgroups::stats).unwrap_or_default();
+    }
+
     /// What the limits have done to the target until now, or until it was stopped.
     #[must_use]
     pub fn limit_stats(&self) -> Option<LimitStats> {
-        self.target_cgroups.as_ref().map(TargetCgroups::stats).or(self.limit_stats)
+        let counted = self.target_cgroups.as_ref().map(|groups| groups.stats().since(self.limit_stats_before_load));
+        counted.or(self.limit_stats)
     }
 
     /// Starts what the scenario starts, and waits until everything that it needs is ready. What the scenario does not
