@@ -50,8 +50,7 @@ pub(super) fn disturbances<'a>(timeline: &'a Timeline, ops: &[OpSeries<'a>]) -> 
     let unknown = TimeRanges::new(timeline.unrecorded.requests.iter());
     let answers = ResponseSeries { ops, unrecorded: unknown, in_flight: timeline.get("load.in_flight") };
     let faults = &timeline.faults;
-    let harmful =
-        faults.iter().filter(|fault| fault.failed.is_none() && fault.act != "continue" && fault.t_s.is_finite());
+    let harmful = faults.iter().filter(|fault| fault.has_reached() && fault.act != "continue" && fault.t_s.is_finite());
     harmful.filter_map(|fault| Disturbance::from_fault(fault, &answers)).collect()
 }
 

@@ -14,7 +14,6 @@ use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, SUSTAINED_MIN_S, SU
 use super::{FindingsInput, ProcessExit};
 use crate::aggregate::Series;
 use crate::cgroup::LimitStats;
-use crate::measurement::timeline::FaultRow;
 
 /// The name of the target's process.
 pub(super) const SERVER: &str = "server";
@@ -139,9 +138,7 @@ impl<'a> RunView<'a> {
         let known = self.input.process_exits.iter().filter(|exit| exit.t_s.is_finite());
         known.filter(move |exit| {
             // A fault that never reached its process ended nothing.
-            let reached =
-                |fault: &FaultRow| fault.failed.is_none() || fault.pid_before.is_some() || fault.pid_after.is_some();
-            !faults.iter().filter(|fault| reached(fault)).any(|fault| {
+            !faults.iter().filter(|fault| fault.has_reached()).any(|fault| {
                 let since_s = exit.t_s - fault.t_s;
                 fault.process == exit.process && (-1.0..=super::thresholds::EXIT_BY_FAULT_WITHIN_S).contains(&since_s)
             })

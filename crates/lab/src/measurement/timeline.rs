@@ -217,6 +217,14 @@ pub struct FaultRow {
     pub failed: Option<String>,
 }
 
+impl FaultRow {
+    /// Whether it did something to its process: one that was begun and not done in time has, too.
+    #[must_use]
+    pub fn has_reached(&self) -> bool {
+        self.failed.is_none() || self.pid_before.is_some() || self.pid_after.is_some()
+    }
+}
+
 /// A note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoteRow {

@@ -222,6 +222,16 @@ fn a_run_in_progress_uses_the_same_rule() {
     check_live(&Story::busy(outage(30, 40, 0)).with(stopped), (0, 0), "");
     check_live(&Story::busy(outage(30, 55, 0)).with(stopped), (0, 0), "");
     check_live(&Story::busy(outage(45, 55, 0)).with(stopped), (47, 57), "the target is silent since 45.0 s");
+    // A restart that is not ready by the end has its effect, too; a fault that never reached its process has none.
+    let failed = |pid_before: Option<u32>| {
+        move |story: &mut Story| {
+            let (act, process, failed) =
+                ("restart".to_owned(), "server".to_owned(), Some("the run is over".to_owned()));
+            story.faults.push(FaultRow { t_s: 29.5, act, process, pid_before, failed, ..FaultRow::default() });
+        }
+    };
+    check_live(&Story::busy(outage(30, 60, 0)).with(failed(Some(7))), (0, 0), "");
+    check_live(&Story::busy(outage(30, 40, 0)).with(failed(None)), (32, 42), "the target is silent since 30.0 s");
 }
 
 #[test]
