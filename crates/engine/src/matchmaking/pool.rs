@@ -163,10 +163,10 @@ impl TicketPool {
     /// Those who suit the seeker, the nearest rating first.
     fn candidates<'a>(&'a self, seeker: &'a Ticket, now: UnixMs) -> impl Iterator<Item = &'a Ticket> {
         let window = self.rules.rating_window(seeker, now);
-        let around = |group| self.around(seeker, group, window);
+        let around = |group: &Group| self.around(seeker, group, window);
         let (own, others) = match &seeker.region {
-            None => (around(Group::All), None),
-            Some(region) => (around(Group::Region(region.clone())), Some(around(Group::Anywhere))),
+            None => (around(&Group::All), None),
+            Some(region) => (around(&Group::Region(region.clone())), Some(around(&Group::Anywhere))),
         };
         let distance = |key: &&RatingKey| key.2.abs_diff(seeker.rating);
         let nearest = first_of(own, others.into_iter().flatten(), move |one, other| distance(one) <= distance(other));
@@ -181,7 +181,7 @@ impl TicketPool {
     fn around<'a>(
         &'a self,
         seeker: &Ticket,
-        group: Group,
+        group: &Group,
         window: u16,
     ) -> impl Iterator<Item = &'a RatingKey> + use<'a> {
         let own = seeker.rating;
