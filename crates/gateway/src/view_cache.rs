@@ -127,13 +127,11 @@ impl Shelf {
     fn find_or_begin(self: &Arc<Self>, key: Key, version: ViewVersion, render: Render) -> ApiResult<Rendering> {
         let mut views = self.lock();
         if let Some(known) = views.known.get_mut(&key) {
-            if known.version != version
-                && let Some(waiting) = &mut known.waiting
-            {
-                (known.version, *waiting) = (version, render);
+            if known.version == version {
                 return Ok(known.rendering.clone());
             }
-            if known.version == version {
+            if known.waiting.is_some() {
+                (known.version, known.waiting) = (version, Some(render));
                 return Ok(known.rendering.clone());
             }
         }

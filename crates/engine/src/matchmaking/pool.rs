@@ -2,7 +2,7 @@
 //!
 //! The ticket that waits longest is searched for first, and gets the nearest ratings that fill its match. One step
 //! searches for a bounded number of tickets and continues with the next ones at the next step, and a search looks at a
-//! bounded number: it takes milliseconds however many wait.
+//! bounded number: its time has a bound however many wait.
 
 use super::matching_rules::MatchingRules;
 use super::ticket::{Region, Ticket, TicketRefusal};
@@ -22,7 +22,7 @@ pub enum TicketEnd {
 /// Tickets among which a search looks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
-    /// All.
+    /// Every ticket: for those that name no region.
     All,
     /// Those that name no region.
     Anywhere,
@@ -30,7 +30,14 @@ enum Group {
     Region(Region),
 }
 
-type RatingKey = (u8, Group, u16, TicketId);
+/// A ticket in one of its groups. Ordered by its fields in turn: those that may be in one match are neighbours by rating.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RatingKey {
+    players: u8,
+    group: Group,
+    rating: u16,
+    id: TicketId,
+}
 
 /// Those who wait.
 #[derive(Clone, Debug, Default)]
@@ -168,11 +175,11 @@ impl TicketPool {
             None => (around(&Group::All), None),
             Some(region) => (around(&Group::Region(region.clone())), Some(around(&Group::Anywhere))),
         };
-        let distance = |key: &&RatingKey| key.2.abs_diff(seeker.rating);
+        let distance = |key: &&RatingKey| key.rating.abs_diff(seeker.rating);
         let nearest = first_of(own, others.into_iter().flatten(), move |one, other| distance(one) <= distance(other));
         let suiting = nearest
             .take(MATCHMAKING_LOOKS_MAX)
-            .filter_map(|key| self.waiting.get(&key.3))
+            .filter_map(|key| self.waiting.get(&key.id))
             .filter(move |other| other.id != seeker.id && self.rules.is_compatible(seeker, other, now));
         suiting.take(MATCHMAKING_CANDIDATES_MAX)
     }
@@ -185,12 +192,12 @@ impl TicketPool {
         window: u16,
     ) -> impl Iterator<Item = &'a RatingKey> + use<'a> {
         let own = seeker.rating;
-        let key = |rating, id| (seeker.players, group.clone(), rating, TicketId(id));
+        let key = |rating, id| RatingKey { players: seeker.players, group: group.clone(), rating, id: TicketId(id) };
         let lowest = key(own.saturating_sub(window), 0);
         let highest = key(own.saturating_add(window), u128::MAX);
         let below = self.by_rating.range(lowest..key(own, 0)).rev();
         let above = self.by_rating.range(key(own, 0)..=highest);
-        first_of(above, below, move |above, below| above.2.abs_diff(own) <= below.2.abs_diff(own))
+        first_of(above, below, move |above, below| above.rating.abs_diff(own) <= below.rating.abs_diff(own))
     }
 
     /// Takes a ticket in unchecked. One whose match did not come about waits on as if nothing had happened.
@@ -224,7 +231,8 @@ impl TicketPool {
 
 fn rating_keys(ticket: &Ticket) -> [RatingKey; 2] {
     let group = ticket.region.clone().map_or(Group::Anywhere, Group::Region);
-    [Group::All, group].map(|group| (ticket.players, group, ticket.rating, ticket.id))
+    let Ticket { players, rating, id, .. } = *ticket;
+    [Group::All, group].map(|group| RatingKey { players, group, rating, id })
 }
 
 /// Two sequences as one: the next of the first where `is_first` says so of the next of both.

@@ -56,11 +56,9 @@ impl JourneyAggregate {
     /// The figures, without rates. On the basis without the generator's delays, arrivals that it held up do not count
     /// as not sent.
     pub(super) fn figures(&self, basis: Basis) -> JourneyFigures {
-        let mut op = self.total.figures(basis);
         let held_up = if basis == Basis::WithoutLab { self.not_sent_behind_pauses } else { 0 };
-        (op.count, op.ok) = (op.count + held_up, op.ok + held_up);
         JourneyFigures {
-            op,
+            op: self.total.figures(basis).with_more_ok(held_up),
             throughput_per_s: None,
             requests: self.requests().total(),
             answered_per_s: None,
@@ -86,6 +84,15 @@ impl PhaseAggregate {
         let Self::Open(aggregates) = self else { return };
         let matching = aggregates.iter_mut().filter(|(index, _)| *index == op.journey);
         matching.for_each(|(_, aggregate)| aggregate.add(op, stats));
+    }
+
+    /// Arrivals of its journey were due and never sent, some because a pause of the generator held them up.
+    pub(crate) fn count_not_sent(&mut self, not_sent: u64, behind_pauses: u64) {
+        let Self::Open(aggregates) = self else { return };
+        if let Some((_, journey)) = aggregates.first_mut() {
+            journey.not_sent += not_sent;
+            journey.not_sent_behind_pauses += behind_pauses;
+        }
     }
 
     /// What it requested, without rates.
@@ -129,10 +136,7 @@ impl PhaseFigures {
         let driven = load_steps.iter().map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
         let opening_s = connections.as_ref().and_then(|held| held.opening_s);
         Self {
-            journey: self.journey.map(|journey| JourneyFigures {
-                not_sent: load_steps.iter().map(|load_step| load_step.not_sent).sum(),
-                ..journey.with_rates(covered_s(driven.collect()))
-            }),
+            journey: self.journey.map(|journey| journey.with_rates(covered_s(driven.collect()))),
             opening: self.opening.map(|opening| opening.with_rates(opening_s)),
             peak_per_s: load_steps.iter().filter_map(|load_step| load_step.throughput_per_s).max_by(f64::total_cmp),
             edge_per_s: self.edge_per_s,

@@ -140,6 +140,14 @@ pub struct OpFigures {
     pub wake_ms: Option<Statistics>,
 }
 
+impl OpFigures {
+    /// With so many more arrivals that ended well.
+    #[must_use]
+    pub(crate) fn with_more_ok(self, count: u64) -> Self {
+        Self { count: self.count + count, ok: self.ok + count, ..self }
+    }
+}
+
 /// A load step of the trial: a burst, a level, or a whole phase without any.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoadStepFigures {

@@ -82,9 +82,8 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
     let killed = view.unexpected_exits().find(|exit| exit.process == SERVER && exit.signal == Some(9));
     let is_killed = kills > 0 || (killed.is_some() && is_near(MEMORY_KILLED_SHARE));
     // Pages that several processes share are in the resident memory of each, and once in what the limit counts.
-    let is_counted =
-        pressure.memory_peak_bytes.is_none_or(|_| limit.is_some_and(|limit| peak >= MEMORY_FULL_SHARE * limit));
-    let is_at_limit = view.input.limits.memory_bytes.is_some() && is_near(MEMORY_FULL_SHARE) && is_counted;
+    let is_full = limit.is_some_and(|limit| rss_peak.min(peak) >= MEMORY_FULL_SHARE * limit);
+    let is_at_limit = view.input.limits.memory_bytes.is_some() && is_full;
     if !is_killed && !is_at_limit {
         return None;
     }

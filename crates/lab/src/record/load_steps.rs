@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::aggregate::{HeldFigures, JourneyAggregate, JourneyFigures, LoadStepFigures, PhaseAggregate, PhaseFigures};
+use crate::aggregate::{HeldFigures, JourneyAggregate, LoadStepFigures, PhaseAggregate, PhaseFigures};
 use crate::edge::LevelAssessment;
 use crate::format::round;
 use crate::limits::LOAD_STEPS_MAX;
@@ -56,7 +56,7 @@ struct LoadStep {
     workers_done: u32,
     not_sent: u64,
     /// Of these, arrivals that a pause of the generator has held up.
-    held_up: u64,
+    not_sent_behind_pauses: u64,
     ended_at: Duration,
     /// When it would have ended without pauses of the generator, and how much of its time was lost to them.
     needed_until: Duration,
@@ -173,18 +173,21 @@ impl LoadStepAccumulator {
         let Some(load_step) = self.step_mut(load_step) else { return false };
         load_step.workers_done += 1;
         load_step.not_sent += not_sent;
-        load_step.held_up += impact.not_sent;
+        load_step.not_sent_behind_pauses += impact.not_sent;
         load_step.ended_at = load_step.ended_at.max(at);
         load_step.needed_until = load_step.needed_until.max(at.saturating_sub(impact.extended_by));
         load_step.lost += impact.lost_time;
         let over = load_step.workers_done >= workers;
+        let (phase, load_steps) = (load_step.spec.phase.clone(), load_step.spec.steps_of_phase);
         if over {
             load_step.figures = Some(Box::new(BASES.map(|basis| load_step.figures(basis))));
             // One distribution is kept for the assessment of the load step; the next one that ends replaces it.
-            let op = std::mem::take(&mut load_step.op);
-            let spec = &load_step.spec;
-            let (phase, load_steps) = (spec.phase.clone(), spec.steps_of_phase);
-            self.last_finished = Some((number, op));
+            self.last_finished = Some((number, std::mem::take(&mut load_step.op)));
+        }
+        if let Some(aggregate) = self.phases.get_mut(&phase) {
+            aggregate.count_not_sent(not_sent, impact.not_sent);
+        }
+        if over {
             self.close_phase(&phase, load_steps);
         }
         over
@@ -260,20 +263,7 @@ impl LoadStepAccumulator {
     /// The figures of every phase that has started.
     #[must_use]
     pub(crate) fn phase_figures(&self, basis: Basis) -> BTreeMap<String, PhaseFigures> {
-        let held_up = |phase: &str| match basis {
-            Basis::Measured => 0,
-            Basis::WithoutLab => {
-                self.steps.values().filter(|step| step.spec.phase == phase).map(|step| step.held_up).sum()
-            }
-        };
-        let figures = |(phase, aggregate): (&String, &PhaseAggregate)| {
-            let mut figures = aggregate.figures(basis);
-            if let Some(JourneyFigures { op, .. }) = &mut figures.journey {
-                (op.count, op.ok) = (op.count + held_up(phase), op.ok + held_up(phase));
-            }
-            (phase.clone(), figures)
-        };
-        self.phases.iter().map(figures).collect()
+        self.phases.iter().map(|(phase, aggregate)| (phase.clone(), aggregate.figures(basis))).collect()
     }
 
     #[must_use]
@@ -290,9 +280,7 @@ impl LoadStep {
         };
         let length_s = length.as_secs_f64();
         // As of a journey: without the generator's delays they would have been sent, and answered.
-        let held_up = if basis == Basis::WithoutLab { self.held_up } else { 0 };
-        let mut op = self.op.figures(basis);
-        (op.count, op.ok) = (op.count + held_up, op.ok + held_up);
+        let held_up = if basis == Basis::WithoutLab { self.not_sent_behind_pauses } else { 0 };
         LoadStepFigures {
             load_step: self.spec.number,
             phase: self.spec.phase.clone(),
@@ -303,7 +291,7 @@ impl LoadStep {
             clients: self.spec.clients,
             throughput_per_s: (length_s > 0.0).then(|| round(self.op.counts.ok as f64 / length_s)),
             not_sent: self.not_sent - held_up,
-            op,
+            op: self.op.figures(basis).with_more_ok(held_up),
             overload: None,
             void: None,
             connections: self.connections(basis),
@@ -322,7 +310,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::aggregate::Aggregate;
+    use crate::aggregate::{Aggregate, JourneyFigures};
     use crate::measurement::{OpId, OutcomeCounts, TimeHistogram, histogram};
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;

@@ -21,7 +21,7 @@ pub(crate) struct LoadStepTracker {
 struct LoadStepState {
     in_flight: u64,
     not_sent: u64,
-    held_up: u64,
+    not_sent_behind_pauses: u64,
     until: Duration,
     finished: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct FinishedLoadStep {
     pub(crate) load_step: u32,
     pub(crate) not_sent: u64,
     /// Arrivals among them that a pause of the generator has held up.
-    pub(crate) held_up: u64,
+    pub(crate) not_sent_behind_pauses: u64,
     /// When its last exchange would have ended without the generator's own share of it.
     pub(crate) until: Duration,
 }
@@ -42,8 +42,8 @@ impl LoadStepState {
         if self.in_flight > 0 || std::mem::replace(&mut self.finished, true) {
             return None;
         }
-        let Self { not_sent, held_up, until, .. } = *self;
-        Some(FinishedLoadStep { load_step, not_sent, held_up, until })
+        let Self { not_sent, not_sent_behind_pauses, until, .. } = *self;
+        Some(FinishedLoadStep { load_step, not_sent, not_sent_behind_pauses, until })
     }
 }
 
@@ -83,9 +83,9 @@ impl LoadStepTracker {
         self.step_mut(load_step).not_sent += count;
     }
 
-    /// A pause of the generator has held up so many arrivals that are counted as not sent.
-    pub(super) fn count_held_up(&mut self, load_step: u32, count: u64) {
-        self.step_mut(load_step).held_up += count;
+    /// Of the arrivals that are counted as not sent, a pause of the generator has held up so many.
+    pub(super) fn count_not_sent_behind_pauses(&mut self, load_step: u32, count: u64) {
+        self.step_mut(load_step).not_sent_behind_pauses += count;
     }
 
     /// The load step lasts at least until then, without the generator's own delay.
@@ -133,17 +133,17 @@ mod tests {
         load_steps.count_started(6);
         load_steps.close_below(6, |step| finished.push(step));
         assert_eq!((load_steps.count_ended(6), load_steps.count_ended(5), finished.len()), (None, None, 0));
-        let first = FinishedLoadStep { load_step: 5, not_sent: 0, held_up: 0, until: Duration::ZERO };
+        let first = FinishedLoadStep { load_step: 5, not_sent: 0, not_sent_behind_pauses: 0, until: Duration::ZERO };
         assert_eq!(load_steps.count_ended(5), Some(first));
         load_steps.count_not_sent(7, 3);
-        load_steps.count_held_up(7, 2);
+        load_steps.count_not_sent_behind_pauses(7, 2);
         [3, 9, 5].into_iter().for_each(|s| load_steps.extend_until(7, Duration::from_secs(s)));
         load_steps.close_below(u32::MAX, |step| finished.push(step));
         let rest = [(6, 0, 0), (7, 3, 9), (8, 0, 0)];
         let rest = rest.map(|(load_step, not_sent, s)| FinishedLoadStep {
             load_step,
             not_sent,
-            held_up: if not_sent > 0 { 2 } else { 0 },
+            not_sent_behind_pauses: if not_sent > 0 { 2 } else { 0 },
             until: Duration::from_secs(s),
         });
         assert_eq!(finished, rest);

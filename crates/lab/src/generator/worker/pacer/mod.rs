@@ -248,7 +248,7 @@ impl Pacer {
             }
             _ => (pauses.paused_between(finished.until, now), Duration::ZERO),
         };
-        PauseImpact { extended_by, lost_time, not_sent: finished.held_up }
+        PauseImpact { extended_by, lost_time, not_sent: finished.not_sent_behind_pauses }
     }
 }
 
@@ -433,7 +433,7 @@ impl ActiveLoad {
                 let mut journeys = 0;
                 for arrival in open.drop_due(now) {
                     self.load_steps.count_not_sent(arrival.load_step, 1);
-                    self.load_steps.count_held_up(arrival.load_step, u64::from(is_behind_pause));
+                    self.load_steps.count_not_sent_behind_pauses(arrival.load_step, u64::from(is_behind_pause));
                     journeys += 1;
                 }
                 NotSent { journeys, openings: 0 }
@@ -441,7 +441,8 @@ impl ActiveLoad {
             LoadState::Held(held) => {
                 let (journeys, openings) = held.drop_due(now);
                 self.load_steps.count_not_sent(self.spec.load_step, journeys + openings);
-                self.load_steps.count_held_up(self.spec.load_step, if is_behind_pause { journeys } else { 0 });
+                self.load_steps
+                    .count_not_sent_behind_pauses(self.spec.load_step, if is_behind_pause { journeys } else { 0 });
                 NotSent { journeys, openings }
             }
             LoadState::ClosedLoop(_) | LoadState::Retained(_) | LoadState::Idle => NotSent::default(),
@@ -529,7 +530,7 @@ mod tests {
         pacer.close_load_steps(load);
         (0..2).for_each(|_| pacer.count_ended(load, 4));
         let expected = [(5, 5), (4, 2)].map(|(load_step, not_sent)| {
-            (load, FinishedLoadStep { load_step, not_sent, held_up: not_sent, until: Duration::ZERO })
+            (load, FinishedLoadStep { load_step, not_sent, not_sent_behind_pauses: not_sent, until: Duration::ZERO })
         });
         assert!(pacer.has_finished());
         assert_eq!((pacer.take_finished(), pacer.has_finished(), pacer.active()), (expected.to_vec(), false, &[][..]));
@@ -548,7 +549,8 @@ mod tests {
     fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
         let mut pauses = PauseTracker::new(2);
         pauses.add(2 * SECOND, 4 * SECOND, 0);
-        let finished = FinishedLoadStep { load_step: 4, not_sent: 0, held_up: 0, until: until_s * SECOND };
+        let finished =
+            FinishedLoadStep { load_step: 4, not_sent: 0, not_sent_behind_pauses: 0, until: until_s * SECOND };
         let mut pacer = Pacer::new(0, 2);
         let load = pacer.start(spec(schedule, 9), false);
         let impact = pacer.pause_impact(load, &finished, 5 * SECOND, &pauses);
